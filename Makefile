@@ -1,0 +1,51 @@
+# Nodelet. `make help` lists what there is.
+NODE := scripts/node
+TEST := $(NODE) --test --test-reporter=spec
+UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts'
+INTEGRATION := 'test/integration/**/*.test.ts'
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check types lint boundaries unit integration generate generated fmt dist clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: ## Install what is missing (Debian packages, Node.js, npm packages)
+	@scripts/setup.sh
+
+run: setup ## Run examples/hello.yaml on this machine (ARGS="--once" ends it by itself)
+	@exec bin/nodelet run $(ARGS) examples/hello.yaml
+
+test: setup check unit integration ## Run every check
+
+check: types lint boundaries generated ## Types, lint, import directions, generated files
+
+types:
+	@$(NODE) node_modules/typescript/bin/tsc --pretty false
+
+lint:
+	@scripts/biome check --error-on-warnings .
+
+boundaries:
+	@$(NODE) tools/check-boundaries.ts
+
+unit: ## Unit and contract tests
+	@$(TEST) $(UNIT)
+
+integration: ## Tests against the real runtime (skipped with a reason where this machine cannot)
+	@$(TEST) --test-concurrency=1 $(INTEGRATION)
+
+generate: ## Write the generated files anew
+	@$(NODE) tools/generate.ts
+
+generated:
+	@$(NODE) tools/generate.ts --check
+
+fmt: ## Format and apply safe fixes
+	@scripts/biome check --write .
+
+dist: setup ## Make dist/nodelet.mjs (bundle) and dist/nodelet (single executable)
+	@$(NODE) tools/dist.ts
+
+clean: ## Remove what setup and dist made in this checkout
+	@rm -rf node_modules .tools dist

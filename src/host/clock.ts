@@ -1,0 +1,17 @@
+/**
+ * Time, as the agent sees it. Nothing else in the program reads a clock or sets a timer, so the whole agent runs on
+ * virtual time in tests.
+ */
+export interface Clock {
+  /** Wall-clock milliseconds since 1970. It may jump; use it for what is shown, never to measure. */
+  now(): number;
+
+  /** Milliseconds that only grow, from an arbitrary start. For durations, deadlines and back-off. */
+  monotonic(): number;
+
+  /** Resolves after `ms` (also beyond 2³¹ ms), or rejects with the signal's reason as soon as it aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+
+  /** Aborts after `ms` with a `TimeoutError`. It never keeps the process alive. */
+  deadline(ms: number): AbortSignal;
+}

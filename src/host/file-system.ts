@@ -1,0 +1,91 @@
+/**
+ * Files. Paths are absolute. Failures are `FileSystemError`s with the errno name in `code`, whichever the
+ * implementation.
+ */
+export interface FileSystem {
+  readFile(path: string, signal?: AbortSignal): Promise<Uint8Array>;
+  /** UTF-8. */
+  readText(path: string, signal?: AbortSignal): Promise<string>;
+  /** At most `length` bytes from `offset` on; fewer at the end of the file, none behind it. */
+  readRange(path: string, offset: number, length: number): Promise<Uint8Array>;
+
+  /** Creates or truncates. For kernel files and logs; what must survive a crash goes through `writeAtomic`. */
+  writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
+  appendFile(path: string, data: string | Uint8Array): Promise<void>;
+  /** After a crash a reader finds the old bytes or the new, never a mix. One writer per path. */
+  writeAtomic(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
+
+  /** Creates missing parents too; an existing folder is fine. `mode` is of the last folder and ignores the umask. */
+  makeDirectory(path: string, mode?: number): Promise<void>;
+  /** Names in code-point order. */
+  readDirectory(path: string): Promise<readonly DirectoryEntry[]>;
+  /** Follows symbolic links; `undefined` when nothing is there (ENOENT, ENOTDIR). */
+  stat(path: string): Promise<FileStat | undefined>;
+  /** Does not follow the last link. */
+  lstat(path: string): Promise<FileStat | undefined>;
+  readLink(path: string): Promise<string>;
+  symbolicLink(target: string, path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  changeMode(path: string, mode: number): Promise<void>;
+  changeOwner(path: string, uid: number, gid: number): Promise<void>;
+
+  /** One file, link or empty folder; a missing one is fine. */
+  remove(path: string): Promise<void>;
+  /**
+   * A whole tree; a missing one is fine. Never crosses into another file system: a mount point below `path` fails
+   * with EBUSY and what is mounted there stays untouched.
+   */
+  removeTree(path: string): Promise<void>;
+
+  /**
+   * Yields once it is watching, then again after anything in `path` (a file, or a folder and its direct children)
+   * changed. A change is "look again", not a description: several may be told as one. Ends when the signal aborts.
+   */
+  watch(path: string, signal: AbortSignal): AsyncIterable<void>;
+
+  /** Space and inodes of the file system that holds `path`. */
+  usage(path: string): Promise<FileSystemUsage>;
+}
+
+export interface WriteOptions {
+  readonly mode?: number;
+}
+
+export type FileKind = 'file' | 'directory' | 'symlink' | 'socket' | 'characterDevice' | 'blockDevice' | 'fifo';
+
+export interface DirectoryEntry {
+  readonly name: string;
+  readonly kind: FileKind;
+}
+
+export interface FileStat {
+  readonly kind: FileKind;
+  readonly size: number;
+  /** Permission bits, setuid, setgid and sticky included (0o7777). */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly modifiedMs: number;
+  readonly device: number;
+  readonly inode: number;
+}
+
+export interface FileSystemUsage {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
+export class FileSystemError extends Error {
+  override readonly name = 'FileSystemError';
+  /** `ENOENT`, `EACCES`, … */
+  readonly code: string;
+  readonly path: string;
+
+  constructor(code: string, operation: string, path: string, options?: ErrorOptions) {
+    super(`${operation} ${path}: ${code}`, options);
+    this.code = code;
+    this.path = path;
+  }
+}

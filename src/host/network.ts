@@ -1,0 +1,82 @@
+/** Sockets and HTTP. TCP to an address or a socket file; no name is ever looked up behind the caller's back. */
+export interface Network {
+  /** Resolves when the connection stands; the caller closes it. Rejects with a `NetworkError`. */
+  dial(target: DialTarget, signal: AbortSignal): Promise<Connection>;
+
+  /**
+   * One HTTP/1.1 exchange on a connection of its own (no pool). Redirects are answers. The signal also ends a body
+   * that is still being read.
+   */
+  request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
+
+  /**
+   * Serves HTTP on a socket file that only `mode` lets others open. Resolves when it listens, rejects with
+   * `EADDRINUSE` when another process answers there; a socket file that nobody listens on any more is replaced.
+   * Closing waits for nothing: it ends open connections and removes the file.
+   */
+  serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer>;
+}
+
+export interface SocketFile {
+  readonly socketPath: string;
+  readonly mode: number;
+}
+
+export type DialTarget = { readonly host: string; readonly port: number } | { readonly socketPath: string };
+
+export interface Connection {
+  close(): void;
+}
+
+export interface HttpRequest {
+  readonly target: DialTarget;
+  readonly scheme?: 'http' | 'https';
+  /** HTTPS without looking at the certificate, as probes do it. */
+  readonly insecureSkipVerify?: boolean;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With the query. */
+  readonly path: string;
+  /** `Host` is taken from here when it is set. */
+  readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+export interface ServerRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal;
+}
+
+export interface ServerResponse {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string | AsyncIterable<string | Uint8Array>;
+}
+
+/** A rejection becomes a 500 with the error's text. */
+export type HttpHandler = (request: ServerRequest) => Promise<ServerResponse>;
+
+export interface HttpServer {
+  close(): Promise<void>;
+}
+
+export class NetworkError extends Error {
+  override readonly name = 'NetworkError';
+  /** `ECONNREFUSED`, `ETIMEDOUT`, `EADDRINUSE`, … */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,57 @@
+/** Other programs. Nothing goes through a shell. */
+export interface Processes {
+  /** Runs a program to its end. A non-zero exit is an answer, not a failure; a program that cannot start rejects. */
+  run(command: Command, signal: AbortSignal): Promise<Finished>;
+
+  /**
+   * Starts a program that outlives us: a session of its own, so that Ctrl-C at our terminal does not reach it, and no
+   * pipe to us, so that our death does not either.
+   */
+  startDaemon(daemon: Daemon): Promise<DaemonHandle>;
+
+  /** Identifies a process beyond the reuse of its number; `undefined` when there is none (zombies are none). */
+  identify(pid: number): Promise<ProcessIdentity | undefined>;
+
+  /** Resolves when the process has ended (at once if it has), also when it is no child of ours. */
+  waitForExit(process: ProcessIdentity, signal: AbortSignal): Promise<void>;
+
+  /** No error when it is gone already, or when its number now belongs to another process. */
+  kill(process: ProcessIdentity, signal: ProcessSignal): Promise<void>;
+}
+
+export type ProcessSignal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGHUP' | 'SIGUSR1';
+
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** The whole environment; absent: ours. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly input?: string | Uint8Array;
+}
+
+export interface Finished {
+  /** 128 + number for a program that a signal ended, as shells tell it. */
+  readonly exitCode: number;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+export interface Daemon {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Standard output and error go here, appended. */
+  readonly logFile: string;
+}
+
+export interface DaemonHandle extends ProcessIdentity {
+  /** Resolves when it ends while we live. */
+  readonly exited: Promise<{ readonly exitCode: number }>;
+}
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** In clock ticks since boot, as /proc/PID/stat tells it. */
+  readonly startTime: number;
+}
