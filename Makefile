@@ -1,7 +1,7 @@
 # Nodelet. `make help` lists what there is.
 NODE := scripts/node
 TEST := $(NODE) --test --test-reporter=spec
-UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts'
+UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts'
 INTEGRATION := 'test/integration/**/*.test.ts'
 
 .DEFAULT_GOAL := help
@@ -44,7 +44,7 @@ generated:
 fmt: ## Format and apply safe fixes
 	@scripts/biome check --write .
 
-dist: setup ## Make dist/nodelet.mjs (bundle) and dist/nodelet (single executable)
+dist: setup ## Make dist/nodelet.mjs (bundle), dist/nodelet (single executable), dist/library.mjs
 	@$(NODE) tools/dist.ts
 
 clean: ## Remove what setup and dist made in this checkout

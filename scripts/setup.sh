@@ -7,7 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PACKAGES=(containerd runc containernetworking-plugins busybox-static catatonit iproute2 iptables)
+# libatomic1 is for Node.js, whose binary from npm is linked against it.
+readonly PACKAGES=(containerd runc containernetworking-plugins busybox-static catatonit iproute2 iptables libatomic1)
 readonly NODE_MAJOR=24
 
 fail() {

@@ -10,6 +10,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 
 const MAX_LINES = 300;
+/** A table test is as long as its specification. */
+const MAX_TEST_LINES = 600;
 
 /** A folder may import itself and what stands here. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -34,7 +36,7 @@ const PACKAGE_HOME: Record<string, readonly string[]> = {
   '@bufbuild/protobuf': ['cri/'],
   koffi: ['host/linux/'],
   ws: ['host/linux/'],
-  yaml: ['api/', 'app/'],
+  yaml: ['api/', 'app/', 'cli/'],
   valibot: ['app/'],
   pino: ['observability/'],
   commander: ['cli/', 'app/'],
@@ -67,7 +69,7 @@ function* importFaults(source: Source): Generator<string> {
     const target = normalize(join(dirname(source.path), specifier));
     const to = folderOf(target);
     if (!target.startsWith('src/')) {
-      if (!isTest) yield `${at}: src/ must not import ${target}`;
+      if (!isTest && target !== 'package.json') yield `${at}: src/ must not import ${target}`;
     } else if (to !== from && !(MAY_IMPORT[from] ?? []).includes(to)) {
       yield `${at}: src/${from} must not import src/${to} (${specifier})`;
     } else if (/\/fake\//.test(target) && !/\/fake\//.test(source.path) && !isTest) {
@@ -80,7 +82,8 @@ function* importFaults(source: Source): Generator<string> {
 
 function* useFaults({ path, text }: Source): Generator<string> {
   const lines = text.split('\n');
-  if (lines.length - 1 > MAX_LINES) yield `${path}: ${lines.length - 1} lines; split it (limit ${MAX_LINES})`;
+  const limit = path.endsWith('.test.ts') ? MAX_TEST_LINES : MAX_LINES;
+  if (lines.length - 1 > limit) yield `${path}: ${lines.length - 1} lines; split it (limit ${limit})`;
   if (path.startsWith('src/host/linux/')) return;
   for (const [index, line] of lines.entries()) {
     if (/\bMath\.random\b/.test(line)) yield `${path}:${index + 1}: use the Random port (src/host/random.ts)`;
