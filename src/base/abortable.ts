@@ -1,0 +1,15 @@
+/**
+ * Waits for shared work on one's own terms: rejects with the signal's reason as soon as it aborts, while the work goes
+ * on for whoever else waits for it.
+ */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

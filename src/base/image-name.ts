@@ -1,0 +1,76 @@
+/** An image name with everything that may be left out filled in: `busybox` is `docker.io/library/busybox`. */
+export interface ImageName {
+  /** The registry: `docker.io`, `localhost:5000`. */
+  readonly domain: string;
+  /** The repository in it: `library/busybox`. */
+  readonly path: string;
+  /** `latest` when the name has neither a tag nor a digest. */
+  readonly tag: string | undefined;
+  readonly digest: string | undefined;
+}
+
+/** The text is not an image name; the message is the kubelet's. */
+export class ImageNameError extends Error {
+  override readonly name = 'ImageNameError';
+}
+
+const DOMAIN_PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+const DOMAIN = `(?:${DOMAIN_PART}(?:\\.${DOMAIN_PART})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
+const PATH_PART = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
+const NAME = `(${DOMAIN})/(${PATH_PART}(?:/${PATH_PART})*)`;
+const TAG = '\\w[\\w.-]{0,127}';
+const DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
+const REFERENCE = new RegExp(`^${NAME}(?::(${TAG}))?(?:@(${DIGEST}))?$`);
+
+const DIGEST_LENGTHS: ReadonlyMap<string, number> = new Map([
+  ['sha256', 64],
+  ['sha384', 96],
+  ['sha512', 128],
+]);
+const MAX_NAME = 255;
+
+/** Throws an `ImageNameError`. */
+export function parseImageName(image: string): ImageName {
+  const fail = (why: string): ImageNameError => new ImageNameError(`couldn't parse image name "${image}": ${why}`);
+  if (/^[a-f0-9]{64}$/.test(image)) {
+    throw fail(`invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`);
+  }
+  const { domain, rest } = splitDomain(image);
+  const repository = rest.split(':', 1)[0] ?? '';
+  if (repository !== repository.toLowerCase()) {
+    throw fail(`invalid reference format: repository name (${repository}) must be lowercase`);
+  }
+  const match = REFERENCE.exec(`${domain}/${rest}`);
+  if (!match) throw fail('invalid reference format');
+  const [, , path = '', tag, digest] = match;
+  if (path.length > MAX_NAME) throw fail(`repository name must not be more than ${MAX_NAME} characters`);
+  const fault = digest === undefined ? undefined : digestFault(digest);
+  if (fault) throw fail(fault);
+  return { domain, path, tag: tag ?? (digest === undefined ? 'latest' : undefined), digest };
+}
+
+function splitDomain(image: string): { domain: string; rest: string } {
+  const slash = image.indexOf('/');
+  const first = image.slice(0, Math.max(0, slash));
+  const isDomain = slash >= 0 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
+  const domain = !isDomain || first === 'index.docker.io' ? 'docker.io' : first;
+  const rest = isDomain ? image.slice(slash + 1) : image;
+  return { domain, rest: domain === 'docker.io' && !rest.includes('/') ? `library/${rest}` : rest };
+}
+
+function digestFault(digest: string): string | undefined {
+  const [algorithm = '', hex = ''] = digest.split(':');
+  const length = DIGEST_LENGTHS.get(algorithm);
+  if (length === undefined) return 'unsupported digest algorithm';
+  if (hex.length !== length) return 'invalid checksum digest length';
+  return /^[a-f0-9]+$/.test(hex) ? undefined : 'invalid checksum digest format';
+}
+
+/**
+ * What a runtime is asked for: a name with neither tag nor digest gets `:latest`, and stays otherwise as the user wrote
+ * it, for the runtime has its own view of short names. Throws an `ImageNameError`.
+ */
+export function withDefaultTag(image: string): string {
+  const { tag, digest } = parseImageName(image);
+  return digest !== undefined || image.endsWith(`:${tag}`) ? image : `${image}:${tag}`;
+}
