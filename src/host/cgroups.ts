@@ -8,7 +8,10 @@ export interface Cgroups {
   /** Creates it and its parents in every controller; an existing one is fine. */
   create(path: string): Promise<void>;
 
-  /** Values that the kernel takes for this version; what is absent stays as it is. */
+  /**
+   * Values that the kernel takes for this version; what is absent stays as it is. Fails with a `FileSystemError`
+   * (ENOENT) when there is no such cgroup.
+   */
   update(path: string, values: CgroupValues): Promise<void>;
 
   exists(path: string): Promise<boolean>;
@@ -26,7 +29,7 @@ export interface Cgroups {
   remove(path: string): Promise<void>;
 }
 
-/** Kubernetes' terms; an implementation translates them to its version's files. */
+/** Kubernetes' terms; an implementation translates them to its version's files. A limit below zero is none. */
 export interface CgroupValues {
   readonly cpuShares?: number;
   readonly cpuQuotaMicroseconds?: number;

@@ -15,7 +15,10 @@ export interface FileSystem {
   /** After a crash a reader finds the old bytes or the new, never a mix. One writer per path. */
   writeAtomic(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
 
-  /** Creates missing parents too; an existing folder is fine. `mode` is of the last folder and ignores the umask. */
+  /**
+   * Creates missing parents too; an existing folder is fine and stays as it is. `mode` is of the last folder and
+   * ignores the umask.
+   */
   makeDirectory(path: string, mode?: number): Promise<void>;
   /** Names in code-point order. */
   readDirectory(path: string): Promise<readonly DirectoryEntry[]>;
@@ -26,7 +29,9 @@ export interface FileSystem {
   readLink(path: string): Promise<string>;
   symbolicLink(target: string, path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
+  /** Follows symbolic links. */
   changeMode(path: string, mode: number): Promise<void>;
+  /** Does not follow the last link. */
   changeOwner(path: string, uid: number, gid: number): Promise<void>;
 
   /** One file, link or empty folder; a missing one is fine. */
@@ -40,6 +45,7 @@ export interface FileSystem {
   /**
    * Yields once it is watching, then again after anything in `path` (a file, or a folder and its direct children)
    * changed. A change is "look again", not a description: several may be told as one. Ends when the signal aborts.
+   * Fails with ENOENT when nothing is there at first, or when the folder (of the file) goes away.
    */
   watch(path: string, signal: AbortSignal): AsyncIterable<void>;
 
@@ -48,6 +54,7 @@ export interface FileSystem {
 }
 
 export interface WriteOptions {
+  /** Exact, whatever the umask; absent: 0666 without the umask for a new file. */
   readonly mode?: number;
 }
 

@@ -1,6 +1,10 @@
 /** The mount table of this mount namespace. System calls, never a process. */
 export interface Mounts {
-  /** `source` and `type` as mount(2) takes them; the target must exist. Rejects with a `MountError`. */
+  /**
+   * `source` and `type` as mount(2) takes them; the target must exist. Flags may be combined freely: what the kernel
+   * takes only in calls of their own (a bind mount that is read-only, its propagation) is done in several, and undone
+   * when a later one fails. Attributes of an `rbind` reach its topmost mount alone. Rejects with a `MountError`.
+   */
   mount(request: MountRequest): Promise<void>;
   /** The topmost mount at `target`; nothing mounted there is fine. `lazy` detaches it even while it is in use. */
   unmount(target: string, options?: { readonly lazy?: boolean }): Promise<void>;

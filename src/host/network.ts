@@ -5,9 +5,15 @@ export interface Network {
 
   /**
    * One HTTP/1.1 exchange on a connection of its own (no pool). Redirects are answers. The signal also ends a body
-   * that is still being read.
+   * that is still being read. The connection stands until the body is read, or left, or the signal aborts.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
+
+  /**
+   * A WebSocket client connection; rejects with a `NetworkError` when the server does not take one of `protocols`. The
+   * signal also ends a connection that stands.
+   */
+  webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection>;
 
   /**
    * Serves HTTP on a socket file that only `mode` lets others open. Resolves when it listens, rejects with
@@ -46,6 +52,22 @@ export interface HttpResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
+}
+
+export interface WebSocketRequest {
+  readonly target: DialTarget;
+  readonly path: string;
+  /** In order of preference: `v5.channel.k8s.io`, … */
+  readonly protocols: readonly string[];
+}
+
+export interface WebSocketConnection {
+  readonly protocol: string;
+  /** Whole messages, in order, read once; ends when either side closes. A slow reader slows the sender down. */
+  readonly messages: AsyncIterable<Uint8Array>;
+  /** Resolves when the message is handed to the kernel: the way to wait for a slow reader. */
+  send(message: Uint8Array): Promise<void>;
+  close(): void;
 }
 
 export interface ServerRequest {

@@ -1,11 +1,15 @@
 /** Other programs. Nothing goes through a shell. */
 export interface Processes {
-  /** Runs a program to its end. A non-zero exit is an answer, not a failure; a program that cannot start rejects. */
+  /**
+   * Runs a program to its end, in a session of its own: Ctrl-C at our terminal does not reach it. A non-zero exit is an
+   * answer, not a failure; a program that cannot start rejects with a `ProcessStartError`. When the signal aborts, the
+   * program and what it started are killed, and the call rejects with the signal's reason.
+   */
   run(command: Command, signal: AbortSignal): Promise<Finished>;
 
   /**
    * Starts a program that outlives us: a session of its own, so that Ctrl-C at our terminal does not reach it, and no
-   * pipe to us, so that our death does not either.
+   * pipe to us, so that our death does not either. Its working folder is `/`. Rejects with a `ProcessStartError`.
    */
   startDaemon(daemon: Daemon): Promise<DaemonHandle>;
 
@@ -54,4 +58,17 @@ export interface ProcessIdentity {
   readonly pid: number;
   /** In clock ticks since boot, as /proc/PID/stat tells it. */
   readonly startTime: number;
+}
+
+export class ProcessStartError extends Error {
+  override readonly name = 'ProcessStartError';
+  /** `ENOENT`, `EACCES`, … */
+  readonly code: string;
+  readonly program: string;
+
+  constructor(code: string, program: string, options?: ErrorOptions) {
+    super(`start ${program}: ${code}`, options);
+    this.code = code;
+    this.program = program;
+  }
 }

@@ -1,0 +1,90 @@
+import { posix } from 'node:path';
+import { byCodePoint } from '../../base/code-point-order.ts';
+import { CgroupBusyError, type Cgroups, type CgroupValues } from '../cgroups.ts';
+import { FileSystemError } from '../file-system.ts';
+import { Faults } from './faults.ts';
+
+interface Cgroup {
+  values: CgroupValues;
+  readonly pids: Set<number>;
+}
+
+/** Control groups in memory. */
+export class MemoryCgroups implements Cgroups {
+  readonly version: 'v1' | 'v2';
+  /** `faults.failNext('create', 'EACCES', path?)`. */
+  readonly faults = new Faults<'create' | 'update' | 'remove'>();
+  readonly #cgroups = new Map<string, Cgroup>([['/', { values: {}, pids: new Set() }]]);
+
+  constructor(version: 'v1' | 'v2' = 'v2') {
+    this.version = version;
+  }
+
+  async create(path: string): Promise<void> {
+    this.#failIfAsked('create', path);
+    for (let each = path; !this.#cgroups.has(each); each = posix.dirname(each)) {
+      this.#cgroups.set(each, { values: {}, pids: new Set() });
+    }
+  }
+
+  async update(path: string, values: CgroupValues): Promise<void> {
+    this.#failIfAsked('update', path);
+    const cgroup = this.#existing('update', path);
+    cgroup.values = { ...cgroup.values, ...values };
+  }
+
+  async exists(path: string): Promise<boolean> {
+    return this.#cgroups.has(path);
+  }
+
+  async children(path: string): Promise<readonly string[]> {
+    const paths = [...this.#cgroups.keys()].filter((each) => each !== '/' && posix.dirname(each) === path);
+    return paths.map((each) => posix.basename(each)).sort(byCodePoint);
+  }
+
+  async processes(path: string): Promise<readonly number[]> {
+    return this.#below(path)
+      .flatMap(([, { pids }]) => [...pids])
+      .sort((a, b) => a - b);
+  }
+
+  async remove(path: string): Promise<void> {
+    this.#failIfAsked('remove', path);
+    const pids = await this.processes(path);
+    if (pids.length > 0) throw new CgroupBusyError(path, pids);
+    for (const [each] of this.#below(path)) this.#cgroups.delete(each);
+  }
+
+  /** What was set by updates so far; `undefined` when there is no such cgroup. */
+  valuesOf(path: string): CgroupValues | undefined {
+    return this.#cgroups.get(path)?.values;
+  }
+
+  /** A process is in one cgroup at a time: it leaves the one that it was in. */
+  enter(path: string, pid: number): void {
+    const cgroup = this.#existing('enter', path);
+    this.leave(pid);
+    cgroup.pids.add(pid);
+  }
+
+  /** The process is gone. */
+  leave(pid: number): void {
+    for (const { pids } of this.#cgroups.values()) pids.delete(pid);
+  }
+
+  #below(path: string): [path: string, cgroup: Cgroup][] {
+    const prefix = path === '/' ? '/' : `${path}/`;
+    return [...this.#cgroups].filter(([each]) => each === path || each.startsWith(prefix));
+  }
+
+  #existing(operation: string, path: string): Cgroup {
+    const cgroup = this.#cgroups.get(path);
+    if (cgroup === undefined) throw new FileSystemError('ENOENT', operation, path);
+    return cgroup;
+  }
+
+  #failIfAsked(operation: 'create' | 'update' | 'remove', path: string): void {
+    const code = this.faults.take(operation, path);
+    if (code !== undefined) throw new FileSystemError(code, operation, path);
+  }
+}

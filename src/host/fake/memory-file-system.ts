@@ -1,0 +1,202 @@
+import { posix } from 'node:path';
+import {
+  type DirectoryEntry,
+  type FileStat,
+  type FileSystem,
+  FileSystemError,
+  type FileSystemUsage,
+  type WriteOptions,
+} from '../file-system.ts';
+import { Errno } from './errno.ts';
+import { Faults } from './faults.ts';
+import { MemoryFiles } from './memory-files.ts';
+import { statOf } from './memory-inode.ts';
+import { MemoryTree } from './memory-tree.ts';
+import { MemoryWatches } from './memory-watches.ts';
+
+/** What can be made to fail: the methods of the port. */
+export type FileOperation = Exclude<keyof FileSystem, 'watch'>;
+
+const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
+  'writeFile',
+  'appendFile',
+  'writeAtomic',
+  'makeDirectory',
+  'symbolicLink',
+]);
+
+const ROOMY: FileSystemUsage = {
+  capacityBytes: 100 * 2 ** 30,
+  availableBytes: 50 * 2 ** 30,
+  inodes: 6_000_000,
+  inodesFree: 5_000_000,
+};
+
+/**
+ * Files in memory, as a superuser with the umask 022 sees them. An agent that is started anew on the same object finds
+ * everything that was written: nothing is lost as in a power failure.
+ */
+export class MemoryFileSystem implements FileSystem {
+  /** `faults.failNext('writeAtomic', 'EIO')`. */
+  readonly faults = new Faults<FileOperation>();
+  /** While it is set, whatever needs space fails with ENOSPC. */
+  isFull = false;
+  /** Inodes and mounts: shared with the other fakes of a host. */
+  readonly tree: MemoryTree;
+  readonly #watches = new MemoryWatches();
+  readonly #files: MemoryFiles;
+  readonly #usage = new Map<number, FileSystemUsage>();
+
+  constructor(now: () => number) {
+    this.tree = new MemoryTree(now);
+    this.#files = new MemoryFiles(this.tree, this.#watches, now);
+  }
+
+  readFile(path: string, signal?: AbortSignal): Promise<Uint8Array> {
+    return this.#do('readFile', path, () => this.#files.file(path).bytes.slice(), signal);
+  }
+
+  readText(path: string, signal?: AbortSignal): Promise<string> {
+    return this.#do('readText', path, () => new TextDecoder().decode(this.#files.file(path).bytes), signal);
+  }
+
+  readRange(path: string, offset: number, length: number): Promise<Uint8Array> {
+    return this.#do('readRange', path, () => this.#files.file(path).bytes.slice(offset, offset + length));
+  }
+
+  writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
+    return this.#do('writeFile', path, () => this.#files.write(path, () => bytesOf(data), options?.mode));
+  }
+
+  appendFile(path: string, data: string | Uint8Array): Promise<void> {
+    const append = (old: Uint8Array): Uint8Array => new Uint8Array(Buffer.concat([old, bytesOf(data)]));
+    return this.#do('appendFile', path, () => this.#files.write(path, append));
+  }
+
+  writeAtomic(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
+    return this.#do('writeAtomic', path, () => this.#files.replaceFile(path, bytesOf(data), options?.mode ?? 0o644));
+  }
+
+  makeDirectory(path: string, mode = 0o755): Promise<void> {
+    return this.#do('makeDirectory', path, () => this.#files.makeDirectory(path, mode));
+  }
+
+  readDirectory(path: string): Promise<readonly DirectoryEntry[]> {
+    return this.#do('readDirectory', path, () => this.#files.list(path));
+  }
+
+  stat(path: string): Promise<FileStat | undefined> {
+    return this.#do('stat', path, () => unlessMissing(() => statOf(this.#files.find(path, true).inode)));
+  }
+
+  lstat(path: string): Promise<FileStat | undefined> {
+    return this.#do('lstat', path, () => unlessMissing(() => statOf(this.#files.find(path, false).inode)));
+  }
+
+  readLink(path: string): Promise<string> {
+    return this.#do('readLink', path, () => {
+      const { inode } = this.#files.find(path, false);
+      if (inode.kind !== 'symlink') throw new Errno('EINVAL');
+      return inode.target;
+    });
+  }
+
+  symbolicLink(target: string, path: string): Promise<void> {
+    return this.#do('symbolicLink', path, () => this.#files.create(path, { kind: 'symlink', mode: 0o777, target }));
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#do('rename', from, () => this.#files.rename(from, to));
+  }
+
+  changeMode(path: string, mode: number): Promise<void> {
+    return this.#do('changeMode', path, () => this.#files.change(path, true, { mode }));
+  }
+
+  changeOwner(path: string, uid: number, gid: number): Promise<void> {
+    return this.#do('changeOwner', path, () => this.#files.change(path, false, { uid, gid }));
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#do('remove', path, () => unlessMissing(() => this.#files.remove(path)));
+  }
+
+  removeTree(path: string): Promise<void> {
+    return this.#do('removeTree', path, () => {
+      const inTheWay = unlessMissing(() => this.#files.removeTree(path));
+      if (inTheWay) throw new FileSystemError('EBUSY', 'removeTree', inTheWay.mountPoint);
+    });
+  }
+
+  async *watch(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
+    if (signal.aborted) return;
+    const isFolder = this.#watched(path, path).kind === 'directory';
+    const folderPath = isFolder ? path : posix.dirname(path);
+    const folder = this.#watched(folderPath, path);
+    if (folder.kind !== 'directory') throw new FileSystemError('ENOTDIR', 'watch', path);
+
+    const { bell, remove } = this.#watches.add(folder, isFolder ? undefined : posix.basename(path));
+    const onAbort = (): void => {
+      bell.silence();
+      remove(); // not left to the reader, who may never ask again
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      bell.ring();
+      while (await bell.heard()) {
+        if (this.#watched(folderPath, path) !== folder) throw new FileSystemError('ENOENT', 'watch', path);
+        yield;
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      remove();
+    }
+  }
+
+  usage(path: string): Promise<FileSystemUsage> {
+    return this.#do('usage', path, () => this.#usage.get(this.#files.find(path, true).inode.device) ?? ROOMY);
+  }
+
+  /** What `usage` tells from now on of the file system that holds `path`. */
+  setUsage(path: string, usage: FileSystemUsage): void {
+    this.#usage.set(this.#files.find(path, true).inode.device, usage);
+  }
+
+  /** Puts a socket file there and answers its inode. The name must be free: throws an `Errno` otherwise. */
+  createSocket(path: string, mode: number): number {
+    this.#files.create(path, { kind: 'socket', mode });
+    return this.#files.find(path, false).inode.inode;
+  }
+
+  async #do<T>(operation: FileOperation, path: string, work: () => T, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    const fault = this.faults.take(operation, path) ?? (this.isFull && NEEDS_SPACE.has(operation) && 'ENOSPC');
+    if (fault) throw new FileSystemError(fault, operation, path);
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof Errno ? new FileSystemError(error.code, operation, path, { cause: error }) : error;
+    }
+  }
+
+  #watched(path: string, watched: string) {
+    try {
+      return this.#files.find(path, true).inode;
+    } catch (error) {
+      throw error instanceof Errno ? new FileSystemError(error.code, 'watch', watched, { cause: error }) : error;
+    }
+  }
+}
+
+function bytesOf(data: string | Uint8Array): Uint8Array {
+  return typeof data === 'string' ? new TextEncoder().encode(data) : data.slice();
+}
+
+function unlessMissing<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Errno && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,176 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
+import type { DirectoryEntry } from '../file-system.ts';
+import { Errno } from './errno.ts';
+import type { DirectoryInode, FileInode, Inode, NewInode } from './memory-inode.ts';
+import type { Located, MemoryTree } from './memory-tree.ts';
+import type { MemoryWatches } from './memory-watches.ts';
+
+/** What there is at a path, when there is something. */
+type Found = Located & { readonly inode: Inode };
+
+/** The system calls of the memory file system. They work at once, and throw an `Errno`. */
+export class MemoryFiles {
+  readonly #tree: MemoryTree;
+  readonly #watches: MemoryWatches;
+  readonly #now: () => number;
+
+  constructor(tree: MemoryTree, watches: MemoryWatches, now: () => number) {
+    this.#tree = tree;
+    this.#watches = watches;
+    this.#now = now;
+  }
+
+  file(path: string): FileInode {
+    const { inode } = this.find(path, true);
+    if (inode.kind === 'directory') throw new Errno('EISDIR');
+    if (inode.kind !== 'file') throw new Errno('ENXIO');
+    return inode;
+  }
+
+  find(path: string, followLast: boolean): Found {
+    const place = this.#tree.locate(path, followLast);
+    if (place.inode === undefined) throw new Errno('ENOENT');
+    return { ...place, inode: place.inode };
+  }
+
+  /** Creates the file when it is missing. */
+  write(path: string, change: (old: Uint8Array) => Uint8Array, mode?: number): void {
+    const place = this.#tree.locate(path, true);
+    refuseReadOnly(place);
+    if (place.inode === undefined) {
+      this.#put(place, { kind: 'file', mode: mode ?? 0o644, bytes: change(new Uint8Array()) });
+      return;
+    }
+    const file = this.file(path);
+    file.bytes = change(file.bytes);
+    file.modifiedMs = this.#now();
+    if (mode !== undefined) file.mode = mode;
+    this.#tell(place);
+  }
+
+  /** A new inode takes the place of what has the name. */
+  replaceFile(path: string, bytes: Uint8Array, mode: number): void {
+    const place = this.#tree.locate(path, false);
+    refuseReadOnly(place);
+    if (place.inode?.kind === 'directory') throw new Errno('EISDIR');
+    refuseMountPoint(place);
+    this.#put(place, { kind: 'file', mode, bytes });
+  }
+
+  /** Of a name that is free. */
+  create(path: string, inode: NewInode): void {
+    const place = this.#tree.locate(path, false);
+    if (place.inode !== undefined) throw new Errno('EEXIST');
+    refuseReadOnly(place);
+    this.#put(place, inode);
+  }
+
+  makeDirectory(path: string, mode: number): void {
+    const names = path.split('/').filter(Boolean);
+    for (const [index, name] of names.entries()) {
+      const here = `/${[...names.slice(0, index), name].join('/')}`;
+      const { inode } = this.#tree.locate(here, true);
+      if (inode?.kind === 'directory') continue;
+      const isLast = index === names.length - 1;
+      if (inode !== undefined) throw new Errno(isLast ? 'EEXIST' : 'ENOTDIR');
+      this.create(here, { kind: 'directory', mode: isLast ? mode : 0o755, entries: new Map() });
+    }
+  }
+
+  list(path: string): DirectoryEntry[] {
+    const { inode, path: folder } = this.find(path, true);
+    if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
+    const names = [...inode.entries.keys()].sort(byCodePoint);
+    return names.map((name) => ({ name, kind: this.find(`${folder}/${name}`, false).inode.kind }));
+  }
+
+  change(path: string, followLast: boolean, values: Partial<Pick<Inode, 'mode' | 'uid' | 'gid'>>): void {
+    const place = this.find(path, followLast);
+    refuseReadOnly(place);
+    Object.assign(place.inode, values);
+    this.#tell(place);
+  }
+
+  rename(from: string, to: string): void {
+    const source = this.find(from, false);
+    const target = this.#tree.locate(to, false);
+    for (const place of [source, target]) {
+      refuseReadOnly(place);
+      refuseMountPoint(place);
+    }
+    if (source.mount !== target.mount) throw new Errno('EXDEV');
+    if (source.inode === target.inode) return;
+    if (source.inode.kind === 'directory') {
+      if (`${target.path}/`.startsWith(`${source.path}/`)) throw new Errno('EINVAL');
+      if (target.inode !== undefined) refuseUnlessEmpty(target.inode);
+    } else if (target.inode?.kind === 'directory') throw new Errno('EISDIR');
+
+    this.#take(source);
+    if (target.inode) this.#watches.changedItself(target.inode);
+    folderOf(target).entries.set(target.name, source.inode);
+    this.#tell(target);
+  }
+
+  /** One file, link or empty folder. */
+  remove(path: string): void {
+    const place = this.find(path, false);
+    refuseReadOnly(place);
+    refuseMountPoint(place);
+    if (place.inode.kind === 'directory') refuseUnlessEmpty(place.inode);
+    this.#take(place);
+  }
+
+  /** Answers the mount point that stands in the way, and removes nothing then. */
+  removeTree(path: string): { readonly mountPoint: string } | undefined {
+    const place = this.find(path, false);
+    const inside = this.#tree.mounts.find(({ entry }) => `${entry.target}/`.startsWith(`${place.path}/`));
+    if (inside) return { mountPoint: inside.entry.target };
+    refuseReadOnly(place);
+    this.#removeBelow(place);
+    return undefined;
+  }
+
+  #removeBelow(place: Found): void {
+    if (place.inode.kind === 'directory') {
+      for (const name of place.inode.entries.keys()) this.#removeBelow(this.find(`${place.path}/${name}`, false));
+    }
+    this.#take(place);
+  }
+
+  #put(place: Located, inode: NewInode): void {
+    const folder = folderOf(place);
+    folder.entries.set(place.name, this.#tree.create(inode, folder.device));
+    folder.modifiedMs = this.#now();
+    this.#tell(place);
+  }
+
+  #take(place: Found): void {
+    const folder = folderOf(place);
+    folder.entries.delete(place.name);
+    folder.modifiedMs = this.#now();
+    this.#tell(place);
+  }
+
+  #tell({ folder, name, inode }: Located): void {
+    this.#watches.changed(folder, name);
+    if (inode) this.#watches.changedItself(inode);
+  }
+}
+
+function folderOf({ folder }: Located): DirectoryInode {
+  if (folder === undefined) throw new Errno('EBUSY'); // the root
+  return folder;
+}
+
+function refuseReadOnly({ mount }: Located): void {
+  if (mount.entry.readOnly) throw new Errno('EROFS');
+}
+
+function refuseMountPoint({ mount, path }: Located): void {
+  if (mount.entry.target === path) throw new Errno('EBUSY');
+}
+
+function refuseUnlessEmpty(inode: Inode): void {
+  if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
+  if (inode.entries.size > 0) throw new Errno('ENOTEMPTY');
+}

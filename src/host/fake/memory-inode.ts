@@ -1,0 +1,51 @@
+import type { FileStat } from '../file-system.ts';
+
+interface Common {
+  readonly inode: number;
+  readonly device: number;
+  mode: number;
+  uid: number;
+  gid: number;
+  modifiedMs: number;
+}
+
+export interface FileInode extends Common {
+  readonly kind: 'file';
+  bytes: Uint8Array;
+}
+
+export interface DirectoryInode extends Common {
+  readonly kind: 'directory';
+  readonly entries: Map<string, Inode>;
+}
+
+export interface LinkInode extends Common {
+  readonly kind: 'symlink';
+  readonly target: string;
+}
+
+export interface SocketInode extends Common {
+  readonly kind: 'socket';
+}
+
+/** What a name in the memory file system stands for. */
+export type Inode = FileInode | DirectoryInode | LinkInode | SocketInode;
+
+/** An inode without what the file system itself gives it. */
+export type NewInode =
+  | Pick<FileInode, 'kind' | 'mode' | 'bytes'>
+  | Pick<DirectoryInode, 'kind' | 'mode' | 'entries'>
+  | Pick<LinkInode, 'kind' | 'mode' | 'target'>
+  | Pick<SocketInode, 'kind' | 'mode'>;
+
+/** What stat(2) tells of it. */
+export function statOf(inode: Inode): FileStat {
+  const { kind, mode, uid, gid, modifiedMs, device } = inode;
+  return { kind, size: sizeOf(inode), mode, uid, gid, modifiedMs, device, inode: inode.inode };
+}
+
+function sizeOf(inode: Inode): number {
+  if (inode.kind === 'file') return inode.bytes.byteLength;
+  if (inode.kind === 'symlink') return Buffer.byteLength(inode.target);
+  return 0;
+}

@@ -1,0 +1,92 @@
+import { type MountEntry, MountError, type MountFlag, type MountRequest, type Mounts } from '../mounts.ts';
+import { Errno } from './errno.ts';
+import { Faults } from './faults.ts';
+import type { MemoryFileSystem } from './memory-file-system.ts';
+import type { MemoryMount, MemoryTree } from './memory-tree.ts';
+
+const PROPAGATION: ReadonlySet<MountFlag> = new Set(['private', 'rprivate', 'slave', 'rslave', 'shared', 'rshared']);
+
+/**
+ * Mounts in a memory file system: bind mounts show the tree of their source, any type shows a new and empty one.
+ * Propagation is accepted and does nothing, as there is one mount namespace; an `rbind` takes no mounts below along.
+ */
+export class MemoryMounts implements Mounts {
+  /** `faults.failNext('mount', 'EPERM', target?)`. */
+  readonly faults = new Faults<'mount' | 'unmount'>();
+  readonly #tree: MemoryTree;
+
+  constructor(fs: MemoryFileSystem) {
+    this.#tree = fs.tree;
+  }
+
+  async mount(request: MountRequest): Promise<void> {
+    this.#do('mount', request.target, () => this.#mount(request));
+  }
+
+  async unmount(target: string, { lazy = false }: { readonly lazy?: boolean } = {}): Promise<void> {
+    this.#do('unmount', target, () => {
+      const mount = this.#mountAt(target);
+      if (mount === undefined) return;
+      const isBusy = this.#tree.mounts.some(({ parent }) => parent === mount);
+      if (isBusy && !lazy) throw new Errno('EBUSY');
+      this.#tree.removeMount(mount);
+    });
+  }
+
+  async list(): Promise<readonly MountEntry[]> {
+    return this.#tree.mounts.map(({ entry }) => entry);
+  }
+
+  #mount({ source, target, type, flags = [], data }: MountRequest): void {
+    const place = this.#tree.locate(target, true);
+    if (place.inode === undefined) throw new Errno('ENOENT');
+    const readOnly = flags.includes('readOnly');
+    if (flags.includes('remount')) {
+      const mount = this.#mountAt(target);
+      if (mount === undefined) throw new Errno('EINVAL');
+      mount.entry = { ...mount.entry, readOnly };
+    } else if (flags.includes('bind') || flags.includes('rbind')) {
+      const from = this.#tree.locate(source, true);
+      if (from.inode === undefined) throw new Errno('ENOENT');
+      if ((from.inode.kind === 'directory') !== (place.inode.kind === 'directory')) throw new Errno('ENOTDIR');
+      const entry = { source: from.mount.entry.source, target: place.path, type: from.mount.entry.type, readOnly };
+      this.#tree.addMount(entry, from.inode, place.mount);
+    } else if (type !== undefined) {
+      if (place.inode.kind !== 'directory') throw new Errno('ENOTDIR');
+      this.#tree.addMount(
+        { source, target: place.path, type, readOnly },
+        this.#tree.newRoot(modeIn(data)),
+        place.mount,
+      );
+    } else if (!flags.some((flag) => PROPAGATION.has(flag)) || this.#mountAt(target) === undefined) {
+      throw new Errno('EINVAL');
+    }
+  }
+
+  /** The topmost one, or `undefined` when the path is no mount point. */
+  #mountAt(target: string): MemoryMount | undefined {
+    try {
+      const { mount, path } = this.#tree.locate(target, false);
+      return mount.entry.target === path ? mount : undefined;
+    } catch (error) {
+      if (error instanceof Errno) return undefined;
+      throw error;
+    }
+  }
+
+  #do(operation: 'mount' | 'unmount', target: string, work: () => void): void {
+    const fault = this.faults.take(operation, target);
+    if (fault) throw new MountError(fault, operation, target);
+    try {
+      work();
+    } catch (error) {
+      throw error instanceof Errno ? new MountError(error.code, operation, target, { cause: error }) : error;
+    }
+  }
+}
+
+/** tmpfs's `mode=0700` among its options. */
+function modeIn(data = ''): number {
+  const mode = /(?:^|,)mode=([0-7]+)/.exec(data)?.[1];
+  return mode === undefined ? 0o1777 : Number.parseInt(mode, 8);
+}

@@ -1,0 +1,181 @@
+import {
+  type Connection,
+  type DialTarget,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpServer,
+  type Network,
+  NetworkError,
+  type SocketFile,
+  type WebSocketConnection,
+  type WebSocketRequest,
+} from '../network.ts';
+import { Errno } from './errno.ts';
+import { Faults } from './faults.ts';
+import { exchange, type MemoryHttpHandler } from './memory-exchange.ts';
+import type { MemoryFileSystem } from './memory-file-system.ts';
+import { webSocketPair } from './memory-web-socket.ts';
+import { unlessAborted } from './unless-aborted.ts';
+
+/** What answers at an address. Without a handler a connection stands and is reset at the first byte. */
+export interface MemoryService {
+  readonly http?: MemoryHttpHandler;
+  readonly webSocket?: MemoryWebSocketHandler;
+  /** With one it speaks TLS, and only that. */
+  readonly certificate?: 'trusted' | 'untrusted';
+}
+
+export interface MemoryWebSocketHandler {
+  /** Those it speaks. */
+  readonly protocols: readonly string[];
+  accept(connection: WebSocketConnection, request: WebSocketRequest): void;
+}
+
+interface Listener {
+  readonly service: MemoryService | 'blackHole';
+  /** Of the socket file, for one that has a file. */
+  readonly inode: number | undefined;
+  readonly severed: AbortController;
+}
+
+/** Addresses and socket files of one machine, without a wire. */
+export class MemoryNetwork implements Network {
+  /** `faults.failNext('dial', 'EHOSTUNREACH', address?)`; addresses are `10.0.0.1:80` or a socket's path. */
+  readonly faults = new Faults<'dial' | 'request' | 'webSocket' | 'serve'>();
+  readonly #fs: MemoryFileSystem;
+  readonly #listeners = new Map<string, Listener>();
+
+  constructor(fs: MemoryFileSystem) {
+    this.#fs = fs;
+  }
+
+  /** Answers at an address that was free. A socket's file is made by `serve` alone. */
+  listen(target: DialTarget, service: MemoryService = {}): { close(): void } {
+    return this.#add(target, service);
+  }
+
+  /** From now on connections to it neither stand nor fail, until their signal aborts. */
+  blackHole(target: DialTarget): { close(): void } {
+    return this.#add(target, 'blackHole');
+  }
+
+  /** Everybody who listens on a socket file is gone without closing, as after `kill -9`: the files stay. */
+  loseServers(): void {
+    for (const [address, listener] of this.#listeners) {
+      if (!address.startsWith('/')) continue;
+      this.#listeners.delete(address);
+      sever(listener);
+    }
+  }
+
+  async dial(target: DialTarget, signal: AbortSignal): Promise<Connection> {
+    await this.#connect('dial', target, signal);
+    return { close: () => {} };
+  }
+
+  async request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    const { service, severed } = await this.#connect('request', request.target, signal);
+    checkCertificate(request, service);
+    if (service.http === undefined) throw new NetworkError('ECONNRESET', 'read ECONNRESET');
+    return exchange(request, service.http, { signal, severed });
+  }
+
+  async webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
+    const { service, severed } = await this.#connect('webSocket', request.target, signal);
+    const protocol = request.protocols.find((each) => service.webSocket?.protocols.includes(each));
+    if (service.webSocket === undefined) throw new NetworkError('EPROTO', 'Unexpected server response: 404');
+    if (protocol === undefined) throw new NetworkError('EPROTO', 'Server sent no subprotocol');
+    const { client, server } = webSocketPair(protocol, signal, severed);
+    service.webSocket.accept(server, request);
+    return client;
+  }
+
+  async serve({ socketPath, mode }: SocketFile, handler: HttpHandler): Promise<HttpServer> {
+    this.#failIfAsked('serve', socketPath);
+    const old = await this.#fs.lstat(socketPath);
+    if (old !== undefined) {
+      const isTaken = old.kind !== 'socket' || this.#listeners.get(socketPath)?.inode === old.inode;
+      if (isTaken) throw new NetworkError('EADDRINUSE', `another process listens on ${socketPath}`);
+      await this.#fs.remove(socketPath);
+    }
+    this.#listeners.delete(socketPath); // without its file nobody finds it any more
+    const inode = this.#createSocket(socketPath, mode);
+    const listener = this.#add({ socketPath }, { http: handler }, inode);
+    return {
+      close: async () => {
+        listener.close();
+        const now = await this.#fs.lstat(socketPath);
+        if (now?.inode === inode) await this.#fs.remove(socketPath);
+      },
+    };
+  }
+
+  #createSocket(socketPath: string, mode: number): number {
+    try {
+      return this.#fs.createSocket(socketPath, mode);
+    } catch (error) {
+      throw error instanceof Errno ? new NetworkError(error.code, `listen on ${socketPath}: ${error.code}`) : error;
+    }
+  }
+
+  #add(target: DialTarget, service: MemoryService | 'blackHole', inode?: number): { close(): void } {
+    const address = addressOf(target);
+    if (this.#listeners.has(address)) throw new NetworkError('EADDRINUSE', `${address} is taken`);
+    const listener = { service, inode, severed: new AbortController() };
+    this.#listeners.set(address, listener);
+    return {
+      close: () => {
+        if (this.#listeners.get(address) === listener) this.#listeners.delete(address);
+        sever(listener);
+      },
+    };
+  }
+
+  async #connect(
+    operation: 'dial' | 'request' | 'webSocket',
+    target: DialTarget,
+    signal: AbortSignal,
+  ): Promise<{ readonly service: MemoryService; readonly severed: AbortSignal }> {
+    signal.throwIfAborted();
+    const address = addressOf(target);
+    this.#failIfAsked(operation, address);
+    const listener = this.#listeners.get(address);
+    const file = 'socketPath' in target ? await this.#fs.lstat(address) : undefined;
+    // One that `serve` made is found by its file; others need none.
+    const isLost = listener?.inode !== undefined && listener.inode !== file?.inode;
+    if (listener === undefined || isLost) {
+      const code = 'socketPath' in target && file === undefined ? 'ENOENT' : 'ECONNREFUSED';
+      throw new NetworkError(code, `connect ${code} ${address}`);
+    }
+    const { service, severed } = listener;
+    if (service === 'blackHole') return unlessAborted(new Promise<never>(() => {}), signal);
+    return { service, severed: severed.signal };
+  }
+
+  #failIfAsked(operation: 'dial' | 'request' | 'webSocket' | 'serve', address: string): void {
+    const code = this.faults.take(operation, address);
+    if (code !== undefined) throw new NetworkError(code, `connect ${code} ${address}`);
+  }
+}
+
+function sever({ severed }: Listener): void {
+  severed.abort(new NetworkError('ECONNRESET', 'read ECONNRESET'));
+}
+
+function addressOf(target: DialTarget): string {
+  if ('socketPath' in target) return target.socketPath;
+  const isAddress = /^[\d.]+$/.test(target.host) || target.host.includes(':');
+  if (!isAddress) throw new NetworkError('ENOTFOUND', `${target.host} is not an IP address`);
+  return target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
+}
+
+function checkCertificate({ scheme, insecureSkipVerify }: HttpRequest, { certificate }: MemoryService): void {
+  const isTls = scheme === 'https';
+  if (isTls !== (certificate !== undefined)) {
+    throw new NetworkError(isTls ? 'EPROTO' : 'ECONNRESET', isTls ? 'wrong version number' : 'socket hang up');
+  }
+  if (certificate === 'untrusted' && !insecureSkipVerify) {
+    throw new NetworkError('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate');
+  }
+}

@@ -1,0 +1,91 @@
+import type { DaemonHandle, Finished, ProcessSignal } from '../processes.ts';
+
+/** What a scripted program sees of its process. */
+export interface ProgramContext {
+  readonly pid: number;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly input: Uint8Array;
+  /** Aborts when the process is ended from outside; what the program does from then on has no effect. */
+  readonly ended: AbortSignal;
+  stdout(text: string): void;
+  stderr(text: string): void;
+  /** Handles a signal that would end it otherwise; SIGKILL cannot be handled. */
+  onSignal(signal: Exclude<ProcessSignal, 'SIGKILL'>, handler: () => void): void;
+}
+
+/** A program: works until it resolves to its exit code. A rejection is an exit code 1 with the text on stderr. */
+export type Program = (context: ProgramContext) => Promise<number>;
+
+/** How a program is started. */
+export interface Launch {
+  readonly pid: number;
+  readonly startTime: number;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly input: Uint8Array;
+  /** Where the output goes. */
+  write(stream: 'stdout' | 'stderr', text: string): void;
+}
+
+const SIGNAL_NUMBERS: Record<ProcessSignal, number> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGTERM: 15,
+};
+
+/** One run of a scripted program. */
+export class MemoryProcess implements DaemonHandle {
+  readonly pid: number;
+  readonly startTime: number;
+  readonly exited: Promise<Pick<Finished, 'exitCode'>>;
+  readonly #ended = new AbortController();
+  readonly #handlers = new Map<ProcessSignal, () => void>();
+  readonly #exit: (result: Pick<Finished, 'exitCode'>) => void;
+
+  constructor(program: Program, launch: Launch) {
+    this.pid = launch.pid;
+    this.startTime = launch.startTime;
+    const { promise, resolve } = Promise.withResolvers<Pick<Finished, 'exitCode'>>();
+    this.exited = promise;
+    this.#exit = resolve;
+    void this.#run(program, launch);
+  }
+
+  /** Delivers a signal: to the program's handler, else it ends the process. */
+  signal(signal: ProcessSignal): void {
+    const handler = this.#handlers.get(signal);
+    if (handler) handler();
+    else this.#end(128 + SIGNAL_NUMBERS[signal]);
+  }
+
+  async #run(program: Program, launch: Launch): Promise<void> {
+    const { write, startTime, ...seen } = launch;
+    const writeWhileAlive = (stream: 'stdout' | 'stderr', text: string): void => {
+      if (!this.#ended.signal.aborted) write(stream, text);
+    };
+    try {
+      const exitCode = await program({
+        ...seen,
+        ended: this.#ended.signal,
+        stdout: (text) => writeWhileAlive('stdout', text),
+        stderr: (text) => writeWhileAlive('stderr', text),
+        onSignal: (signal, handler) => this.#handlers.set(signal, handler),
+      });
+      this.#end(exitCode);
+    } catch (error) {
+      writeWhileAlive('stderr', `${error instanceof Error ? error.message : String(error)}\n`);
+      this.#end(1);
+    }
+  }
+
+  #end(exitCode: number): void {
+    if (this.#ended.signal.aborted) return;
+    this.#exit({ exitCode });
+    this.#ended.abort();
+  }
+}

@@ -1,0 +1,111 @@
+import type { Clock } from '../clock.ts';
+import {
+  type Command,
+  type Daemon,
+  type DaemonHandle,
+  type Finished,
+  type Processes,
+  type ProcessIdentity,
+  type ProcessSignal,
+  ProcessStartError,
+} from '../processes.ts';
+import { Faults } from './faults.ts';
+import type { MemoryFileSystem } from './memory-file-system.ts';
+import { type Launch, MemoryProcess, type Program } from './memory-process.ts';
+import { unlessAborted } from './unless-aborted.ts';
+
+const TICK_MS = 10;
+
+export interface MemoryProcessesDeps {
+  readonly clock: Clock;
+  /** Holds the log files of daemons. */
+  readonly fs: MemoryFileSystem;
+}
+
+/** Processes that run scripted programs. */
+export class MemoryProcesses implements Processes {
+  /** `faults.failNext('run', 'EAGAIN', program?)`. */
+  readonly faults = new Faults<'run' | 'startDaemon'>();
+  readonly #clock: Clock;
+  readonly #fs: MemoryFileSystem;
+  readonly #programs = new Map<string, Program>();
+  readonly #running = new Map<number, MemoryProcess>();
+  #lastPid = 100;
+
+  constructor({ clock, fs }: MemoryProcessesDeps) {
+    this.#clock = clock;
+    this.#fs = fs;
+  }
+
+  /** From now on this name starts this program. */
+  install(name: string, program: Program): void {
+    this.#programs.set(name, program);
+  }
+
+  async run(command: Command, signal: AbortSignal): Promise<Finished> {
+    signal.throwIfAborted();
+    const { program, args, env = {}, cwd = '/', input = '' } = command;
+    const output = { stdout: '', stderr: '' };
+    const process = this.#start('run', program, {
+      args,
+      env,
+      cwd,
+      input: typeof input === 'string' ? new TextEncoder().encode(input) : input,
+      write: (stream, text) => {
+        output[stream] += text;
+      },
+    });
+    const onAbort = (): void => process.signal('SIGKILL');
+    signal.addEventListener('abort', onAbort, { once: true });
+    const { exitCode } = await process.exited;
+    signal.removeEventListener('abort', onAbort);
+    signal.throwIfAborted();
+    const encoder = new TextEncoder();
+    return { exitCode, stdout: encoder.encode(output.stdout), stderr: encoder.encode(output.stderr) };
+  }
+
+  async startDaemon({ program, args, env = {}, logFile }: Daemon): Promise<DaemonHandle> {
+    await this.#fs.appendFile(logFile, '').catch((error: unknown) => {
+      throw new ProcessStartError('ENOENT', program, { cause: error });
+    });
+    return this.#start('startDaemon', program, {
+      args,
+      env,
+      cwd: '/',
+      input: new Uint8Array(),
+      // A daemon whose log cannot be written goes on without it.
+      write: (_, text) => void this.#fs.appendFile(logFile, text).catch(() => {}),
+    });
+  }
+
+  async identify(pid: number): Promise<ProcessIdentity | undefined> {
+    const process = this.#running.get(pid);
+    return process && { pid, startTime: process.startTime };
+  }
+
+  async waitForExit({ pid, startTime }: ProcessIdentity, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const process = this.#running.get(pid);
+    if (process?.startTime !== startTime) return;
+    await unlessAborted(process.exited, signal);
+  }
+
+  async kill({ pid, startTime }: ProcessIdentity, signal: ProcessSignal): Promise<void> {
+    const process = this.#running.get(pid);
+    if (process?.startTime === startTime) process.signal(signal);
+  }
+
+  #start(operation: 'run' | 'startDaemon', name: string, launch: Omit<Launch, 'pid' | 'startTime'>): MemoryProcess {
+    const program = this.#programs.get(name);
+    const fault = this.faults.take(operation, name);
+    if (fault !== undefined) throw new ProcessStartError(fault, name);
+    if (program === undefined) throw new ProcessStartError('ENOENT', name);
+
+    const pid = ++this.#lastPid;
+    const startTime = Math.floor(this.#clock.monotonic() / TICK_MS);
+    const process = new MemoryProcess(program, { ...launch, pid, startTime });
+    this.#running.set(pid, process);
+    void process.exited.then(() => this.#running.delete(pid));
+    return process;
+  }
+}

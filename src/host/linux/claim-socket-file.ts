@@ -1,0 +1,82 @@
+import { chmod, link, lstat, mkdtemp, rm, unlink } from 'node:fs/promises';
+import { connect, type Server } from 'node:net';
+import { dirname, join } from 'node:path';
+import { NetworkError, type SocketFile } from '../network.ts';
+import { errnoCode } from './errno-code.ts';
+import { asNetworkError } from './network-error.ts';
+
+/** A socket file that is ours. */
+export interface ClaimedSocketFile {
+  /** Removes the file, unless another process has put its own there meanwhile. */
+  release(): Promise<void>;
+}
+
+/**
+ * Makes `server` listen at `socketPath`. It listens in a folder that only we can enter until the file has its mode, and
+ * the finished socket gets its name by link(2), which never replaces one that is there.
+ */
+export async function claimSocketFile(server: Server, { socketPath, mode }: SocketFile): Promise<ClaimedSocketFile> {
+  let folder: string | undefined;
+  try {
+    folder = await mkdtemp(join(dirname(socketPath), '.s'));
+    const hidden = join(folder, 's');
+    await listen(server, hidden);
+    await chmod(hidden, mode);
+    const { ino } = await lstat(hidden);
+    await giveName(hidden, socketPath);
+    return { release: () => removeIfStill(socketPath, ino) };
+  } catch (error) {
+    server.close();
+    throw asNetworkError(error);
+  } finally {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function giveName(hidden: string, socketPath: string): Promise<void> {
+  try {
+    await link(hidden, socketPath);
+  } catch (error) {
+    if (errnoCode(error) !== 'EEXIST') throw error;
+    const isSocket = (await lstat(socketPath)).isSocket();
+    if (!isSocket) throw new NetworkError('EADDRINUSE', `${socketPath} exists and is not a socket`);
+    if (await answers(socketPath)) throw new NetworkError('EADDRINUSE', `another process listens on ${socketPath}`);
+    await unlink(socketPath);
+    await link(hidden, socketPath);
+  }
+}
+
+/** Whether somebody listens there; a dead process's socket refuses. */
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path: socketPath });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', (error) => {
+      if (errnoCode(error) === 'ECONNREFUSED') resolve(false);
+      else if (errnoCode(error) === 'EAGAIN')
+        resolve(true); // its queue is full: it lives
+      else reject(error);
+    });
+  });
+}
+
+async function removeIfStill(path: string, inode: number): Promise<void> {
+  try {
+    if ((await lstat(path)).ino === inode) await unlink(path);
+  } catch (error) {
+    if (errnoCode(error) !== 'ENOENT') throw error;
+  }
+}

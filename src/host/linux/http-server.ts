@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse as NodeResponse } from 'node:http';
+import type { HttpHandler, HttpServer, ServerRequest, ServerResponse, SocketFile } from '../network.ts';
+import { claimSocketFile } from './claim-socket-file.ts';
+
+/** Serves HTTP on a socket file. */
+export async function serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
+  const server = createServer({ requestTimeout: 0 }, (incoming, outgoing) => {
+    // requestTimeout 0: a body may be a stream that lasts as long as its client.
+    void answer(incoming, outgoing, handler);
+  });
+  const file = await claimSocketFile(server, address);
+  return {
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      await file.release();
+    },
+  };
+}
+
+async function answer(incoming: IncomingMessage, outgoing: NodeResponse, handler: HttpHandler): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) gone.abort(new DOMException('the client is gone', 'AbortError'));
+  });
+  outgoing.on('error', () => {}); // followed by 'close'
+  try {
+    await send(await handler(serverRequest(incoming, gone.signal)), outgoing, gone.signal);
+  } catch (error) {
+    if (outgoing.headersSent) outgoing.destroy();
+    else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end(textOf(error));
+  }
+}
+
+function serverRequest(incoming: IncomingMessage, signal: AbortSignal): ServerRequest {
+  const { method = 'GET', url = '/' } = incoming;
+  const [path = '/', ...query] = url.split('?');
+  return { method, path, query: new URLSearchParams(query.join('?')), body: incoming, signal };
+}
+
+async function send(response: ServerResponse, outgoing: NodeResponse, gone: AbortSignal): Promise<void> {
+  outgoing.writeHead(response.status, response.headers);
+  if (typeof response.body === 'string') {
+    outgoing.end(response.body);
+    return;
+  }
+  outgoing.flushHeaders(); // a stream may be silent for long, and its reader wants to know that it stands
+  for await (const chunk of response.body) {
+    if (gone.aborted) return;
+    if (!outgoing.write(chunk)) await drained(outgoing, gone);
+  }
+  outgoing.end();
+}
+
+async function drained(outgoing: NodeResponse, gone: AbortSignal): Promise<void> {
+  if (gone.aborted) return;
+  await once(outgoing, 'drain', { signal: gone }).catch((error: unknown) => {
+    if (!gone.aborted) throw error;
+  });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,45 @@
+import koffi from 'koffi';
+
+/** A system call of libc that answers -1 on failure; rejects with the errno name. */
+type Call<Args extends readonly unknown[]> = (...args: Args) => Promise<void>;
+
+/** A failed system call. */
+export class SystemCallError extends Error {
+  override readonly name = 'SystemCallError';
+  /** `EINVAL`, … */
+  readonly code: string;
+
+  constructor(call: string, code: string) {
+    super(`${call}: ${code}`);
+    this.code = code;
+  }
+}
+
+const libc = koffi.load('libc.so.6');
+
+/** mount(2). It runs on a thread of Node's pool: nothing that may hang for long (a network file system) belongs here. */
+export const mount: Call<[source: string, target: string, type: string | null, flags: number, data: string | null]> =
+  asyncCall(
+    'int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)',
+  );
+
+/** umount2(2). */
+export const umount2: Call<[target: string, flags: number]> = asyncCall('int umount2(const char *target, int flags)');
+
+function asyncCall<Args extends readonly unknown[]>(prototype: string): Call<Args> {
+  const native = libc.func(prototype);
+  return (...args) =>
+    new Promise((resolve, reject) => {
+      native.async(...args, (error: unknown, result: number) => {
+        if (error) reject(error);
+        // koffi carries the thread's errno into the callback; any later call of koffi overwrites it.
+        else if (result === -1) reject(new SystemCallError(native.info.name, errnoName(koffi.errno())));
+        else resolve();
+      });
+    });
+}
+
+function errnoName(number: number): string {
+  const found = Object.entries(koffi.os.errno).find(([, value]) => value === number);
+  return found?.[0] ?? `errno ${number}`;
+}

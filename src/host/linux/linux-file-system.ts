@@ -1,0 +1,144 @@
+import type { Dirent, Stats } from 'node:fs';
+import {
+  appendFile,
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rmdir,
+  stat,
+  statfs,
+  symlink,
+  unlink,
+} from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { byCodePoint } from '../../base/code-point-order.ts';
+import {
+  type DirectoryEntry,
+  type FileKind,
+  type FileStat,
+  type FileSystem,
+  FileSystemError,
+  type WriteOptions,
+} from '../file-system.ts';
+import { errnoCode } from './errno-code.ts';
+import { removeTree } from './remove-tree.ts';
+import { unlessMissing } from './unless-missing.ts';
+import { watchPath } from './watch-path.ts';
+import { writeFileAtomic } from './write-file-atomic.ts';
+
+/** The machine's files. */
+export const linuxFileSystem: FileSystem = {
+  readFile: (path, signal) => attempt('read', path, () => readFile(path, signal ? { signal } : {}), signal),
+  readText: (path, signal) =>
+    attempt('read', path, () => readFile(path, { encoding: 'utf8', ...(signal ? { signal } : {}) }), signal),
+  readRange: (path, offset, length) => attempt('read', path, () => readRange(path, offset, length)),
+
+  writeFile: (path, data, options) => attempt('write', path, () => writeWhole(path, data, options)),
+  appendFile: (path, data) => attempt('append', path, () => appendFile(path, data)),
+  writeAtomic: (path, data, options) => attempt('write', path, () => writeFileAtomic(path, data, options?.mode)),
+
+  makeDirectory: (path, mode) => attempt('makeDirectory', path, () => makeDirectory(path, mode)),
+  readDirectory: (path) => attempt('readDirectory', path, () => readSorted(path)),
+  stat: (path) => attempt('stat', path, () => unlessMissing(stat(path).then(asFileStat))),
+  lstat: (path) => attempt('lstat', path, () => unlessMissing(lstat(path).then(asFileStat))),
+  readLink: (path) => attempt('readLink', path, () => readlink(path)),
+  symbolicLink: (target, path) => attempt('symbolicLink', path, () => symlink(target, path)),
+  rename: (from, to) => attempt('rename', from, () => rename(from, to)),
+  changeMode: (path, mode) => attempt('changeMode', path, () => chmod(path, mode)),
+  changeOwner: (path, uid, gid) => attempt('changeOwner', path, () => lchown(path, uid, gid)),
+
+  remove: (path) => attempt('remove', path, () => removeOne(path)),
+  removeTree: (path) => attempt('removeTree', path, () => removeTree(path)),
+  watch: watchPath,
+  usage: (path) => attempt('usage', path, () => usageOf(path)),
+};
+
+/** Runs one operation and gives its failure the port's shape. */
+async function attempt<T>(operation: string, path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  signal?.throwIfAborted();
+  try {
+    return await work();
+  } catch (error) {
+    signal?.throwIfAborted();
+    const code = errnoCode(error);
+    if (error instanceof FileSystemError || code === undefined) throw error;
+    throw new FileSystemError(code, operation, path, { cause: error });
+  }
+}
+
+async function readRange(path: string, offset: number, length: number): Promise<Uint8Array> {
+  await using file = await open(path, 'r');
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+async function writeWhole(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
+  await using file = await open(path, 'w', options?.mode);
+  if (options?.mode !== undefined) await file.chmod(options.mode); // open(2) takes the umask off
+  await file.writeFile(data);
+}
+
+async function makeDirectory(path: string, mode?: number): Promise<void> {
+  try {
+    await mkdir(path, mode);
+  } catch (error) {
+    if (errnoCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    if (errnoCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await mkdir(dirname(path), { recursive: true });
+    return makeDirectory(path, mode);
+  }
+  if (mode !== undefined) await chmod(path, mode); // mkdir(2) takes the umask off
+}
+
+async function readSorted(path: string): Promise<DirectoryEntry[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  return entries
+    .map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
+    .sort((a, b) => byCodePoint(a.name, b.name));
+}
+
+async function removeOne(path: string): Promise<void> {
+  const found = await unlessMissing(lstat(path));
+  if (found === undefined) return;
+  await unlessMissing(found.isDirectory() ? rmdir(path) : unlink(path));
+}
+
+async function usageOf(path: string) {
+  const { bsize, blocks, bavail, files, ffree } = await statfs(path);
+  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize, inodes: files, inodesFree: ffree };
+}
+
+function asFileStat(stats: Stats): FileStat {
+  return {
+    kind: kindOf(stats),
+    size: stats.size,
+    mode: stats.mode & 0o7777,
+    uid: stats.uid,
+    gid: stats.gid,
+    modifiedMs: stats.mtimeMs,
+    device: stats.dev,
+    inode: stats.ino,
+  };
+}
+
+function kindOf(entry: Stats | Dirent): FileKind {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'directory';
+  if (entry.isSymbolicLink()) return 'symlink';
+  if (entry.isSocket()) return 'socket';
+  if (entry.isCharacterDevice()) return 'characterDevice';
+  if (entry.isBlockDevice()) return 'blockDevice';
+  return 'fifo';
+}

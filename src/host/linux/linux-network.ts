@@ -1,0 +1,16 @@
+import type { Network } from '../network.ts';
+import { dial } from './dial.ts';
+import { request } from './http-request.ts';
+import { serve } from './http-server.ts';
+
+/** The machine's sockets. */
+export const linuxNetwork: Network = {
+  dial,
+  request,
+  serve,
+  webSocket: async (request, signal) => {
+    // Only exec, attach and port-forward need the package.
+    const { openWebSocket } = await import('./web-socket.ts');
+    return openWebSocket(request, signal);
+  },
+};

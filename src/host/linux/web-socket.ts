@@ -1,0 +1,60 @@
+import { WebSocket } from 'ws';
+import { MessageQueue } from '../message-queue.ts';
+import { NetworkError, type WebSocketConnection, type WebSocketRequest } from '../network.ts';
+import { addressOf, connectTo } from './dial.ts';
+import { asNetworkError } from './network-error.ts';
+
+/** Opens a WebSocket connection as a client. */
+export function openWebSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const { target, path, protocols } = request;
+    const address = addressOf(target);
+    const authority = 'socketPath' in address ? 'localhost' : authorityOf(address);
+    const socket = new WebSocket(`ws://${authority}${path}`, [...protocols], {
+      createConnection: () => connectTo(address),
+      perMessageDeflate: false,
+    });
+    const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
+    const onAbort = (): void => {
+      queue.fail(signal.reason);
+      socket.terminate();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    socket.on('message', (data: Buffer) => queue.push(new Uint8Array(data)));
+    socket.on('error', (error) => {
+      queue.fail(asNetworkError(error));
+      reject(asNetworkError(error));
+    });
+    socket.once('close', () => {
+      signal.removeEventListener('abort', onAbort);
+      queue.end();
+    });
+    socket.once('open', () => resolve(connectionOf(socket, queue)));
+  });
+}
+
+function authorityOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function connectionOf(socket: WebSocket, queue: MessageQueue): WebSocketConnection {
+  return {
+    protocol: socket.protocol,
+    messages: queue,
+    send: (message) =>
+      new Promise((resolve, reject) => {
+        if (socket.readyState !== WebSocket.OPEN) {
+          reject(new NetworkError('EPIPE', 'the WebSocket connection is closed'));
+          return;
+        }
+        socket.send(message, { binary: true }, (error) => (error ? reject(asNetworkError(error)) : resolve()));
+      }),
+    close: () => {
+      queue.end();
+      socket.resume(); // else the other side's goodbye is never read
+      socket.close();
+    },
+  };
+}

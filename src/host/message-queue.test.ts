@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Flow, MessageQueue } from './message-queue.ts';
+
+const quiet: Flow = { pause: () => {}, resume: () => {} };
+
+async function readAll(queue: MessageQueue): Promise<number[]> {
+  const read: number[] = [];
+  for await (const [first = -1] of queue) read.push(first);
+  return read;
+}
+
+test('MessageQueue gives what came before the end, in order, and nothing after it', async () => {
+  const queue = new MessageQueue(quiet);
+  queue.push(Uint8Array.of(1));
+  const reading = readAll(queue);
+  await Promise.resolve();
+  queue.push(Uint8Array.of(2));
+  queue.push(Uint8Array.of(3));
+  queue.end();
+  queue.push(Uint8Array.of(4));
+  assert.deepEqual(await reading, [1, 2, 3]);
+});
+
+test('MessageQueue tells a failure behind what came before it', async () => {
+  const queue = new MessageQueue(quiet);
+  queue.push(Uint8Array.of(1));
+  queue.fail(new Error('reset'));
+  queue.end();
+  const messages = queue[Symbol.asyncIterator]();
+  assert.deepEqual(await messages.next(), { done: false, value: Uint8Array.of(1) });
+  await assert.rejects(messages.next(), { message: 'reset' });
+});
+
+test('MessageQueue makes the sender wait while too much is unread', async () => {
+  let state = 'flowing';
+  const queue = new MessageQueue({
+    pause: () => {
+      state = 'paused';
+    },
+    resume: () => {
+      state = 'flowing';
+    },
+  });
+  const messages = queue[Symbol.asyncIterator]();
+  const states: string[] = [];
+  for (const size of [1024 * 1024, 1]) {
+    queue.push(new Uint8Array(size));
+    states.push(state);
+  }
+  for (let i = 0; i < 2; i++) {
+    await messages.next();
+    states.push(state);
+  }
+  assert.deepEqual(states, ['flowing', 'paused', 'paused', 'flowing']);
+});

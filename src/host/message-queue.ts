@@ -1,0 +1,62 @@
+/** More than this much unread, and the sender is made to wait. */
+const MOST_UNREAD_BYTES = 1024 * 1024;
+
+/** How to make the sender wait. Both may be called again while they hold already. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/**
+ * Messages between the socket that receives them and the one reader.
+ * 1. What was received before the end is still read; what comes after it is dropped.
+ * 2. A failure is told once everything before it has been read.
+ * 3. Above `MOST_UNREAD_BYTES` the flow is paused, until the reader has taken everything.
+ */
+export class MessageQueue implements AsyncIterable<Uint8Array> {
+  readonly #flow: Flow;
+  readonly #unread: Uint8Array[] = [];
+  #unreadBytes = 0;
+  #end: { readonly error?: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(flow: Flow) {
+    this.#flow = flow;
+  }
+
+  push(message: Uint8Array): void {
+    if (this.#end) return;
+    this.#unread.push(message);
+    this.#unreadBytes += message.byteLength;
+    if (this.#unreadBytes > MOST_UNREAD_BYTES) this.#flow.pause();
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#end ??= {};
+    this.#wake?.();
+  }
+
+  fail(error: unknown): void {
+    this.#end ??= { error };
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      for (let message = this.#take(); message; message = this.#take()) yield message;
+      if (this.#end) break;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    if ('error' in this.#end) throw this.#end.error;
+  }
+
+  #take(): Uint8Array | undefined {
+    const message = this.#unread.shift();
+    this.#unreadBytes -= message?.byteLength ?? 0;
+    if (this.#unread.length === 0) this.#flow.resume();
+    return message;
+  }
+}

@@ -1,0 +1,165 @@
+/** What every mount table promises. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { FileSystem } from '../../../src/host/file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxMounts } from '../../../src/host/linux/linux-mounts.ts';
+import type { Mounts } from '../../../src/host/mounts.ts';
+import { needsMounts, temporaryFolder } from './temporary-folder.ts';
+
+interface MountsWorld {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  /** A folder in which everything is unmounted after the test. */
+  readonly root: string;
+}
+
+mountsContract('linux', linuxWorld, needsMounts);
+mountsContract('memory', async () => {
+  const { fs, mounts } = createMemoryHost();
+  await fs.makeDirectory('/data');
+  return { fs, mounts, root: '/data' };
+});
+
+async function linuxWorld(t: TestContext): Promise<MountsWorld> {
+  const root = await temporaryFolder(t, async (folder) => {
+    const ours = (await linuxMounts.list()).filter(({ target }) => target.startsWith(`${folder}/`));
+    for (const { target } of ours.reverse()) await linuxMounts.unmount(target, { lazy: true });
+  });
+  return { fs: linuxFileSystem, mounts: linuxMounts, root };
+}
+
+function mountsContract(
+  name: string,
+  makeWorld: (t: TestContext) => Promise<MountsWorld>,
+  skip: string | false = false,
+): void {
+  const targets = async ({ mounts, root }: MountsWorld): Promise<string[]> =>
+    (await mounts.list())
+      .filter(({ target }) => target.startsWith(root))
+      .map(({ target }) => target.slice(root.length));
+
+  test(`${name} mounts: a tmpfs hides what was there until it is unmounted`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    const { fs, mounts, root } = world;
+    await fs.makeDirectory(`${root}/m`);
+    await fs.writeFile(`${root}/m/below`, '');
+    await mounts.mount({ source: 'tmpfs', target: `${root}/m`, type: 'tmpfs', data: 'size=1m,mode=0750' });
+    assert.deepEqual(await fs.readDirectory(`${root}/m`), []);
+    assert.equal((await fs.stat(`${root}/m`))?.mode, 0o750);
+    assert.notEqual((await fs.stat(`${root}/m`))?.device, (await fs.stat(root))?.device);
+    const entry = (await mounts.list()).find(({ target }) => target === `${root}/m`);
+    assert.deepEqual(entry, { source: 'tmpfs', target: `${root}/m`, type: 'tmpfs', readOnly: false });
+
+    await mounts.unmount(`${root}/m`);
+    assert.deepEqual(await fs.readDirectory(`${root}/m`), [{ name: 'below', kind: 'file' }]);
+    assert.deepEqual(await targets(world), []);
+  });
+
+  test(`${name} mounts: the youngest of several at one place is unmounted first`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    const { fs, mounts, root } = world;
+    await fs.makeDirectory(`${root}/m`);
+    for (const file of ['first', 'second']) {
+      await mounts.mount({ source: 'tmpfs', target: `${root}/m`, type: 'tmpfs' });
+      await fs.writeFile(`${root}/m/${file}`, '');
+    }
+    assert.deepEqual(await targets(world), ['/m', '/m']);
+    await mounts.unmount(`${root}/m`);
+    assert.deepEqual(await fs.readDirectory(`${root}/m`), [{ name: 'first', kind: 'file' }]);
+  });
+
+  test(`${name} mounts: a bind mount shows the same files, a read-only one takes none`, { skip }, async (t) => {
+    const { fs, mounts, root } = await makeWorld(t);
+    for (const folder of ['source', 'same', 'read-only']) await fs.makeDirectory(`${root}/${folder}`);
+    await mounts.mount({ source: `${root}/source`, target: `${root}/same`, flags: ['bind'] });
+    await mounts.mount({
+      source: `${root}/source`,
+      target: `${root}/read-only`,
+      flags: ['bind', 'readOnly', 'private'],
+    });
+    await fs.writeFile(`${root}/same/file`, 'seen');
+    assert.equal(await fs.readText(`${root}/read-only/file`), 'seen');
+    await assert.rejects(fs.writeFile(`${root}/read-only/file`, ''), { name: 'FileSystemError', code: 'EROFS' });
+    const entry = (await mounts.list()).find(({ target }) => target === `${root}/read-only`);
+    assert.equal(entry?.readOnly, true);
+
+    await mounts.mount({ source: '', target: `${root}/read-only`, flags: ['remount', 'bind'] });
+    await fs.writeFile(`${root}/read-only/file`, 'changed');
+    assert.equal(await fs.readText(`${root}/source/file`), 'changed');
+  });
+
+  test(`${name} mounts: a file can be bound to a file`, { skip }, async (t) => {
+    const { fs, mounts, root } = await makeWorld(t);
+    await fs.writeFile(`${root}/a`, 'a');
+    await fs.writeFile(`${root}/b`, 'b');
+    await mounts.mount({ source: `${root}/a`, target: `${root}/b`, flags: ['bind'] });
+    assert.equal(await fs.readText(`${root}/b`), 'a');
+    await assert.rejects(fs.removeTree(`${root}/b`), { code: 'EBUSY' });
+    await mounts.unmount(`${root}/b`);
+    assert.equal(await fs.readText(`${root}/b`), 'b');
+  });
+
+  test(`${name} mounts: failures carry the errno name and the target`, { skip }, async (t) => {
+    const { mounts, root } = await makeWorld(t);
+    const target = `${root}/none`;
+    const failure = { name: 'MountError', code: 'ENOENT', target };
+    await assert.rejects(mounts.mount({ source: 'tmpfs', target, type: 'tmpfs' }), failure);
+    await assert.rejects(mounts.mount({ source: `${root}/x`, target: root, flags: ['bind'] }), { code: 'ENOENT' });
+    await assert.rejects(mounts.mount({ source: '', target: root, flags: ['remount', 'bind'] }), { code: 'EINVAL' });
+  });
+
+  test(`${name} mounts: nothing to unmount is fine`, { skip }, async (t) => {
+    const { mounts, root } = await makeWorld(t);
+    await mounts.unmount(root);
+    await mounts.unmount(`${root}/none`);
+  });
+
+  test(`${name} mounts: one that carries another is busy, unless it goes lazily`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    const { fs, mounts, root } = world;
+    await fs.makeDirectory(`${root}/m`);
+    await mounts.mount({ source: 'tmpfs', target: `${root}/m`, type: 'tmpfs' });
+    await fs.makeDirectory(`${root}/m/inner`);
+    await mounts.mount({ source: 'tmpfs', target: `${root}/m/inner`, type: 'tmpfs' });
+    await assert.rejects(mounts.unmount(`${root}/m`), { name: 'MountError', code: 'EBUSY' });
+    assert.deepEqual(await targets(world), ['/m', '/m/inner']);
+    await mounts.unmount(`${root}/m`, { lazy: true });
+    assert.deepEqual(await targets(world), []);
+  });
+
+  test(`${name} mounts: a target with spaces and other marks is told as it is`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    const { fs, mounts, root } = world;
+    const odd = '/a b\\c#ü';
+    await fs.makeDirectory(root + odd);
+    await mounts.mount({ source: 'tmpfs', target: root + odd, type: 'tmpfs' });
+    assert.deepEqual(await targets(world), [odd]);
+  });
+
+  const below: Record<string, (world: MountsWorld) => Promise<void>> = {
+    'another file system': ({ mounts, root }) =>
+      mounts.mount({ source: 'tmpfs', target: `${root}/tree/a/m`, type: 'tmpfs' }),
+    'a bind mount of the same one': ({ mounts, root }) =>
+      mounts.mount({ source: `${root}/kept`, target: `${root}/tree/a/m`, flags: ['bind'] }),
+  };
+  for (const [what, mount] of Object.entries(below)) {
+    test(`${name} mounts: removing a tree stops at ${what}`, { skip }, async (t) => {
+      const world = await makeWorld(t);
+      const { fs, mounts, root } = world;
+      for (const folder of ['kept', 'tree/a/m']) await fs.makeDirectory(`${root}/${folder}`);
+      await mount(world);
+      await fs.writeFile(`${root}/tree/a/m/file`, 'kept');
+      for (const tree of ['tree', 'tree/a/m']) {
+        await assert.rejects(fs.removeTree(`${root}/${tree}`), { name: 'FileSystemError', code: 'EBUSY' });
+      }
+      assert.equal(await fs.readText(`${root}/tree/a/m/file`), 'kept');
+      await assert.rejects(fs.remove(`${root}/tree/a/m`), { code: 'EBUSY' });
+
+      await mounts.unmount(`${root}/tree/a/m`);
+      await fs.removeTree(`${root}/tree`);
+      assert.deepEqual(await fs.readDirectory(root), [{ name: 'kept', kind: 'directory' }]);
+    });
+  }
+}

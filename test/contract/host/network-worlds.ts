@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { link, rename } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { TestContext } from 'node:test';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { MemoryRequest } from '../../../src/host/fake/memory-exchange.ts';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { FileSystem } from '../../../src/host/file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
+import type { DialTarget, Network, WebSocketConnection } from '../../../src/host/network.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A network with the servers that its contract needs. */
+export interface NetworkWorld {
+  readonly network: Network;
+  readonly fs: FileSystem;
+  /** For socket files. */
+  readonly root: string;
+  /** Answers 202 with the header `X-Answer: yes` and an `Echo` of the request as JSON; `/moved` with a redirect. */
+  readonly echo: DialTarget;
+  /** Takes connections and never answers. */
+  readonly silent: DialTarget;
+  /** Nobody listens there. */
+  readonly closed: DialTarget;
+  /** WebSocket with the protocols `v2` and `v1`: sends every message back; the message `bye` closes. */
+  readonly webSocketEcho: DialTarget;
+  /** WebSocket with the protocol `v1`: sends this many messages of 64 KiB as fast as they are taken, then closes. */
+  webSocketFlood(count: number): Promise<DialTarget>;
+  /** Leaves a socket file behind that nobody listens on. */
+  leaveStaleSocket(path: string): Promise<void>;
+}
+
+/** What the echo server saw. */
+export interface Echo {
+  readonly method: string;
+  readonly url: string;
+  /** Lower-case names. */
+  readonly headers: Record<string, string[] | undefined>;
+  readonly body: string;
+}
+
+export async function linuxNetworkWorld(t: TestContext): Promise<NetworkWorld> {
+  const listen = async (server: ReturnType<typeof createTcpServer>): Promise<DialTarget> => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    return { host: '127.0.0.1', port };
+  };
+  const webSocket = async (onConnection: (server: WebSocketServer) => void): Promise<DialTarget> => {
+    const handleProtocols = (offered: Set<string>) => ['v2', 'v1'].find((each) => offered.has(each)) ?? false;
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols });
+    await once(server, 'listening');
+    onConnection(server);
+    t.after(() => {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    return { host: '127.0.0.1', port };
+  };
+  const silent = createTcpServer((socket) => t.after(() => socket.destroy()));
+  const gone = createTcpServer();
+  const closed = await listen(gone);
+  gone.close();
+  return {
+    network: linuxNetwork,
+    fs: linuxFileSystem,
+    root: await temporaryFolder(t),
+    echo: await listen(linuxEcho()),
+    silent: await listen(silent),
+    closed,
+    webSocketEcho: await webSocket((server) => server.on('connection', echoMessages)),
+    webSocketFlood: (count) =>
+      webSocket((server) =>
+        server.on('connection', (client) => {
+          const send = (left: number): void =>
+            left === 0 ? client.close() : client.send(new Uint8Array(65_536), () => send(left - 1));
+          send(count);
+        }),
+      ),
+    leaveStaleSocket: async (path) => {
+      const server = createTcpServer();
+      server.listen(`${path}.first`);
+      await once(server, 'listening');
+      await link(`${path}.first`, `${path}.kept`);
+      server.close(); // removes the name that it listened on
+      await once(server, 'close');
+      await rename(`${path}.kept`, path);
+    },
+  };
+}
+
+function echoMessages(client: WebSocket): void {
+  client.on('message', (data: Buffer) => (data.toString() === 'bye' ? client.close() : client.send(data)));
+}
+
+function linuxEcho() {
+  return createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (request.url === '/moved') return response.writeHead(302, { Location: '/echo' }).end();
+    const { method = '', url = '', headersDistinct } = request;
+    const echo: Echo = { method, url, headers: { ...headersDistinct }, body };
+    return response.writeHead(202, { 'X-Answer': 'yes' }).end(JSON.stringify(echo));
+  });
+}
+
+export async function memoryNetworkWorld(): Promise<NetworkWorld> {
+  const { network, fs } = createMemoryHost();
+  await fs.makeDirectory('/run');
+  const at = (port: number): DialTarget => ({ host: '10.0.0.1', port });
+  network.listen(at(80), { http: memoryEcho });
+  network.listen(at(81), { http: () => new Promise(() => {}) });
+  network.listen(at(82), {
+    webSocket: {
+      protocols: ['v2', 'v1'],
+      accept: (connection) => {
+        void (async () => {
+          for await (const message of connection.messages) {
+            if (new TextDecoder().decode(message) === 'bye') connection.close();
+            else await connection.send(message);
+          }
+        })();
+      },
+    },
+  });
+  return {
+    network,
+    fs,
+    root: '/run',
+    echo: at(80),
+    silent: at(81),
+    closed: at(1),
+    webSocketEcho: at(82),
+    webSocketFlood: async (count) => {
+      const flood = async (connection: WebSocketConnection): Promise<void> => {
+        for (let left = count; left > 0; left--) await connection.send(new Uint8Array(65_536));
+        connection.close();
+      };
+      network.listen(at(83), { webSocket: { protocols: ['v1'], accept: (connection) => void flood(connection) } });
+      return at(83);
+    },
+    leaveStaleSocket: async (path) => {
+      await network.serve({ socketPath: path, mode: 0o600 }, async () => ({ status: 200, body: '' }));
+      network.loseServers();
+    },
+  };
+}
+
+async function memoryEcho({ method, path, query, headers, body }: MemoryRequest) {
+  if (path === '/moved') return { status: 302, headers: { Location: '/echo' }, body: '' };
+  let text = '';
+  for await (const chunk of body) text += new TextDecoder().decode(chunk);
+  const grouped: Record<string, string[]> = {};
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    grouped[key] = [...(grouped[key] ?? []), value];
+  }
+  const url = query.size > 0 ? `${path}?${query}` : path;
+  const echo: Echo = { method, url, headers: grouped, body: text };
+  return { status: 202, headers: { 'X-Answer': 'yes' }, body: JSON.stringify(echo) };
+}

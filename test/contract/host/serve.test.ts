@@ -1,0 +1,163 @@
+/** What every network promises to who serves on a socket file. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { HttpHandler, HttpResponse, HttpServer } from '../../../src/host/network.ts';
+import { linuxNetworkWorld, memoryNetworkWorld, type NetworkWorld } from './network-worlds.ts';
+
+const never = new AbortController().signal;
+const ok: HttpHandler = async () => ({ status: 200, body: 'ok' });
+
+serveContract('linux', linuxNetworkWorld);
+serveContract('memory', memoryNetworkWorld);
+
+async function textOf({ body }: HttpResponse): Promise<string> {
+  let text = '';
+  for await (const chunk of body) text += new TextDecoder().decode(chunk);
+  return text;
+}
+
+function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<NetworkWorld>): void {
+  async function makeWorld(t: TestContext) {
+    const world = await makeNetwork(t);
+    const socketPath = `${world.root}/socket`;
+    const servers: HttpServer[] = [];
+    t.after(() => Promise.all(servers.map((server) => server.close())));
+    return {
+      ...world,
+      socketPath,
+      serve: async (handler: HttpHandler) => {
+        const server = await world.network.serve({ socketPath, mode: 0o600 }, handler);
+        servers.push(server);
+        return server;
+      },
+      get: (path: string, signal = never) =>
+        world.network.request({ target: { socketPath }, method: 'GET', path }, signal),
+    };
+  }
+
+  test(`${name} server: hands over a request, and sends the answer`, async (t) => {
+    const { network, serve, socketPath } = await makeWorld(t);
+    await serve(async ({ method, path, query, body }) => {
+      let text = '';
+      for await (const chunk of body) text += new TextDecoder().decode(chunk);
+      return { status: 201, headers: { 'X-Kind': 'test' }, body: `${method} ${path} ${query.get('q')} ${text}` };
+    });
+    const request = { target: { socketPath }, method: 'PUT', path: '/a/b?q=x%20y', body: 'content' } as const;
+    const response = await network.request(request, never);
+    assert.deepEqual([response.status, response.headers['x-kind']], [201, 'test']);
+    assert.equal(await textOf(response), 'PUT /a/b x y content');
+  });
+
+  test(`${name} server: the file has its mode and goes with the server`, async (t) => {
+    const { fs, root, serve, socketPath, get } = await makeWorld(t);
+    const server = await serve(ok);
+    const stat = await fs.lstat(socketPath);
+    assert.deepEqual([stat?.kind, stat?.mode], ['socket', 0o600]);
+    assert.deepEqual(await fs.readDirectory(root), [{ name: 'socket', kind: 'socket' }]);
+    await server.close();
+    assert.deepEqual(await fs.readDirectory(root), []);
+    await assert.rejects(get('/'), { code: 'ENOENT' });
+  });
+
+  test(`${name} server: does not take a socket from who listens, nor the place of a file`, async (t) => {
+    const { network, fs, root, serve, socketPath, get } = await makeWorld(t);
+    await serve(ok);
+    await assert.rejects(serve(ok), { name: 'NetworkError', code: 'EADDRINUSE' });
+    assert.equal(await textOf(await get('/')), 'ok');
+    await fs.writeFile(`${root}/file`, 'kept');
+    await assert.rejects(network.serve({ socketPath: `${root}/file`, mode: 0o600 }, ok), { code: 'EADDRINUSE' });
+    assert.equal(await fs.readText(`${root}/file`), 'kept');
+    assert.equal((await fs.readDirectory(root)).length, 2, socketPath);
+  });
+
+  test(`${name} server: takes the place of a socket that nobody listens on`, async (t) => {
+    const { network, serve, socketPath, leaveStaleSocket, get } = await makeWorld(t);
+    await leaveStaleSocket(socketPath);
+    await assert.rejects(network.dial({ socketPath }, never), { code: 'ECONNREFUSED' });
+    await serve(ok);
+    assert.equal(await textOf(await get('/')), 'ok');
+  });
+
+  test(`${name} server: leaves a file alone that is no longer its own`, async (t) => {
+    const { fs, serve, socketPath, get } = await makeWorld(t);
+    const first = await serve(ok);
+    await fs.remove(socketPath);
+    await assert.rejects(get('/'), { code: 'ENOENT' });
+    await serve(async () => ({ status: 200, body: 'second' }));
+    await first.close();
+    assert.equal(await textOf(await get('/')), 'second');
+  });
+
+  test(`${name} server: needs the folder`, async (t) => {
+    const { network, root } = await makeWorld(t);
+    const listening = network.serve({ socketPath: `${root}/none/socket`, mode: 0o600 }, ok);
+    await assert.rejects(listening, { name: 'NetworkError', code: 'ENOENT' });
+  });
+
+  test(`${name} server: a handler that fails is a 500 with its text`, async (t) => {
+    const { serve, get } = await makeWorld(t);
+    await serve(async () => {
+      throw new Error('no luck');
+    });
+    const response = await get('/');
+    assert.deepEqual([response.status, await textOf(response)], [500, 'no luck']);
+  });
+
+  test(`${name} server: a stream arrives piece by piece, and its end is the end`, async (t) => {
+    const { serve, get } = await makeWorld(t);
+    const seen: string[] = [];
+    let go = Promise.withResolvers<void>();
+    async function* pieces() {
+      for (const piece of ['one', 'two']) {
+        yield piece;
+        await go.promise;
+        go = Promise.withResolvers();
+      }
+    }
+    await serve(async () => ({ status: 200, body: pieces() }));
+    for await (const chunk of (await get('/')).body) {
+      seen.push(new TextDecoder().decode(chunk));
+      go.resolve(); // the next piece is made only now
+    }
+    assert.deepEqual(seen, ['one', 'two']);
+  });
+
+  test(`${name} server: sees that the client is gone, who sees its own reason`, async (t) => {
+    const { serve, get } = await makeWorld(t);
+    const gone = Promise.withResolvers<void>();
+    await serve(async ({ signal }) => {
+      signal.addEventListener('abort', () => gone.resolve());
+      async function* endless() {
+        yield 'first';
+        await gone.promise;
+      }
+      return { status: 200, body: endless() };
+    });
+    const controller = new AbortController();
+    const response = await get('/', controller.signal);
+    const body = response.body[Symbol.asyncIterator]();
+    await body.next();
+    const next = body.next();
+    controller.abort(new Error('enough'));
+    await assert.rejects(next, { message: 'enough' });
+    await gone.promise;
+  });
+
+  test(`${name} server: closing ends what is being answered`, async (t) => {
+    const { serve, get } = await makeWorld(t);
+    const gone = Promise.withResolvers<void>();
+    const server = await serve(async ({ signal }) => {
+      signal.addEventListener('abort', () => gone.resolve());
+      async function* endless() {
+        yield 'first';
+        await gone.promise;
+      }
+      return { status: 200, body: endless() };
+    });
+    const body = (await get('/')).body[Symbol.asyncIterator]();
+    await body.next();
+    const next = body.next();
+    await Promise.all([assert.rejects(next, { name: 'NetworkError', code: 'ECONNRESET' }), server.close()]);
+    await gone.promise;
+  });
+}

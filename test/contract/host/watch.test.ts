@@ -1,0 +1,120 @@
+/** What every file system promises to who watches it. */
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { FileSystem } from '../../../src/host/file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+interface WatchWorld {
+  readonly fs: FileSystem;
+  /** An empty folder. */
+  readonly root: string;
+}
+
+watchContract('linux', async (t) => ({ fs: linuxFileSystem, root: await temporaryFolder(t) }));
+watchContract('memory', async () => {
+  const { fs } = createMemoryHost();
+  await fs.makeDirectory('/data');
+  return { fs, root: '/data' };
+});
+
+function watchContract(name: string, makeWorld: (t: TestContext) => Promise<WatchWorld>): void {
+  /** Watches until the test is over; the first look is taken. */
+  async function startWatching(t: TestContext, fs: FileSystem, path: string) {
+    const controller = new AbortController();
+    t.after(() => controller.abort());
+    const looks = fs.watch(path, controller.signal)[Symbol.asyncIterator]();
+    assert.deepEqual(await looks.next(), { done: false, value: undefined });
+    return { looks, controller };
+  }
+
+  /** Looks again until it is as expected: one change may be told as several. */
+  async function until(looks: AsyncIterator<void>, isThere: () => Promise<boolean>): Promise<void> {
+    do assert.equal((await looks.next()).done, false);
+    while (!(await isThere()));
+  }
+
+  const changes: Record<string, (fs: FileSystem, root: string) => Promise<void>> = {
+    'a new file': (fs, root) => fs.writeFile(`${root}/new`, 'x'),
+    'a new folder': (fs, root) => fs.makeDirectory(`${root}/new`),
+    'a file that is written': (fs, root) => fs.appendFile(`${root}/old`, 'x'),
+    'a file that is replaced': (fs, root) => fs.writeAtomic(`${root}/old`, 'x'),
+    'a file that is moved away': (fs, root) => fs.rename(`${root}/old`, `${root}/folder/old`),
+    'a file that is removed': (fs, root) => fs.remove(`${root}/old`),
+    'a mode': (fs, root) => fs.changeMode(`${root}/old`, 0o600),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    test(`${name} watch of a folder: tells of ${what}`, async (t) => {
+      const { fs, root } = await makeWorld(t);
+      await fs.writeFile(`${root}/old`, '');
+      await fs.makeDirectory(`${root}/folder`);
+      const { looks } = await startWatching(t, fs, root);
+      const look = looks.next();
+      await change(fs, root);
+      assert.equal((await look).done, false);
+    });
+  }
+
+  test(`${name} watch of a file: goes on when another file takes its place, and when it is gone for a while`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    await fs.writeFile(`${root}/a`, '1');
+    const { looks } = await startWatching(t, fs, `${root}/a`);
+    for (const content of ['2', '3']) {
+      await fs.writeAtomic(`${root}/a`, content);
+      await until(looks, async () => (await fs.readText(`${root}/a`)) === content);
+    }
+    await fs.remove(`${root}/a`);
+    await until(looks, async () => (await fs.stat(`${root}/a`)) === undefined);
+    await fs.writeFile(`${root}/a`, '4');
+    await until(looks, async () => (await fs.stat(`${root}/a`)) !== undefined);
+  });
+
+  test(`${name} watch of a file: does not tell of its neighbours`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    await fs.writeFile(`${root}/a`, '1');
+    const { looks } = await startWatching(t, fs, `${root}/a`);
+    await fs.writeFile(`${root}/b`, '');
+    const look = looks.next();
+    const first = await Promise.race([look.then(() => 'looked'), fs.readText(`${root}/b`).then(() => 'quiet')]);
+    assert.equal(first, 'quiet');
+    await fs.appendFile(`${root}/a`, '2');
+    assert.equal((await look).done, false);
+  });
+
+  test(`${name} watch: many changes that nobody looked at are told as few`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    const { looks, controller } = await startWatching(t, fs, root);
+    for (let i = 0; i < 50; i++) await fs.writeFile(`${root}/${i}`, 'x');
+    let count = 0;
+    for await (const _ of { [Symbol.asyncIterator]: () => looks }) {
+      count++;
+      if ((await fs.readDirectory(root)).length === 50) controller.abort();
+    }
+    assert.ok(count < 50, `${count} looks`);
+  });
+
+  test(`${name} watch: ends when the signal aborts and leaves nothing on it`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    const { looks, controller } = await startWatching(t, fs, root);
+    const look = looks.next();
+    controller.abort();
+    assert.deepEqual(await look, { done: true, value: undefined });
+    assert.equal(getEventListeners(controller.signal, 'abort').length, 0);
+    const late = fs.watch(root, controller.signal)[Symbol.asyncIterator]();
+    assert.equal((await late.next()).done, true);
+  });
+
+  test(`${name} watch: fails when there is nothing, or no longer`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    const signal = new AbortController().signal;
+    const missing = fs.watch(`${root}/none`, signal)[Symbol.asyncIterator]();
+    await assert.rejects(missing.next(), { name: 'FileSystemError', code: 'ENOENT' });
+
+    await fs.makeDirectory(`${root}/folder`);
+    const { looks } = await startWatching(t, fs, `${root}/folder`);
+    await fs.removeTree(`${root}/folder`);
+    await assert.rejects(looks.next(), { name: 'FileSystemError', code: 'ENOENT' });
+  });
+}
