@@ -1,0 +1,1417 @@
+// Written by tools/generate-api.ts from protocols/core-v1.tsv; change those and run 'make generate'.
+
+/** As in `100Mi` or `1`; base/quantity.ts reads it. */
+export type Quantity = string | number;
+
+export type IntOrString = string | number;
+
+/** RFC 3339; base/rfc3339.ts reads and writes it. */
+export type Time = string;
+
+/** Metadata of an object that has a name. */
+export interface NamedMeta extends ObjectMeta {
+  readonly name: string;
+}
+
+/** Metadata of a pod: empty strings where a manifest has not said, real values from then on. */
+export interface PodMeta extends NamedMeta {
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+export interface AWSElasticBlockStoreVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly partition?: number | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly volumeID: string;
+}
+
+export interface Affinity {
+  readonly nodeAffinity?: NodeAffinity | undefined;
+  readonly podAffinity?: PodAffinity | undefined;
+  readonly podAntiAffinity?: PodAntiAffinity | undefined;
+}
+
+export interface AppArmorProfile {
+  readonly localhostProfile?: string | undefined;
+  readonly type: string;
+}
+
+export interface AttachedVolume {
+  readonly devicePath: string;
+  readonly name: string;
+}
+
+export interface AzureDiskVolumeSource {
+  readonly cachingMode?: string | undefined;
+  readonly diskName: string;
+  readonly diskURI: string;
+  readonly fsType?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+}
+
+export interface AzureFileVolumeSource {
+  readonly readOnly?: boolean | undefined;
+  readonly secretName: string;
+  readonly shareName: string;
+}
+
+export interface BoundObjectReference {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly name?: string | undefined;
+  readonly uid?: string | undefined;
+}
+
+export interface CSIVolumeSource {
+  readonly driver: string;
+  readonly fsType?: string | undefined;
+  readonly nodePublishSecretRef?: LocalObjectReference | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly volumeAttributes?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Capabilities {
+  readonly add?: ReadonlyArray<string> | undefined;
+  readonly drop?: ReadonlyArray<string> | undefined;
+}
+
+export interface CephFSVolumeSource {
+  readonly monitors: ReadonlyArray<string>;
+  readonly path?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretFile?: string | undefined;
+  readonly secretRef?: LocalObjectReference | undefined;
+  readonly user?: string | undefined;
+}
+
+export interface CinderVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: LocalObjectReference | undefined;
+  readonly volumeID: string;
+}
+
+export interface ClientIPConfig {
+  readonly timeoutSeconds?: number | undefined;
+}
+
+export interface ClusterTrustBundleProjection {
+  readonly labelSelector?: LabelSelector | undefined;
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+  readonly path: string;
+  readonly signerName?: string | undefined;
+}
+
+export interface Condition {
+  readonly lastTransitionTime: Time;
+  readonly message: string;
+  readonly observedGeneration?: number | undefined;
+  readonly reason: string;
+  readonly status: string;
+  readonly type: string;
+}
+
+export interface ConfigMap {
+  readonly apiVersion?: string | undefined;
+  readonly binaryData?: Readonly<Record<string, string>> | undefined;
+  readonly data?: Readonly<Record<string, string>> | undefined;
+  readonly immutable?: boolean | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+}
+
+export interface ConfigMapEnvSource {
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+export interface ConfigMapKeySelector {
+  readonly key: string;
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+export interface ConfigMapList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<ConfigMap>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
+export interface ConfigMapNodeConfigSource {
+  readonly kubeletConfigKey: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly resourceVersion?: string | undefined;
+  readonly uid?: string | undefined;
+}
+
+export interface ConfigMapProjection {
+  readonly items?: ReadonlyArray<KeyToPath> | undefined;
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+export interface ConfigMapVolumeSource {
+  readonly defaultMode?: number | undefined;
+  readonly items?: ReadonlyArray<KeyToPath> | undefined;
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+export interface Container {
+  readonly args?: ReadonlyArray<string> | undefined;
+  readonly command?: ReadonlyArray<string> | undefined;
+  readonly env?: ReadonlyArray<EnvVar> | undefined;
+  readonly envFrom?: ReadonlyArray<EnvFromSource> | undefined;
+  readonly image?: string | undefined;
+  readonly imagePullPolicy?: string | undefined;
+  readonly lifecycle?: Lifecycle | undefined;
+  readonly livenessProbe?: Probe | undefined;
+  readonly name: string;
+  readonly ports?: ReadonlyArray<ContainerPort> | undefined;
+  readonly readinessProbe?: Probe | undefined;
+  readonly resizePolicy?: ReadonlyArray<ContainerResizePolicy> | undefined;
+  readonly resources?: ResourceRequirements | undefined;
+  readonly restartPolicy?: string | undefined;
+  readonly restartPolicyRules?: ReadonlyArray<ContainerRestartRule> | undefined;
+  readonly securityContext?: SecurityContext | undefined;
+  readonly startupProbe?: Probe | undefined;
+  readonly stdin?: boolean | undefined;
+  readonly stdinOnce?: boolean | undefined;
+  readonly terminationMessagePath?: string | undefined;
+  readonly terminationMessagePolicy?: string | undefined;
+  readonly tty?: boolean | undefined;
+  readonly volumeDevices?: ReadonlyArray<VolumeDevice> | undefined;
+  readonly volumeMounts?: ReadonlyArray<VolumeMount> | undefined;
+  readonly workingDir?: string | undefined;
+}
+
+export interface ContainerExtendedResourceRequest {
+  readonly containerName: string;
+  readonly requestName: string;
+  readonly resourceName: string;
+}
+
+export interface ContainerImage {
+  readonly names?: ReadonlyArray<string> | undefined;
+  readonly sizeBytes?: number | undefined;
+}
+
+export interface ContainerPort {
+  readonly containerPort: number;
+  readonly hostIP?: string | undefined;
+  readonly hostPort?: number | undefined;
+  readonly name?: string | undefined;
+  readonly protocol?: string | undefined;
+}
+
+export interface ContainerResizePolicy {
+  readonly resourceName: string;
+  readonly restartPolicy: string;
+}
+
+export interface ContainerRestartRule {
+  readonly action: string;
+  readonly exitCodes?: ContainerRestartRuleOnExitCodes | undefined;
+}
+
+export interface ContainerRestartRuleOnExitCodes {
+  readonly operator: string;
+  readonly values?: ReadonlyArray<number> | undefined;
+}
+
+export interface ContainerState {
+  readonly running?: ContainerStateRunning | undefined;
+  readonly terminated?: ContainerStateTerminated | undefined;
+  readonly waiting?: ContainerStateWaiting | undefined;
+}
+
+export interface ContainerStateRunning {
+  readonly startedAt?: Time | undefined;
+}
+
+export interface ContainerStateTerminated {
+  readonly containerID?: string | undefined;
+  readonly exitCode: number;
+  readonly finishedAt?: Time | undefined;
+  readonly message?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly signal?: number | undefined;
+  readonly startedAt?: Time | undefined;
+}
+
+export interface ContainerStateWaiting {
+  readonly message?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+export interface ContainerStatus {
+  readonly allocatedResources?: Readonly<Record<string, Quantity>> | undefined;
+  readonly allocatedResourcesStatus?: ReadonlyArray<ResourceStatus> | undefined;
+  readonly containerID?: string | undefined;
+  readonly image: string;
+  readonly imageID: string;
+  readonly lastState?: ContainerState | undefined;
+  readonly name: string;
+  readonly ready: boolean;
+  readonly resources?: ResourceRequirements | undefined;
+  readonly restartCount: number;
+  readonly started?: boolean | undefined;
+  readonly state?: ContainerState | undefined;
+  readonly stopSignal?: string | undefined;
+  readonly user?: ContainerUser | undefined;
+  readonly volumeMounts?: ReadonlyArray<VolumeMountStatus> | undefined;
+}
+
+export interface ContainerUser {
+  readonly linux?: LinuxContainerUser | undefined;
+}
+
+export interface DaemonEndpoint {
+  readonly Port: number;
+}
+
+export interface DownwardAPIProjection {
+  readonly items?: ReadonlyArray<DownwardAPIVolumeFile> | undefined;
+}
+
+export interface DownwardAPIVolumeFile {
+  readonly fieldRef?: ObjectFieldSelector | undefined;
+  readonly mode?: number | undefined;
+  readonly path: string;
+  readonly resourceFieldRef?: ResourceFieldSelector | undefined;
+}
+
+export interface DownwardAPIVolumeSource {
+  readonly defaultMode?: number | undefined;
+  readonly items?: ReadonlyArray<DownwardAPIVolumeFile> | undefined;
+}
+
+export interface EmptyDirVolumeSource {
+  readonly medium?: string | undefined;
+  readonly sizeLimit?: Quantity | undefined;
+}
+
+export interface EnvFromSource {
+  readonly configMapRef?: ConfigMapEnvSource | undefined;
+  readonly prefix?: string | undefined;
+  readonly secretRef?: SecretEnvSource | undefined;
+}
+
+export interface EnvVar {
+  readonly name: string;
+  readonly value?: string | undefined;
+  readonly valueFrom?: EnvVarSource | undefined;
+}
+
+export interface EnvVarSource {
+  readonly configMapKeyRef?: ConfigMapKeySelector | undefined;
+  readonly fieldRef?: ObjectFieldSelector | undefined;
+  readonly fileKeyRef?: FileKeySelector | undefined;
+  readonly resourceFieldRef?: ResourceFieldSelector | undefined;
+  readonly secretKeyRef?: SecretKeySelector | undefined;
+}
+
+export interface EphemeralContainer {
+  readonly args?: ReadonlyArray<string> | undefined;
+  readonly command?: ReadonlyArray<string> | undefined;
+  readonly env?: ReadonlyArray<EnvVar> | undefined;
+  readonly envFrom?: ReadonlyArray<EnvFromSource> | undefined;
+  readonly image?: string | undefined;
+  readonly imagePullPolicy?: string | undefined;
+  readonly lifecycle?: Lifecycle | undefined;
+  readonly livenessProbe?: Probe | undefined;
+  readonly name: string;
+  readonly ports?: ReadonlyArray<ContainerPort> | undefined;
+  readonly readinessProbe?: Probe | undefined;
+  readonly resizePolicy?: ReadonlyArray<ContainerResizePolicy> | undefined;
+  readonly resources?: ResourceRequirements | undefined;
+  readonly restartPolicy?: string | undefined;
+  readonly restartPolicyRules?: ReadonlyArray<ContainerRestartRule> | undefined;
+  readonly securityContext?: SecurityContext | undefined;
+  readonly startupProbe?: Probe | undefined;
+  readonly stdin?: boolean | undefined;
+  readonly stdinOnce?: boolean | undefined;
+  readonly targetContainerName?: string | undefined;
+  readonly terminationMessagePath?: string | undefined;
+  readonly terminationMessagePolicy?: string | undefined;
+  readonly tty?: boolean | undefined;
+  readonly volumeDevices?: ReadonlyArray<VolumeDevice> | undefined;
+  readonly volumeMounts?: ReadonlyArray<VolumeMount> | undefined;
+  readonly workingDir?: string | undefined;
+}
+
+export interface EphemeralVolumeSource {
+  readonly volumeClaimTemplate?: PersistentVolumeClaimTemplate | undefined;
+}
+
+export interface Event {
+  readonly action?: string | undefined;
+  readonly apiVersion?: string | undefined;
+  readonly count?: number | undefined;
+  readonly eventTime?: Time | undefined;
+  readonly firstTimestamp?: Time | undefined;
+  readonly involvedObject: ObjectReference;
+  readonly kind?: string | undefined;
+  readonly lastTimestamp?: Time | undefined;
+  readonly message?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly reason?: string | undefined;
+  readonly related?: ObjectReference | undefined;
+  readonly reportingComponent?: string | undefined;
+  readonly reportingInstance?: string | undefined;
+  readonly series?: EventSeries | undefined;
+  readonly source?: EventSource | undefined;
+  readonly type?: string | undefined;
+}
+
+export interface EventSeries {
+  readonly count?: number | undefined;
+  readonly lastObservedTime?: Time | undefined;
+}
+
+export interface EventSource {
+  readonly component?: string | undefined;
+  readonly host?: string | undefined;
+}
+
+export interface ExecAction {
+  readonly command?: ReadonlyArray<string> | undefined;
+}
+
+export interface FCVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly lun?: number | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly targetWWNs?: ReadonlyArray<string> | undefined;
+  readonly wwids?: ReadonlyArray<string> | undefined;
+}
+
+export interface FileKeySelector {
+  readonly key: string;
+  readonly optional?: boolean | undefined;
+  readonly path: string;
+  readonly volumeName: string;
+}
+
+export interface FlexVolumeSource {
+  readonly driver: string;
+  readonly fsType?: string | undefined;
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: LocalObjectReference | undefined;
+}
+
+export interface FlockerVolumeSource {
+  readonly datasetName?: string | undefined;
+  readonly datasetUUID?: string | undefined;
+}
+
+export interface GCEPersistentDiskVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly partition?: number | undefined;
+  readonly pdName: string;
+  readonly readOnly?: boolean | undefined;
+}
+
+export interface GRPCAction {
+  readonly port: number;
+  readonly service?: string | undefined;
+}
+
+export interface GitRepoVolumeSource {
+  readonly directory?: string | undefined;
+  readonly repository: string;
+  readonly revision?: string | undefined;
+}
+
+export interface GlusterfsVolumeSource {
+  readonly endpoints: string;
+  readonly path: string;
+  readonly readOnly?: boolean | undefined;
+}
+
+export interface HTTPGetAction {
+  readonly host?: string | undefined;
+  readonly httpHeaders?: ReadonlyArray<HTTPHeader> | undefined;
+  readonly path?: string | undefined;
+  readonly port: IntOrString;
+  readonly scheme?: string | undefined;
+}
+
+export interface HTTPHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface HostAlias {
+  readonly hostnames?: ReadonlyArray<string> | undefined;
+  readonly ip: string;
+}
+
+export interface HostIP {
+  readonly ip: string;
+}
+
+export interface HostPathVolumeSource {
+  readonly path: string;
+  readonly type?: string | undefined;
+}
+
+export interface ISCSIVolumeSource {
+  readonly chapAuthDiscovery?: boolean | undefined;
+  readonly chapAuthSession?: boolean | undefined;
+  readonly fsType?: string | undefined;
+  readonly initiatorName?: string | undefined;
+  readonly iqn: string;
+  readonly iscsiInterface?: string | undefined;
+  readonly lun: number;
+  readonly portals?: ReadonlyArray<string> | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: LocalObjectReference | undefined;
+  readonly targetPortal: string;
+}
+
+export interface ImageVolumeSource {
+  readonly pullPolicy?: string | undefined;
+  readonly reference?: string | undefined;
+}
+
+export interface ImageVolumeStatus {
+  readonly imageRef: string;
+}
+
+export interface KeyToPath {
+  readonly key: string;
+  readonly mode?: number | undefined;
+  readonly path: string;
+}
+
+export interface LabelSelector {
+  readonly matchExpressions?: ReadonlyArray<LabelSelectorRequirement> | undefined;
+  readonly matchLabels?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: ReadonlyArray<string> | undefined;
+}
+
+export interface Lease {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: LeaseSpec;
+}
+
+export interface LeaseSpec {
+  readonly acquireTime?: Time | undefined;
+  readonly holderIdentity?: string | undefined;
+  readonly leaseDurationSeconds?: number | undefined;
+  readonly leaseTransitions?: number | undefined;
+  readonly preferredHolder?: string | undefined;
+  readonly renewTime?: Time | undefined;
+  readonly strategy?: string | undefined;
+}
+
+export interface Lifecycle {
+  readonly postStart?: LifecycleHandler | undefined;
+  readonly preStop?: LifecycleHandler | undefined;
+  readonly stopSignal?: string | undefined;
+}
+
+export interface LifecycleHandler {
+  readonly exec?: ExecAction | undefined;
+  readonly httpGet?: HTTPGetAction | undefined;
+  readonly sleep?: SleepAction | undefined;
+  readonly tcpSocket?: TCPSocketAction | undefined;
+}
+
+export interface LinuxContainerUser {
+  readonly gid: number;
+  readonly supplementalGroups?: ReadonlyArray<number> | undefined;
+  readonly uid: number;
+}
+
+export interface ListMeta {
+  readonly continue?: string | undefined;
+  readonly remainingItemCount?: number | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly selfLink?: string | undefined;
+  readonly shardInfo?: ShardInfo | undefined;
+}
+
+export interface LoadBalancerIngress {
+  readonly hostname?: string | undefined;
+  readonly ip?: string | undefined;
+  readonly ipMode?: string | undefined;
+  readonly ports?: ReadonlyArray<PortStatus> | undefined;
+}
+
+export interface LoadBalancerStatus {
+  readonly ingress?: ReadonlyArray<LoadBalancerIngress> | undefined;
+}
+
+export interface LocalObjectReference {
+  readonly name?: string | undefined;
+}
+
+export interface ManagedFieldsEntry {
+  readonly apiVersion?: string | undefined;
+  readonly fieldsType?: string | undefined;
+  readonly fieldsV1?: Readonly<Record<string, unknown>> | undefined;
+  readonly manager?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly subresource?: string | undefined;
+  readonly time?: Time | undefined;
+}
+
+export interface NFSVolumeSource {
+  readonly path: string;
+  readonly readOnly?: boolean | undefined;
+  readonly server: string;
+}
+
+export interface Node {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: NodeSpec;
+  readonly status?: NodeStatus | undefined;
+}
+
+export interface NodeAddress {
+  readonly address: string;
+  readonly type: string;
+}
+
+export interface NodeAffinity {
+  readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<PreferredSchedulingTerm> | undefined;
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector | undefined;
+}
+
+export interface NodeAllocatableResourceClaimStatus {
+  readonly containers?: ReadonlyArray<string> | undefined;
+  readonly resourceClaimName: string;
+  readonly resources: Readonly<Record<string, Quantity>>;
+}
+
+export interface NodeCondition {
+  readonly lastHeartbeatTime?: Time | undefined;
+  readonly lastTransitionTime?: Time | undefined;
+  readonly message?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly status: string;
+  readonly type: string;
+}
+
+export interface NodeConfigSource {
+  readonly configMap?: ConfigMapNodeConfigSource | undefined;
+}
+
+export interface NodeConfigStatus {
+  readonly active?: NodeConfigSource | undefined;
+  readonly assigned?: NodeConfigSource | undefined;
+  readonly error?: string | undefined;
+  readonly lastKnownGood?: NodeConfigSource | undefined;
+}
+
+export interface NodeDaemonEndpoints {
+  readonly kubeletEndpoint?: DaemonEndpoint | undefined;
+}
+
+export interface NodeFeatures {
+  readonly supplementalGroupsPolicy?: boolean | undefined;
+}
+
+export interface NodeList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<Node>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
+export interface NodeRuntimeHandler {
+  readonly features?: NodeRuntimeHandlerFeatures | undefined;
+  readonly name?: string | undefined;
+}
+
+export interface NodeRuntimeHandlerFeatures {
+  readonly recursiveReadOnlyMounts?: boolean | undefined;
+  readonly userNamespaces?: boolean | undefined;
+}
+
+export interface NodeSelector {
+  readonly nodeSelectorTerms: ReadonlyArray<NodeSelectorTerm>;
+}
+
+export interface NodeSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: ReadonlyArray<string> | undefined;
+}
+
+export interface NodeSelectorTerm {
+  readonly matchExpressions?: ReadonlyArray<NodeSelectorRequirement> | undefined;
+  readonly matchFields?: ReadonlyArray<NodeSelectorRequirement> | undefined;
+}
+
+export interface NodeSpec {
+  readonly configSource?: NodeConfigSource | undefined;
+  readonly externalID?: string | undefined;
+  readonly podCIDR?: string | undefined;
+  readonly podCIDRs?: ReadonlyArray<string> | undefined;
+  readonly providerID?: string | undefined;
+  readonly taints?: ReadonlyArray<Taint> | undefined;
+  readonly unschedulable?: boolean | undefined;
+}
+
+export interface NodeStatus {
+  readonly addresses?: ReadonlyArray<NodeAddress> | undefined;
+  readonly allocatable?: Readonly<Record<string, Quantity>> | undefined;
+  readonly capacity?: Readonly<Record<string, Quantity>> | undefined;
+  readonly conditions?: ReadonlyArray<NodeCondition> | undefined;
+  readonly config?: NodeConfigStatus | undefined;
+  readonly daemonEndpoints?: NodeDaemonEndpoints | undefined;
+  readonly declaredFeatures?: ReadonlyArray<string> | undefined;
+  readonly features?: NodeFeatures | undefined;
+  readonly images?: ReadonlyArray<ContainerImage> | undefined;
+  readonly nodeInfo?: NodeSystemInfo | undefined;
+  readonly phase?: string | undefined;
+  readonly runtimeHandlers?: ReadonlyArray<NodeRuntimeHandler> | undefined;
+  readonly volumesAttached?: ReadonlyArray<AttachedVolume> | undefined;
+  readonly volumesInUse?: ReadonlyArray<string> | undefined;
+}
+
+export interface NodeSwapStatus {
+  readonly capacity?: number | undefined;
+}
+
+export interface NodeSystemInfo {
+  readonly architecture: string;
+  readonly bootID: string;
+  readonly containerRuntimeVersion: string;
+  readonly kernelVersion: string;
+  readonly kubeProxyVersion: string;
+  readonly kubeletVersion: string;
+  readonly machineID: string;
+  readonly operatingSystem: string;
+  readonly osImage: string;
+  readonly swap?: NodeSwapStatus | undefined;
+  readonly systemUUID: string;
+}
+
+export interface ObjectFieldSelector {
+  readonly apiVersion?: string | undefined;
+  readonly fieldPath: string;
+}
+
+export interface ObjectMeta {
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly creationTimestamp?: Time | undefined;
+  readonly deletionGracePeriodSeconds?: number | undefined;
+  readonly deletionTimestamp?: Time | undefined;
+  readonly finalizers?: ReadonlyArray<string> | undefined;
+  readonly generateName?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly managedFields?: ReadonlyArray<ManagedFieldsEntry> | undefined;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly ownerReferences?: ReadonlyArray<OwnerReference> | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly selfLink?: string | undefined;
+  readonly uid?: string | undefined;
+}
+
+export interface ObjectReference {
+  readonly apiVersion?: string | undefined;
+  readonly fieldPath?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly uid?: string | undefined;
+}
+
+export interface Overhead {
+  readonly podFixed?: Readonly<Record<string, Quantity>> | undefined;
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly blockOwnerDeletion?: boolean | undefined;
+  readonly controller?: boolean | undefined;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface PersistentVolumeClaimSpec {
+  readonly accessModes?: ReadonlyArray<string> | undefined;
+  readonly dataSource?: TypedLocalObjectReference | undefined;
+  readonly dataSourceRef?: TypedObjectReference | undefined;
+  readonly resources?: VolumeResourceRequirements | undefined;
+  readonly selector?: LabelSelector | undefined;
+  readonly storageClassName?: string | undefined;
+  readonly volumeAttributesClassName?: string | undefined;
+  readonly volumeMode?: string | undefined;
+  readonly volumeName?: string | undefined;
+}
+
+export interface PersistentVolumeClaimTemplate {
+  readonly metadata?: ObjectMeta | undefined;
+  readonly spec: PersistentVolumeClaimSpec;
+}
+
+export interface PersistentVolumeClaimVolumeSource {
+  readonly claimName: string;
+  readonly readOnly?: boolean | undefined;
+}
+
+export interface PhotonPersistentDiskVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly pdID: string;
+}
+
+export interface Pod {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: PodMeta;
+  readonly spec: PodSpec;
+  readonly status?: PodStatus | undefined;
+}
+
+export interface PodAffinity {
+  readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<WeightedPodAffinityTerm> | undefined;
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<PodAffinityTerm> | undefined;
+}
+
+export interface PodAffinityTerm {
+  readonly labelSelector?: LabelSelector | undefined;
+  readonly matchLabelKeys?: ReadonlyArray<string> | undefined;
+  readonly mismatchLabelKeys?: ReadonlyArray<string> | undefined;
+  readonly namespaceSelector?: LabelSelector | undefined;
+  readonly namespaces?: ReadonlyArray<string> | undefined;
+  readonly topologyKey: string;
+}
+
+export interface PodAntiAffinity {
+  readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<WeightedPodAffinityTerm> | undefined;
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<PodAffinityTerm> | undefined;
+}
+
+export interface PodCertificateProjection {
+  readonly certificateChainPath?: string | undefined;
+  readonly credentialBundlePath?: string | undefined;
+  readonly keyPath?: string | undefined;
+  readonly keyType: string;
+  readonly maxExpirationSeconds?: number | undefined;
+  readonly signerName: string;
+  readonly userAnnotations?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface PodCondition {
+  readonly lastProbeTime?: Time | undefined;
+  readonly lastTransitionTime?: Time | undefined;
+  readonly message?: string | undefined;
+  readonly observedGeneration?: number | undefined;
+  readonly reason?: string | undefined;
+  readonly status: string;
+  readonly type: string;
+}
+
+export interface PodDNSConfig {
+  readonly nameservers?: ReadonlyArray<string> | undefined;
+  readonly options?: ReadonlyArray<PodDNSConfigOption> | undefined;
+  readonly searches?: ReadonlyArray<string> | undefined;
+}
+
+export interface PodDNSConfigOption {
+  readonly name?: string | undefined;
+  readonly value?: string | undefined;
+}
+
+export interface PodExtendedResourceClaimStatus {
+  readonly requestMappings: ReadonlyArray<ContainerExtendedResourceRequest>;
+  readonly resourceClaimName: string;
+}
+
+export interface PodIP {
+  readonly ip: string;
+}
+
+export interface PodList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<Pod>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
+export interface PodOS {
+  readonly name: string;
+}
+
+export interface PodReadinessGate {
+  readonly conditionType: string;
+}
+
+export interface PodResourceClaim {
+  readonly name: string;
+  readonly resourceClaimName?: string | undefined;
+  readonly resourceClaimTemplateName?: string | undefined;
+}
+
+export interface PodResourceClaimStatus {
+  readonly name: string;
+  readonly resourceClaimName?: string | undefined;
+}
+
+export interface PodSchedulingGate {
+  readonly name: string;
+}
+
+export interface PodSchedulingGroup {
+  readonly podGroupName?: string | undefined;
+}
+
+export interface PodSecurityContext {
+  readonly appArmorProfile?: AppArmorProfile | undefined;
+  readonly fsGroup?: number | undefined;
+  readonly fsGroupChangePolicy?: string | undefined;
+  readonly runAsGroup?: number | undefined;
+  readonly runAsNonRoot?: boolean | undefined;
+  readonly runAsUser?: number | undefined;
+  readonly seLinuxChangePolicy?: string | undefined;
+  readonly seLinuxOptions?: SELinuxOptions | undefined;
+  readonly seccompProfile?: SeccompProfile | undefined;
+  readonly supplementalGroups?: ReadonlyArray<number> | undefined;
+  readonly supplementalGroupsPolicy?: string | undefined;
+  readonly sysctls?: ReadonlyArray<Sysctl> | undefined;
+  readonly windowsOptions?: WindowsSecurityContextOptions | undefined;
+}
+
+export interface PodSpec {
+  readonly activeDeadlineSeconds?: number | undefined;
+  readonly affinity?: Affinity | undefined;
+  readonly automountServiceAccountToken?: boolean | undefined;
+  readonly containers: ReadonlyArray<Container>;
+  readonly dnsConfig?: PodDNSConfig | undefined;
+  readonly dnsPolicy?: string | undefined;
+  readonly enableServiceLinks?: boolean | undefined;
+  readonly ephemeralContainers?: ReadonlyArray<EphemeralContainer> | undefined;
+  readonly hostAliases?: ReadonlyArray<HostAlias> | undefined;
+  readonly hostIPC?: boolean | undefined;
+  readonly hostNetwork?: boolean | undefined;
+  readonly hostPID?: boolean | undefined;
+  readonly hostUsers?: boolean | undefined;
+  readonly hostname?: string | undefined;
+  readonly hostnameOverride?: string | undefined;
+  readonly imagePullSecrets?: ReadonlyArray<LocalObjectReference> | undefined;
+  readonly initContainers?: ReadonlyArray<Container> | undefined;
+  readonly nodeName?: string | undefined;
+  readonly nodeSelector?: Readonly<Record<string, string>> | undefined;
+  readonly os?: PodOS | undefined;
+  readonly overhead?: Readonly<Record<string, Quantity>> | undefined;
+  readonly preemptionPolicy?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly priorityClassName?: string | undefined;
+  readonly readinessGates?: ReadonlyArray<PodReadinessGate> | undefined;
+  readonly resourceClaims?: ReadonlyArray<PodResourceClaim> | undefined;
+  readonly resources?: ResourceRequirements | undefined;
+  readonly restartPolicy?: string | undefined;
+  readonly runtimeClassName?: string | undefined;
+  readonly schedulerName?: string | undefined;
+  readonly schedulingGates?: ReadonlyArray<PodSchedulingGate> | undefined;
+  readonly schedulingGroup?: PodSchedulingGroup | undefined;
+  readonly securityContext?: PodSecurityContext | undefined;
+  readonly serviceAccount?: string | undefined;
+  readonly serviceAccountName?: string | undefined;
+  readonly setHostnameAsFQDN?: boolean | undefined;
+  readonly shareProcessNamespace?: boolean | undefined;
+  readonly subdomain?: string | undefined;
+  readonly terminationGracePeriodSeconds?: number | undefined;
+  readonly tolerations?: ReadonlyArray<Toleration> | undefined;
+  readonly topologySpreadConstraints?: ReadonlyArray<TopologySpreadConstraint> | undefined;
+  readonly volumes?: ReadonlyArray<Volume> | undefined;
+}
+
+export interface PodStatus {
+  readonly allocatedResources?: Readonly<Record<string, Quantity>> | undefined;
+  readonly conditions?: ReadonlyArray<PodCondition> | undefined;
+  readonly containerStatuses?: ReadonlyArray<ContainerStatus> | undefined;
+  readonly ephemeralContainerStatuses?: ReadonlyArray<ContainerStatus> | undefined;
+  readonly extendedResourceClaimStatus?: PodExtendedResourceClaimStatus | undefined;
+  readonly hostIP?: string | undefined;
+  readonly hostIPs?: ReadonlyArray<HostIP> | undefined;
+  readonly initContainerStatuses?: ReadonlyArray<ContainerStatus> | undefined;
+  readonly message?: string | undefined;
+  readonly nodeAllocatableResourceClaimStatuses?: ReadonlyArray<NodeAllocatableResourceClaimStatus> | undefined;
+  readonly nominatedNodeName?: string | undefined;
+  readonly observedGeneration?: number | undefined;
+  readonly phase?: string | undefined;
+  readonly podIP?: string | undefined;
+  readonly podIPs?: ReadonlyArray<PodIP> | undefined;
+  readonly qosClass?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly resize?: string | undefined;
+  readonly resourceClaimStatuses?: ReadonlyArray<PodResourceClaimStatus> | undefined;
+  readonly resources?: ResourceRequirements | undefined;
+  readonly startTime?: Time | undefined;
+}
+
+export interface PortStatus {
+  readonly error?: string | undefined;
+  readonly port: number;
+  readonly protocol: string;
+}
+
+export interface PortworxVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly volumeID: string;
+}
+
+export interface PreferredSchedulingTerm {
+  readonly preference: NodeSelectorTerm;
+  readonly weight: number;
+}
+
+export interface Probe {
+  readonly exec?: ExecAction | undefined;
+  readonly failureThreshold?: number | undefined;
+  readonly grpc?: GRPCAction | undefined;
+  readonly httpGet?: HTTPGetAction | undefined;
+  readonly initialDelaySeconds?: number | undefined;
+  readonly periodSeconds?: number | undefined;
+  readonly successThreshold?: number | undefined;
+  readonly tcpSocket?: TCPSocketAction | undefined;
+  readonly terminationGracePeriodSeconds?: number | undefined;
+  readonly timeoutSeconds?: number | undefined;
+}
+
+export interface ProjectedVolumeSource {
+  readonly defaultMode?: number | undefined;
+  readonly sources?: ReadonlyArray<VolumeProjection> | undefined;
+}
+
+export interface QuobyteVolumeSource {
+  readonly group?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly registry: string;
+  readonly tenant?: string | undefined;
+  readonly user?: string | undefined;
+  readonly volume: string;
+}
+
+export interface RBDVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly image: string;
+  readonly keyring?: string | undefined;
+  readonly monitors: ReadonlyArray<string>;
+  readonly pool?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: LocalObjectReference | undefined;
+  readonly user?: string | undefined;
+}
+
+export interface ResourceClaim {
+  readonly name: string;
+  readonly request?: string | undefined;
+}
+
+export interface ResourceFieldSelector {
+  readonly containerName?: string | undefined;
+  readonly divisor?: Quantity | undefined;
+  readonly resource: string;
+}
+
+export interface ResourceHealth {
+  readonly health?: string | undefined;
+  readonly message?: string | undefined;
+  readonly resourceID: string;
+}
+
+export interface ResourceRequirements {
+  readonly claims?: ReadonlyArray<ResourceClaim> | undefined;
+  readonly limits?: Readonly<Record<string, Quantity>> | undefined;
+  readonly requests?: Readonly<Record<string, Quantity>> | undefined;
+}
+
+export interface ResourceStatus {
+  readonly name: string;
+  readonly resources?: ReadonlyArray<ResourceHealth> | undefined;
+}
+
+export interface RuntimeClass {
+  readonly apiVersion?: string | undefined;
+  readonly handler: string;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly overhead?: Overhead | undefined;
+  readonly scheduling?: Scheduling | undefined;
+}
+
+export interface RuntimeClassList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<RuntimeClass>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
+export interface SELinuxOptions {
+  readonly level?: string | undefined;
+  readonly role?: string | undefined;
+  readonly type?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+export interface ScaleIOVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly gateway: string;
+  readonly protectionDomain?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef: LocalObjectReference;
+  readonly sslEnabled?: boolean | undefined;
+  readonly storageMode?: string | undefined;
+  readonly storagePool?: string | undefined;
+  readonly system: string;
+  readonly volumeName?: string | undefined;
+}
+
+export interface Scheduling {
+  readonly nodeSelector?: Readonly<Record<string, string>> | undefined;
+  readonly tolerations?: ReadonlyArray<Toleration> | undefined;
+}
+
+export interface SeccompProfile {
+  readonly localhostProfile?: string | undefined;
+  readonly type: string;
+}
+
+export interface Secret {
+  readonly apiVersion?: string | undefined;
+  readonly data?: Readonly<Record<string, string>> | undefined;
+  readonly immutable?: boolean | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly stringData?: Readonly<Record<string, string>> | undefined;
+  readonly type?: string | undefined;
+}
+
+export interface SecretEnvSource {
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+export interface SecretKeySelector {
+  readonly key: string;
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+export interface SecretList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<Secret>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
+export interface SecretProjection {
+  readonly items?: ReadonlyArray<KeyToPath> | undefined;
+  readonly name?: string | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+export interface SecretVolumeSource {
+  readonly defaultMode?: number | undefined;
+  readonly items?: ReadonlyArray<KeyToPath> | undefined;
+  readonly optional?: boolean | undefined;
+  readonly secretName?: string | undefined;
+}
+
+export interface SecurityContext {
+  readonly allowPrivilegeEscalation?: boolean | undefined;
+  readonly appArmorProfile?: AppArmorProfile | undefined;
+  readonly capabilities?: Capabilities | undefined;
+  readonly privileged?: boolean | undefined;
+  readonly procMount?: string | undefined;
+  readonly readOnlyRootFilesystem?: boolean | undefined;
+  readonly runAsGroup?: number | undefined;
+  readonly runAsNonRoot?: boolean | undefined;
+  readonly runAsUser?: number | undefined;
+  readonly seLinuxOptions?: SELinuxOptions | undefined;
+  readonly seccompProfile?: SeccompProfile | undefined;
+  readonly windowsOptions?: WindowsSecurityContextOptions | undefined;
+}
+
+export interface Service {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: ServiceSpec;
+  readonly status?: ServiceStatus | undefined;
+}
+
+export interface ServiceAccountTokenProjection {
+  readonly audience?: string | undefined;
+  readonly expirationSeconds?: number | undefined;
+  readonly path: string;
+}
+
+export interface ServiceList {
+  readonly apiVersion?: string | undefined;
+  readonly items: ReadonlyArray<Service>;
+  readonly kind?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+}
+
+export interface ServicePort {
+  readonly appProtocol?: string | undefined;
+  readonly name?: string | undefined;
+  readonly nodePort?: number | undefined;
+  readonly port: number;
+  readonly protocol?: string | undefined;
+  readonly targetPort?: IntOrString | undefined;
+}
+
+export interface ServiceSpec {
+  readonly allocateLoadBalancerNodePorts?: boolean | undefined;
+  readonly clusterIP?: string | undefined;
+  readonly clusterIPs?: ReadonlyArray<string> | undefined;
+  readonly externalIPs?: ReadonlyArray<string> | undefined;
+  readonly externalName?: string | undefined;
+  readonly externalTrafficPolicy?: string | undefined;
+  readonly healthCheckNodePort?: number | undefined;
+  readonly internalTrafficPolicy?: string | undefined;
+  readonly ipFamilies?: ReadonlyArray<string> | undefined;
+  readonly ipFamilyPolicy?: string | undefined;
+  readonly loadBalancerClass?: string | undefined;
+  readonly loadBalancerIP?: string | undefined;
+  readonly loadBalancerSourceRanges?: ReadonlyArray<string> | undefined;
+  readonly ports?: ReadonlyArray<ServicePort> | undefined;
+  readonly publishNotReadyAddresses?: boolean | undefined;
+  readonly selector?: Readonly<Record<string, string>> | undefined;
+  readonly sessionAffinity?: string | undefined;
+  readonly sessionAffinityConfig?: SessionAffinityConfig | undefined;
+  readonly trafficDistribution?: string | undefined;
+  readonly type?: string | undefined;
+}
+
+export interface ServiceStatus {
+  readonly conditions?: ReadonlyArray<Condition> | undefined;
+  readonly loadBalancer?: LoadBalancerStatus | undefined;
+}
+
+export interface SessionAffinityConfig {
+  readonly clientIP?: ClientIPConfig | undefined;
+}
+
+export interface ShardInfo {
+  readonly selector: string;
+}
+
+export interface SleepAction {
+  readonly seconds: number;
+}
+
+export interface Status {
+  readonly apiVersion?: string | undefined;
+  readonly code?: number | undefined;
+  readonly details?: StatusDetails | undefined;
+  readonly kind?: string | undefined;
+  readonly message?: string | undefined;
+  readonly metadata?: ListMeta | undefined;
+  readonly reason?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+export interface StatusCause {
+  readonly field?: string | undefined;
+  readonly message?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+export interface StatusDetails {
+  readonly causes?: ReadonlyArray<StatusCause> | undefined;
+  readonly group?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly name?: string | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly uid?: string | undefined;
+}
+
+export interface StorageOSVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly secretRef?: LocalObjectReference | undefined;
+  readonly volumeName?: string | undefined;
+  readonly volumeNamespace?: string | undefined;
+}
+
+export interface Sysctl {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface TCPSocketAction {
+  readonly host?: string | undefined;
+  readonly port: IntOrString;
+}
+
+export interface Taint {
+  readonly effect: string;
+  readonly key: string;
+  readonly timeAdded?: Time | undefined;
+  readonly value?: string | undefined;
+}
+
+export interface TokenRequest {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: TokenRequestSpec;
+  readonly status?: TokenRequestStatus | undefined;
+}
+
+export interface TokenRequestSpec {
+  readonly audiences?: ReadonlyArray<string> | undefined;
+  readonly boundObjectRef?: BoundObjectReference | undefined;
+  readonly expirationSeconds?: number | undefined;
+}
+
+export interface TokenRequestStatus {
+  readonly expirationTimestamp?: Time | undefined;
+  readonly token?: string | undefined;
+}
+
+export interface Toleration {
+  readonly effect?: string | undefined;
+  readonly key?: string | undefined;
+  readonly operator?: string | undefined;
+  readonly tolerationSeconds?: number | undefined;
+  readonly value?: string | undefined;
+}
+
+export interface TopologySpreadConstraint {
+  readonly labelSelector?: LabelSelector | undefined;
+  readonly matchLabelKeys?: ReadonlyArray<string> | undefined;
+  readonly maxSkew: number;
+  readonly minDomains?: number | undefined;
+  readonly nodeAffinityPolicy?: string | undefined;
+  readonly nodeTaintsPolicy?: string | undefined;
+  readonly topologyKey: string;
+  readonly whenUnsatisfiable: string;
+}
+
+export interface TypedLocalObjectReference {
+  readonly apiGroup?: string | undefined;
+  readonly kind: string;
+  readonly name: string;
+}
+
+export interface TypedObjectReference {
+  readonly apiGroup?: string | undefined;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
+export interface Volume {
+  readonly awsElasticBlockStore?: AWSElasticBlockStoreVolumeSource | undefined;
+  readonly azureDisk?: AzureDiskVolumeSource | undefined;
+  readonly azureFile?: AzureFileVolumeSource | undefined;
+  readonly cephfs?: CephFSVolumeSource | undefined;
+  readonly cinder?: CinderVolumeSource | undefined;
+  readonly configMap?: ConfigMapVolumeSource | undefined;
+  readonly csi?: CSIVolumeSource | undefined;
+  readonly downwardAPI?: DownwardAPIVolumeSource | undefined;
+  readonly emptyDir?: EmptyDirVolumeSource | undefined;
+  readonly ephemeral?: EphemeralVolumeSource | undefined;
+  readonly fc?: FCVolumeSource | undefined;
+  readonly flexVolume?: FlexVolumeSource | undefined;
+  readonly flocker?: FlockerVolumeSource | undefined;
+  readonly gcePersistentDisk?: GCEPersistentDiskVolumeSource | undefined;
+  readonly gitRepo?: GitRepoVolumeSource | undefined;
+  readonly glusterfs?: GlusterfsVolumeSource | undefined;
+  readonly hostPath?: HostPathVolumeSource | undefined;
+  readonly image?: ImageVolumeSource | undefined;
+  readonly iscsi?: ISCSIVolumeSource | undefined;
+  readonly name: string;
+  readonly nfs?: NFSVolumeSource | undefined;
+  readonly persistentVolumeClaim?: PersistentVolumeClaimVolumeSource | undefined;
+  readonly photonPersistentDisk?: PhotonPersistentDiskVolumeSource | undefined;
+  readonly portworxVolume?: PortworxVolumeSource | undefined;
+  readonly projected?: ProjectedVolumeSource | undefined;
+  readonly quobyte?: QuobyteVolumeSource | undefined;
+  readonly rbd?: RBDVolumeSource | undefined;
+  readonly scaleIO?: ScaleIOVolumeSource | undefined;
+  readonly secret?: SecretVolumeSource | undefined;
+  readonly storageos?: StorageOSVolumeSource | undefined;
+  readonly vsphereVolume?: VsphereVirtualDiskVolumeSource | undefined;
+}
+
+export interface VolumeDevice {
+  readonly devicePath: string;
+  readonly name: string;
+}
+
+export interface VolumeMount {
+  readonly mountPath: string;
+  readonly mountPropagation?: string | undefined;
+  readonly name: string;
+  readonly readOnly?: boolean | undefined;
+  readonly recursiveReadOnly?: string | undefined;
+  readonly subPath?: string | undefined;
+  readonly subPathExpr?: string | undefined;
+}
+
+export interface VolumeMountStatus {
+  readonly mountPath: string;
+  readonly name: string;
+  readonly readOnly?: boolean | undefined;
+  readonly recursiveReadOnly?: string | undefined;
+  readonly volumeStatus?: VolumeStatus | undefined;
+}
+
+export interface VolumeProjection {
+  readonly clusterTrustBundle?: ClusterTrustBundleProjection | undefined;
+  readonly configMap?: ConfigMapProjection | undefined;
+  readonly downwardAPI?: DownwardAPIProjection | undefined;
+  readonly podCertificate?: PodCertificateProjection | undefined;
+  readonly secret?: SecretProjection | undefined;
+  readonly serviceAccountToken?: ServiceAccountTokenProjection | undefined;
+}
+
+export interface VolumeResourceRequirements {
+  readonly limits?: Readonly<Record<string, Quantity>> | undefined;
+  readonly requests?: Readonly<Record<string, Quantity>> | undefined;
+}
+
+export interface VolumeStatus {
+  readonly image?: ImageVolumeStatus | undefined;
+}
+
+export interface VsphereVirtualDiskVolumeSource {
+  readonly fsType?: string | undefined;
+  readonly storagePolicyID?: string | undefined;
+  readonly storagePolicyName?: string | undefined;
+  readonly volumePath: string;
+}
+
+export interface WeightedPodAffinityTerm {
+  readonly podAffinityTerm: PodAffinityTerm;
+  readonly weight: number;
+}
+
+export interface WindowsSecurityContextOptions {
+  readonly gmsaCredentialSpec?: string | undefined;
+  readonly gmsaCredentialSpecName?: string | undefined;
+  readonly hostProcess?: boolean | undefined;
+  readonly runAsUserName?: string | undefined;
+}

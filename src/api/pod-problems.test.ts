@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeManifest } from './decode-manifest.ts';
+import { defaultPod } from './default-pod.ts';
+import { formatProblem } from './manifest-problem.ts';
+import { podProblems } from './pod-problems.ts';
+
+const MANIFEST = `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: default
+spec:
+  restartPolicy: Sometimes
+  containers:
+    - name: web
+      image: busybox
+    - name: web
+`;
+
+test('podProblems() says where in the manifest each refusal belongs', () => {
+  const { pods } = decodeManifest(MANIFEST, { file: 'web.yaml' });
+  const problems = pods.flatMap((decoded) => podProblems(defaultPod(decoded.object), decoded));
+  assert.deepEqual(problems.map(formatProblem), [
+    'web.yaml:11:7: spec.containers[1].image: Required value',
+    'web.yaml:11:13: spec.containers[1].name: Duplicate value: "web"',
+    'web.yaml:7:18: spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+  ]);
+});
