@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SeededRandom } from '../host/fake/seeded-random.ts';
+import { VirtualClock } from '../host/fake/virtual-clock.ts';
+import { chooseRuntimeEvents } from './choose-runtime-events.ts';
+import { CriError } from './cri-error.ts';
+import { createFakeRuntime } from './fake/fake-runtime.ts';
+
+const signal = new AbortController().signal;
+
+function fakeWith(containerEvents: boolean) {
+  const ports = { clock: new VirtualClock(), random: new SeededRandom(1) };
+  const fake = createFakeRuntime({ ...ports, containerEvents });
+  return {
+    fake,
+    choose: () => chooseRuntimeEvents({ ...ports, runtime: fake.cri.runtime, endpoint: undefined }, signal),
+  };
+}
+
+test('chooseRuntimeEvents() takes those of CRI where there are any', async () => {
+  const { choose } = fakeWith(true);
+  const events = await choose();
+  assert.ok(events);
+  for await (const event of events.watch(signal)) {
+    assert.deepEqual(event, { kind: 'subscribed' });
+    break;
+  }
+});
+
+test('chooseRuntimeEvents() finds that there are none', async () => {
+  assert.equal(await fakeWith(false).choose(), undefined);
+});
+
+test('chooseRuntimeEvents() rejects when the runtime cannot be asked', async () => {
+  const { fake, choose } = fakeWith(true);
+  fake.faults.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'down') }));
+  await assert.rejects(choose(), { code: 'Unavailable', message: 'down' });
+});
+
+test('a watch ends by throwing when the stream breaks', async () => {
+  const { fake, choose } = fakeWith(true);
+  const events = await choose();
+  assert.ok(events);
+  const reading = (async () => {
+    for await (const event of events.watch(signal)) {
+      if (event.kind === 'subscribed') fake.breakEventStreams();
+    }
+  })();
+  await assert.rejects(reading, { code: 'Unavailable' });
+});

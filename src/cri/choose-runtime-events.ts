@@ -1,0 +1,40 @@
+import { type ContainerdEventsOptions, containerdEvents } from './containerd-events.ts';
+import { hasCode } from './cri-error.ts';
+import { criEvents } from './cri-events.ts';
+import type { RuntimeEvents } from './runtime-events.ts';
+
+export interface ChooseOptions extends Omit<ContainerdEventsOptions, 'endpoint'> {
+  /** Absent for a runtime in this process. */
+  readonly endpoint: string | undefined;
+}
+
+/**
+ * The events that this runtime really has: CRI's own, else containerd's, else none (`undefined`), and a relist has to
+ * find out. Rejects when the runtime cannot be asked.
+ */
+export async function chooseRuntimeEvents(
+  options: ChooseOptions,
+  signal: AbortSignal,
+): Promise<RuntimeEvents | undefined> {
+  const { endpoint } = options;
+  const candidates = [
+    criEvents(options.runtime),
+    ...(endpoint === undefined ? [] : [containerdEvents({ ...options, endpoint })]),
+  ];
+  for (const candidate of candidates) {
+    if (await works(candidate, signal)) return candidate;
+  }
+  return undefined;
+}
+
+async function works(events: RuntimeEvents, signal: AbortSignal): Promise<boolean> {
+  try {
+    for await (const event of events.watch(signal)) {
+      if (event.kind === 'subscribed') return true;
+    }
+    return false;
+  } catch (error) {
+    if (hasCode(error, 'Unimplemented')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,55 @@
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { Clock } from '../host/clock.ts';
+import { deadlineFor } from './deadlines.ts';
+import { socketPathOf } from './endpoint.ts';
+import { callStream, callUnary } from './grpc-call.ts';
+import { instrument } from './instrument.ts';
+import { buildCri, type Cri } from './services.ts';
+
+/** As kubelet's: an answer may be 16 MiB, and a runtime that comes back is found within three seconds. */
+const CHANNEL_OPTIONS = {
+  'grpc.max_receive_message_length': 16 * 1024 * 1024,
+  'grpc.max_send_message_length': -1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 3000,
+  // A connection of its own: closing it closes the socket, and two clients in one process do not share their back-off.
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.default_authority': 'localhost',
+} as const;
+
+export interface ConnectOptions {
+  readonly clock: Clock;
+  /** kubelet's `runtimeRequestTimeout`; what each rpc makes of it is in deadlines.ts. */
+  readonly runtimeRequestTimeoutMs: number;
+}
+
+export interface CriConnection extends Cri {
+  close(): void;
+}
+
+/**
+ * A client of the runtime behind `endpoint`. It connects with the first call and again after a loss; a call while
+ * nobody listens there fails with `Unavailable` instead of waiting.
+ */
+export function connectCri(endpoint: string, { clock, runtimeRequestTimeoutMs }: ConnectOptions): CriConnection {
+  const client = connectSocket(endpoint);
+  const metadata = new Metadata();
+  const cri = buildCri({
+    unary: (method) => (request, signal) => {
+      const deadlineMs = deadlineFor(method.key, request, runtimeRequestTimeoutMs);
+      return callUnary({ client, clock, method, metadata, deadlineMs }, request, signal);
+    },
+    stream: (method) => (request, signal) => {
+      const deadlineMs = deadlineFor(method.key, request, runtimeRequestTimeoutMs);
+      return callStream({ client, clock, method, metadata, deadlineMs }, request, signal);
+    },
+  });
+  return { ...instrument(cri), close: () => client.close() };
+}
+
+/** The gRPC client below, for services other than CRI on the same socket. */
+export function connectSocket(endpoint: string): Client {
+  return new Client(`unix:${socketPathOf(endpoint)}`, credentials.createInsecure(), CHANNEL_OPTIONS);
+}

@@ -1,0 +1,174 @@
+import { CriError } from '../cri-error.ts';
+import {
+  ContainerConfig,
+  ContainerEventType,
+  type ContainerFilter,
+  LinuxContainerConfig,
+  LinuxContainerResources,
+} from '../generated/runtime-v1.ts';
+import type { RuntimeService } from '../services.ts';
+import { failToStart, kill, startProcess, terminate, waitForEnd } from './container-life.ts';
+import type { FakeWorld } from './fake-world.ts';
+import { hasLabels } from './has-labels.ts';
+import { findImage } from './image-calls.ts';
+import { containerMessage, containerStateOf, containerStatusMessage } from './messages.ts';
+import type { FakeContainer, FakeSandbox } from './records.ts';
+
+type ContainerCalls = Pick<
+  RuntimeService,
+  | 'createContainer'
+  | 'startContainer'
+  | 'stopContainer'
+  | 'removeContainer'
+  | 'containerStatus'
+  | 'listContainers'
+  | 'streamContainers'
+  | 'updateContainerResources'
+  | 'reopenContainerLog'
+>;
+
+export function containerCalls(world: FakeWorld): ContainerCalls {
+  return {
+    createContainer: async ({ podSandboxId, config }) => ({ containerId: create(world, podSandboxId, config).id }),
+
+    async startContainer({ containerId }) {
+      await start(world, knownContainer(world, containerId));
+      return {};
+    },
+
+    async stopContainer({ containerId, timeout }, signal) {
+      await stop(world, knownContainer(world, containerId), Number(timeout), signal);
+      return {};
+    },
+
+    async removeContainer({ containerId }) {
+      const container = world.containers.get(containerId);
+      if (container) removeContainer(world, container);
+      return {};
+    },
+
+    async containerStatus({ containerId }) {
+      return { status: containerStatusMessage(world, knownContainer(world, containerId)), info: {} };
+    },
+
+    listContainers: async ({ filter }) => ({
+      containers: select(world, filter).map((container) => containerMessage(world, container)),
+    }),
+
+    async *streamContainers({ filter }) {
+      for (const container of select(world, filter)) yield { containers: [containerMessage(world, container)] };
+    },
+
+    async updateContainerResources({ containerId, linux }) {
+      const container = world.containers.get(containerId);
+      if (!container) throw new CriError('NotFound', 'failed to find container: not found');
+      container.config.linux ??= LinuxContainerConfig.create();
+      container.config.linux.resources = {
+        ...(container.config.linux.resources ?? LinuxContainerResources.create()),
+        ...linux,
+      };
+      return {};
+    },
+
+    async reopenContainerLog({ containerId }) {
+      const { phase } = knownContainer(world, containerId);
+      if (phase.phase !== 'running') throw new CriError('Unknown', 'container is not running');
+      return {};
+    },
+  };
+}
+
+export function removeContainer(world: FakeWorld, container: FakeContainer): void {
+  kill(world, container);
+  world.containers.delete(container.id);
+  world.onEffect({ kind: 'removed', container });
+  world.tell(ContainerEventType.CONTAINER_DELETED_EVENT, container.id, container.sandboxId);
+}
+
+export function knownContainer(world: FakeWorld, id: string): FakeContainer {
+  const container = world.containers.get(id);
+  if (container) return container;
+  throw new CriError('NotFound', `an error occurred when try to find container ${JSON.stringify(id)}: not found`);
+}
+
+function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | undefined): FakeContainer {
+  const sandbox = world.sandboxes.get(sandboxId);
+  if (!sandbox) throw new CriError('NotFound', `failed to find sandbox id ${JSON.stringify(sandboxId)}: not found`);
+  if (sandbox.state !== 'ready') {
+    throw new CriError(
+      'NotFound',
+      `failed to get sandbox container task: no running task found: task ${sandboxId} not found: not found`,
+    );
+  }
+  if (!config?.metadata) throw new CriError('Unknown', 'container config must include metadata');
+  reserveName(world, config, sandbox);
+  const reference = config.image?.image ?? '';
+  const image = findImage(world, reference);
+  if (!image) throw new CriError('NotFound', `failed to resolve image ${JSON.stringify(reference)}: not found`);
+
+  const { logDirectory } = sandbox.config;
+  const container: FakeContainer = {
+    id: world.newId(),
+    sandboxId,
+    config: ContainerConfig.fromPartial(config),
+    imageId: image.id,
+    logPath: logDirectory && config.logPath ? `${logDirectory}/${config.logPath}` : '',
+    createdAt: world.timestamp(),
+    phase: { phase: 'created' },
+  };
+  world.containers.set(container.id, container);
+  world.onEffect({ kind: 'created', container });
+  world.tell(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandboxId);
+  return container;
+}
+
+/** A sandbox has one container of a name and attempt at a time. */
+function reserveName(world: FakeWorld, { metadata }: ContainerConfig, sandbox: FakeSandbox): void {
+  const holder = world
+    .containersOf(sandbox.id)
+    .find(({ config }) => config.metadata?.name === metadata?.name && config.metadata?.attempt === metadata?.attempt);
+  if (!holder) return;
+  const pod = sandbox.config.metadata;
+  const name = `${metadata?.name}_${pod?.name}_${pod?.namespace}_${pod?.uid}_${metadata?.attempt}`;
+  throw new CriError(
+    'Unknown',
+    `failed to reserve container name "${name}": name "${name}" is reserved for "${holder.id}"`,
+  );
+}
+
+async function start(world: FakeWorld, container: FakeContainer): Promise<void> {
+  if (container.phase.phase !== 'created') {
+    const state = `CONTAINER_${container.phase.phase.toUpperCase()}`;
+    throw new CriError(
+      'Unknown',
+      `failed to set starting state for container "${container.id}": container is in ${state} state`,
+    );
+  }
+  const sandbox = world.sandboxes.get(container.sandboxId);
+  if (sandbox?.state !== 'ready') {
+    failToStart(world, container, `sandbox container "${container.sandboxId}" is not running`);
+  }
+  await startProcess(world, container, sandbox);
+}
+
+/** A container that does not run is left as it is. */
+async function stop(world: FakeWorld, container: FakeContainer, seconds: number, signal: AbortSignal): Promise<void> {
+  if (container.phase.phase !== 'running') return;
+  const { process } = container.phase;
+  world.onEffect({ kind: 'terminating', container, graceSeconds: seconds });
+  if (seconds > 0) {
+    terminate(world, container);
+    await waitForEnd(world, process, seconds * 1000, signal);
+  }
+  kill(world, container);
+}
+
+function select(world: FakeWorld, filter: ContainerFilter | undefined): readonly FakeContainer[] {
+  return [...world.containers.values()].filter(
+    (container) =>
+      (!filter?.id || container.id.startsWith(filter.id)) &&
+      (!filter?.podSandboxId || container.sandboxId.startsWith(filter.podSandboxId)) &&
+      (!filter?.state || containerStateOf(container) === filter.state.state) &&
+      hasLabels(container.config.labels, filter?.labelSelector),
+  );
+}

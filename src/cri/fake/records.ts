@@ -1,0 +1,62 @@
+import type { ContainerConfig, PodSandboxConfig } from '../generated/runtime-v1.ts';
+import type { ContainerBehaviour } from './behaviour.ts';
+
+/**
+ *   RunPodSandbox ──► ready ──StopPodSandbox, or its own end──► notReady ──RemovePodSandbox──► gone
+ */
+export interface FakeSandbox {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  readonly runtimeHandler: string;
+  readonly createdAt: bigint;
+  state: 'ready' | 'notReady';
+  /** While it has a network of its own: until it is stopped. */
+  ip: string | undefined;
+}
+
+/**
+ *   CreateContainer ──► created ──StartContainer──► running ──end, StopContainer──► exited ──RemoveContainer──► gone
+ *                          └───────────────cannot start────────────────────────────►┘
+ */
+export type ContainerPhase =
+  | { readonly phase: 'created' }
+  | { readonly phase: 'running'; readonly startedAt: bigint; readonly process: FakeProcess }
+  | {
+      readonly phase: 'exited';
+      /** 0 when it never ran. */
+      readonly startedAt: bigint;
+      readonly finishedAt: bigint;
+      readonly exitCode: number;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+export interface FakeProcess {
+  readonly behaviour: ContainerBehaviour;
+  /** Aborts when it ends. */
+  readonly ended: AbortSignal;
+  end(): void;
+}
+
+export interface FakeContainer {
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly config: ContainerConfig;
+  readonly imageId: string;
+  /** Absolute; empty when it has none. */
+  readonly logPath: string;
+  readonly createdAt: bigint;
+  phase: ContainerPhase;
+}
+
+/** An image that is present. */
+export interface FakeImage {
+  /** `sha256:…` */
+  readonly id: string;
+  readonly tags: Set<string>;
+  readonly digests: Set<string>;
+  readonly sizeBytes: number;
+  readonly uid: number | undefined;
+  readonly username: string;
+  readonly pinned: boolean;
+}

@@ -1,0 +1,130 @@
+import type { Client, Metadata, ServiceError } from '@grpc/grpc-js';
+import type { Clock } from '../host/clock.ts';
+import { CriError, codeOfNumber } from './cri-error.ts';
+import type { Method } from './services.ts';
+
+export interface CallOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly method: Pick<Method, 'name' | 'path' | 'requestType' | 'responseType'>;
+  readonly metadata: Metadata;
+  readonly deadlineMs: number | undefined;
+}
+
+/** Settles as soon as the signal aborts or the deadline passes, whatever the server does. */
+export function callUnary(options: CallOptions, request: unknown, signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const { client, method, metadata } = options;
+    const call = client.makeUnaryRequest(
+      method.path,
+      (message) => encode(method, message),
+      (bytes) => decode(method, bytes),
+      request,
+      metadata,
+      (error, response) => {
+        stopWatching();
+        if (error) reject(toCriError(error, method));
+        else resolve(response);
+      },
+    );
+    const stopWatching = watchLimits(options, signal, (reason) => {
+      reject(reason);
+      call.cancel();
+    });
+  });
+}
+
+/**
+ * The call lasts as long as the iteration: a consumer that leaves, even while it waits for the next message, cancels
+ * it. A message is read off the wire only when there is room for it.
+ */
+export function callStream(options: CallOptions, request: unknown, signal: AbortSignal): AsyncIterable<unknown> {
+  return {
+    [Symbol.asyncIterator]() {
+      const left = new AbortController();
+      const messages = readStream(options, request, signal, left.signal);
+      return {
+        next: () => messages.next(),
+        async return() {
+          left.abort(); // a generator's own return() would wait for the next message first
+          await messages.return(undefined);
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+async function* readStream(
+  options: CallOptions,
+  request: unknown,
+  signal: AbortSignal,
+  left: AbortSignal,
+): AsyncGenerator<unknown, undefined> {
+  signal.throwIfAborted();
+  const { client, method, metadata } = options;
+  const call = client.makeServerStreamRequest(
+    method.path,
+    (message) => encode(method, message),
+    (bytes) => decode(method, bytes),
+    request,
+    metadata,
+  );
+  call.on('error', () => {}); // cancelling below is told as an error when nobody iterates any more
+  let givenUp: { readonly reason: unknown } | undefined;
+  const stopWatching = watchLimits(options, signal, (reason) => {
+    givenUp ??= { reason };
+    call.cancel();
+  });
+  left.addEventListener('abort', () => call.cancel(), { once: true });
+  try {
+    for await (const message of call) {
+      if (givenUp) break;
+      yield message;
+    }
+  } catch (error) {
+    if (left.aborted) return;
+    if (!givenUp) throw toCriError(error, method);
+  } finally {
+    stopWatching();
+    call.cancel();
+  }
+  if (givenUp) throw givenUp.reason;
+}
+
+/** Calls `giveUp` when the signal aborts and when the deadline passes, until the returned function is called. */
+function watchLimits(
+  { clock, method, deadlineMs }: CallOptions,
+  signal: AbortSignal,
+  giveUp: (reason: unknown) => void,
+): () => void {
+  const done = new AbortController();
+  signal.addEventListener('abort', () => giveUp(signal.reason), { once: true, signal: done.signal });
+  if (deadlineMs !== undefined) {
+    clock.sleep(deadlineMs, done.signal).then(
+      () => giveUp(new CriError('DeadlineExceeded', 'context deadline exceeded', { method: method.name })),
+      () => {}, // the call was over first
+    );
+  }
+  return () => done.abort();
+}
+
+function encode({ requestType }: CallOptions['method'], message: unknown): Buffer {
+  const bytes = requestType.encode(message).finish();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** As plain bytes: what is read from a `Buffer` would hold `Buffer`s. */
+function decode({ responseType }: CallOptions['method'], bytes: Buffer): unknown {
+  return responseType.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}
+
+function toCriError(error: unknown, { name }: CallOptions['method']): CriError {
+  if (!isServiceError(error)) return new CriError('Unknown', String(error), { cause: error, method: name });
+  return new CriError(codeOfNumber(error.code), error.details, { cause: error, method: name });
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ImageSpec, ListImagesRequest } from '../../../src/cri/generated/runtime-v1.ts';
+import { runPod, type Subject, signal } from './subject.ts';
+
+export function imageContract(subjectOf: () => Subject): void {
+  const images = () => subjectOf().cri.images;
+  const spec = (image: string) => ImageSpec.fromPartial({ image });
+  const status = async (image: string) =>
+    (await images().imageStatus({ image: spec(image), verbose: false }, signal)).image;
+
+  test('an image that is present is found by name and by id', async () => {
+    const found = await status(subjectOf().image);
+    assert.ok(found);
+    assert.match(found.id, /^sha256:[0-9a-f]{64}$/);
+    assert.deepEqual(found.repoTags, [subjectOf().image]);
+    assert.ok(found.size > 0n);
+    assert.deepEqual(await status(found.id), found);
+  });
+
+  test('an image that is not there is no answer, not an error', async () => {
+    assert.equal(await status('localhost/nobody:1'), undefined);
+    await images().removeImage({ image: spec('localhost/nobody:1') }, signal);
+  });
+
+  test('a list has all images, or the one that is asked for', async () => {
+    const all = (await images().listImages(ListImagesRequest.create(), signal)).images;
+    assert.ok(all.some(({ repoTags }) => repoTags.includes(subjectOf().image)));
+  });
+
+  test('a pull that fails says why', async () => {
+    const { image, code } = subjectOf().unpullable;
+    await assert.rejects(
+      images().pullImage({ image: spec(image), auth: undefined, sandboxConfig: undefined }, signal),
+      {
+        code,
+        message: new RegExp(`^failed to pull and unpack image "${image}": failed to resolve reference "${image}": `),
+      },
+    );
+    await assert.rejects(
+      images().pullImage({ image: spec('UPPER//case'), auth: undefined, sandboxConfig: undefined }, signal),
+      { code: 'Unknown', message: /^failed to parse image reference "UPPER\/\/case": invalid reference format/ },
+    );
+  });
+
+  test('a container needs its image', async (t) => {
+    const pod = await runPod(subjectOf());
+    t.after(pod.remove);
+    await assert.rejects(pod.create('succeeds', { image: spec('localhost/nobody:1') }), {
+      code: 'NotFound',
+      message: 'failed to resolve image "localhost/nobody:1": not found',
+    });
+  });
+
+  test('ImageFsInfo tells where images are', async () => {
+    const { imageFilesystems } = await images().imageFsInfo({}, signal);
+    assert.match(imageFilesystems[0]?.fsId?.mountpoint ?? '', /^\//);
+  });
+}

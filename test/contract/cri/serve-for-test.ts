@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectOptions } from '../../../src/cri/client.ts';
+import { type CriServer, serveCri } from '../../../src/cri/server.ts';
+import type { Cri } from '../../../src/cri/services.ts';
+import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+
+export interface Served {
+  readonly server: CriServer;
+  readonly socketPath: string;
+  readonly endpoint: string;
+  /** For `connectCri`. */
+  readonly options: ConnectOptions;
+}
+
+/** Serves `cri` on a socket in a folder of its own, which goes when the server closes. */
+export async function serveForTest(cri: Cri): Promise<Served> {
+  const folder = mkdtempSync(join(tmpdir(), 'nodelet-cri-'));
+  const socketPath = join(folder, 'cri.sock');
+  const fs = linuxFileSystem;
+  const server = await serveCri({ socketPath, mode: 0o600, fs }, cri);
+  return {
+    server: {
+      async close() {
+        await server.close();
+        rmSync(folder, { recursive: true, force: true });
+      },
+    },
+    socketPath,
+    endpoint: `unix://${socketPath}`,
+    options: { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 },
+  };
+}
