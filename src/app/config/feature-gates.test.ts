@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type GateSettings, resolveFeatureGates } from './feature-gates.ts';
+import { FEATURE_GATES } from './generated/feature-gates.ts';
+
+const DEFAULTS = Object.fromEntries([...FEATURE_GATES].map(([name, spec]) => [name, spec.default]));
+
+function gatesOf(stage: string, value: boolean): GateSettings {
+  const names = [...FEATURE_GATES].filter(
+    ([name, spec]) => spec.stage === stage && !['AllAlpha', 'AllBeta'].includes(name),
+  );
+  return Object.fromEntries(names.map(([name]) => [name, value]));
+}
+
+test('resolveFeatureGates() has nothing to say about the defaults', () => {
+  const { gates, problems } = resolveFeatureGates({});
+  assert.deepEqual({ gates: Object.fromEntries(gates), problems }, { gates: DEFAULTS, problems: [] });
+});
+
+const values: Record<string, { set: GateSettings; changed: GateSettings }> = {
+  'turns a gate on': { set: { MemoryQoS: true }, changed: { MemoryQoS: true } },
+  'turns every alpha gate on': { set: { AllAlpha: true }, changed: { AllAlpha: true, ...gatesOf('ALPHA', true) } },
+  'turns every beta gate off': { set: { AllBeta: false }, changed: gatesOf('BETA', false) },
+  'lets a gate of its own win over its stage': {
+    set: { AllAlpha: true, EventedPLEG: false },
+    changed: { AllAlpha: true, ...gatesOf('ALPHA', true), EventedPLEG: false },
+  },
+  'keeps the default of a gate that cannot be set': { set: { NodeSwap: false }, changed: {} },
+};
+
+for (const [name, { set, changed }] of Object.entries(values)) {
+  test(`resolveFeatureGates() ${name}`, () => {
+    assert.deepEqual(Object.fromEntries(resolveFeatureGates(set).gates), { ...DEFAULTS, ...changed });
+  });
+}
+
+const problems: Record<string, { set: GateSettings; told: string[] }> = {
+  'takes a gate of its own in silence': { set: { MemoryQoS: true, AllBeta: true }, told: [] },
+  'refuses a gate that it does not know': {
+    set: { Bogus: true },
+    told: ['error featureGates["Bogus"]: unrecognized feature gate: Bogus'],
+  },
+  'names the gate that was meant': {
+    set: { memoryQOS: true },
+    told: ['error featureGates["memoryQOS"]: unrecognized feature gate: memoryQOS; did you mean "MemoryQoS"?'],
+  },
+  'refuses the other value of a locked gate': {
+    set: { SidecarContainers: false },
+    told: [
+      'error featureGates["SidecarContainers"]: cannot set feature gate SidecarContainers to false, feature is locked to true',
+    ],
+  },
+  'warns of a locked gate at its value': {
+    set: { SidecarContainers: true },
+    told: [
+      'warning featureGates["SidecarContainers"]: setting GA feature gate SidecarContainers=true; it will be removed in a future release',
+    ],
+  },
+  'warns of a deprecated gate': {
+    set: { KubeletRegistrationGetOnExistsOnly: true },
+    told: [
+      'warning featureGates["KubeletRegistrationGetOnExistsOnly"]: setting deprecated feature gate KubeletRegistrationGetOnExistsOnly=true; it will be removed in a future release',
+    ],
+  },
+  'warns of a gate of another component': {
+    set: { SchedulerAsyncAPICalls: true },
+    told: [
+      'warning featureGates["SchedulerAsyncAPICalls"]: feature gate SchedulerAsyncAPICalls has no meaning in Nodelet and is ignored',
+    ],
+  },
+  'refuses a gate without what it needs': {
+    set: { GracefulNodeShutdown: false, WindowsGracefulNodeShutdown: false },
+    told: [
+      'warning featureGates["WindowsGracefulNodeShutdown"]: feature gate WindowsGracefulNodeShutdown has no meaning in Nodelet and is ignored',
+      'error featureGates["GracefulNodeShutdownBasedOnPodPriority"]: GracefulNodeShutdownBasedOnPodPriority is enabled, but depends on features that are disabled: [GracefulNodeShutdown]',
+    ],
+  },
+};
+
+for (const [name, { set, told }] of Object.entries(problems)) {
+  test(`resolveFeatureGates() ${name}`, () => {
+    const { problems: found } = resolveFeatureGates(set);
+    assert.deepEqual(
+      found.map(({ severity, path, message }) => `${severity} ${path}: ${message}`),
+      told,
+    );
+  });
+}

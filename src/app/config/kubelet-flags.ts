@@ -1,0 +1,50 @@
+/** Flags that have a meaning of their own, apart from KubeletConfiguration. Paths are as they were given. */
+export interface KubeletFlags {
+  /** File with the KubeletConfiguration. */
+  readonly config?: string;
+  /** Folder of drop-ins. */
+  readonly configDir?: string;
+  /** How to reach the API server; without it the kubelet stands alone. */
+  readonly kubeconfig?: string;
+  /** With what to ask for a first client certificate. */
+  readonly bootstrapKubeconfig?: string;
+  readonly hostnameOverride?: string;
+  /** One address or two, separated by a comma. */
+  readonly nodeIp?: string;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly rootDir: string;
+  readonly certDir: string;
+  /** `external`, or absent. */
+  readonly cloudProvider?: string;
+  readonly imageCredentialProviderBinDir?: string;
+  readonly imageCredentialProviderConfig?: string;
+  readonly runtimeCgroups?: string;
+  readonly lockFile?: string;
+  readonly exitOnLockContention: boolean;
+  readonly ignoreEvictionInAllocatable: boolean;
+  /** How often statistics of containers are taken. */
+  readonly housekeepingIntervalMs: number;
+  /** Age from which a dead container may be removed. */
+  readonly minimumContainerTtlMs: number;
+  /** On the node; negative for no limit. */
+  readonly maximumDeadContainers: number;
+  readonly maximumDeadContainersPerContainer: number;
+  readonly help: boolean;
+  /** `raw` asks for all there is to tell. */
+  readonly version: boolean | 'raw';
+}
+
+/** What stands when no flag is given. */
+export const DEFAULT_FLAGS: KubeletFlags = {
+  nodeLabels: {},
+  rootDir: '/var/lib/kubelet',
+  certDir: '/var/lib/kubelet/pki',
+  exitOnLockContention: false,
+  ignoreEvictionInAllocatable: false,
+  housekeepingIntervalMs: 10_000,
+  minimumContainerTtlMs: 0,
+  maximumDeadContainers: -1,
+  maximumDeadContainersPerContainer: 1,
+  help: false,
+  version: false,
+};

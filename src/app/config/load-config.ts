@@ -1,0 +1,127 @@
+import { resolve } from 'node:path/posix';
+import type { FileSystem } from '../../host/file-system.ts';
+import { configWarnings } from './config-warnings.ts';
+import { resolveFeatureGates } from './feature-gates.ts';
+import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
+import { deepFreeze, type JsonObject, valueAt, withValueAt } from './json-value.ts';
+import type { KubeletFlags } from './kubelet-flags.ts';
+import { type FieldFlag, mergeConfig } from './merge-config.ts';
+import { parseFlags } from './parse-flags.ts';
+import { type ParsedConfiguration, parseConfiguration } from './parsed-configuration.ts';
+import type { Problem } from './problem.ts';
+import { readConfigFile, readDropIns, relativeTo } from './read-config-files.ts';
+import { validateConfig } from './validate-config.ts';
+import { validateFlags } from './validate-flags.ts';
+
+/** All that a node agent is told at its start. Frozen; each part of the program takes the slice that it uses. */
+export interface KubeletSettings {
+  /** Complete, and in the shape of files: what `/configz` shows. */
+  readonly config: KubeletConfiguration;
+  /** The texts of `config` as milliseconds, bytes and amounts. */
+  readonly parsed: ParsedConfiguration;
+  /** Flags that are no part of `config`; their paths are absolute. */
+  readonly flags: KubeletFlags;
+  /** Every feature gate that there is, on or off. */
+  readonly featureGates: ReadonlyMap<string, boolean>;
+  /** The name that the node has in the cluster. */
+  readonly nodeName: string;
+}
+
+export interface LoadDeps {
+  readonly fs: FileSystem;
+  /** Of the machine. */
+  readonly hostname: string;
+  /** Lets the checks that depend on it run. */
+  readonly cgroupVersion?: 'v1' | 'v2';
+}
+
+export interface LoadedConfig {
+  readonly settings: KubeletSettings;
+  /** With an error among them the settings are only good enough to tell about it. */
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Reads flags, the file of `--config` and the drop-ins of `--config-dir`, and checks the whole. It never rejects for
+ * what they say. With `--help` or `--version` no file is read.
+ */
+export async function loadKubeletConfig(
+  args: readonly string[],
+  deps: LoadDeps,
+  signal: AbortSignal,
+): Promise<LoadedConfig> {
+  const { flags, fields, problems: flagProblems } = parseFlags(args);
+  const { config: path, configDir, help, version } = flags;
+  const wantsFiles = !help && version === false;
+  const file = wantsFiles && path !== undefined ? await readConfigFile(path, deps.fs, signal) : NOTHING;
+  const dropIns = wantsFiles && configDir !== undefined ? await readDropIns(configDir, deps.fs, signal) : [];
+  const settings = settle(
+    flags,
+    fields,
+    file.config,
+    dropIns.map(({ config }) => config),
+    deps.hostname,
+  );
+  const { config, gateProblems, ...rest } = settings;
+  const host = deps.cgroupVersion === undefined ? {} : { cgroupVersion: deps.cgroupVersion };
+  const problems = [
+    ...flagProblems,
+    ...validateFlags(flags),
+    ...hostnameProblems(rest.nodeName),
+    ...[file, ...dropIns].flatMap((each) => each.problems),
+    ...gateProblems,
+    ...validateConfig(config, rest.featureGates, host),
+    ...configWarnings(config),
+  ];
+  return { settings: { config, ...rest }, problems };
+}
+
+const NOTHING = { config: {}, problems: [] };
+
+function settle(
+  given: KubeletFlags,
+  fields: readonly FieldFlag[],
+  file: JsonObject,
+  dropIns: readonly JsonObject[],
+  hostname: string,
+): KubeletSettings & { readonly gateProblems: readonly Problem[] } {
+  const config = mergeConfig({ file, dropIns, flags: fields.map(withAbsolutePath) });
+  const { gates, problems: gateProblems } = resolveFeatureGates(config.featureGates ?? {});
+  return {
+    config,
+    parsed: Object.freeze(parseConfiguration(config)),
+    flags: deepFreeze(withAbsolutePaths(given)),
+    featureGates: gates,
+    nodeName: (given.hostnameOverride ?? hostname).trim().toLowerCase(),
+    gateProblems,
+  };
+}
+
+function hostnameProblems(nodeName: string): readonly Problem[] {
+  return nodeName === '' ? [{ severity: 'error', message: 'empty hostname is invalid' }] : [];
+}
+
+function withAbsolutePath({ path, value }: FieldFlag): FieldFlag {
+  const resolved = valueAt(relativeTo(resolve(), withValueAt({}, path, value)), path);
+  return { path, value: resolved ?? value };
+}
+
+const PATH_FLAGS = [
+  'config',
+  'configDir',
+  'kubeconfig',
+  'bootstrapKubeconfig',
+  'rootDir',
+  'certDir',
+  'lockFile',
+  'imageCredentialProviderBinDir',
+  'imageCredentialProviderConfig',
+] as const;
+
+function withAbsolutePaths(flags: KubeletFlags): KubeletFlags {
+  const given = PATH_FLAGS.flatMap((name) => {
+    const path = flags[name];
+    return path === undefined ? [] : [[name, resolve(path)] as const];
+  });
+  return { ...flags, ...Object.fromEntries(given) };
+}

@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util';
+import { KUBELET_DEFAULTS } from './generated/defaults.ts';
+import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
+import { errorAt, type Problem, warningAt } from './problem.ts';
+
+/** The fields that something in the program reads. Whoever makes another one work adds it here. */
+const HONOURED: ReadonlySet<string> = new Set([
+  'apiVersion',
+  'kind',
+  'cgroupDriver',
+  'cgroupRoot',
+  'cgroupsPerQOS',
+  'clusterDNS',
+  'clusterDomain',
+  'containerRuntimeEndpoint',
+  'cpuCFSQuota',
+  'cpuCFSQuotaPeriod',
+  'crashLoopBackOff',
+  'failCgroupV1',
+  'featureGates',
+  'fileCheckFrequency',
+  'logging',
+  'maxParallelImagePulls',
+  'maxPods',
+  'podLogsDir',
+  'podPidsLimit',
+  'resolvConf',
+  'runtimeRequestTimeout',
+  'seccompDefault',
+  'serializeImagePulls',
+  'staticPodPath',
+  'syncFrequency',
+]);
+
+/** What the configuration asks for and does not get: told, never passed over. With an error it cannot be lived with. */
+export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
+  const asked = Object.entries(config).filter(([field, value]) => {
+    const byDefault = Object.entries(KUBELET_DEFAULTS).find(([name]) => name === field)?.[1];
+    return !HONOURED.has(field) && !isDeepStrictEqual(plain(value), plain(byDefault)) && !isEmpty(value);
+  });
+  return [
+    ...impossible(config),
+    ...asked.map(([field]) => warningAt(field, 'has no effect in this version of Nodelet')),
+  ];
+}
+
+/** Containers would end up in other control groups than the runtime puts them into, or without any limits. */
+function impossible({ cgroupDriver, cgroupsPerQOS }: KubeletConfiguration): Problem[] {
+  return [
+    ...(cgroupDriver === 'cgroupfs'
+      ? []
+      : [errorAt('cgroupDriver', `${cgroupDriver} is not supported yet, only cgroupfs`)]),
+    ...(cgroupsPerQOS ? [] : [errorAt('cgroupsPerQOS', 'false is not supported yet')]),
+  ];
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '' || value === false || value === 0) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+function plain(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,122 @@
+import { labelValueFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
+import { parseDurationMs } from '../../base/duration.ts';
+import { evictionFaults } from './eviction-thresholds.ts';
+import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
+import { isTaintEffect } from './node-flag-values.ts';
+import type { Problem } from './problem.ts';
+import { allocatableFaults } from './validate-allocatable.ts';
+import { containerLogFaults, podLogsDirFaults } from './validate-container-logs.ts';
+import { gatedFaults } from './validate-gated-fields.ts';
+import { loggingFaults, tracingFaults } from './validate-logging.ts';
+import { rangeFaultsOf } from './validate-ranges.ts';
+
+/** What of the machine some checks look at. */
+export interface ValidationHost {
+  readonly cgroupVersion?: 'v1' | 'v2';
+}
+
+/** A complete configuration in, every objection out; in Kubernetes' words, none of which names a place. */
+export function validateConfig(
+  config: KubeletConfiguration,
+  gates: ReadonlyMap<string, boolean>,
+  host: ValidationHost = {},
+): readonly Problem[] {
+  const isOn = (gate: string): boolean => gates.get(gate) ?? false;
+  const faults = [
+    ...rangeFaultsOf(config),
+    ...periodFaults(config, isOn),
+    ...taintFaults(config),
+    ...choiceFaults(config),
+    ...gatedFaults(config, isOn),
+    ...allocatableFaults(config, isOn),
+    ...evictionFaults(config),
+    ...hostFaults(config, host),
+    ...loggingFaults(config.logging, isOn),
+    ...tracingFaults(config.tracing),
+    ...containerLogFaults(config),
+    ...podLogsDirFaults(config.podLogsDir),
+  ];
+  return faults.map((message) => ({ severity: 'error', message }));
+}
+
+function* periodFaults(config: KubeletConfiguration, isOn: (gate: string) => boolean): Generator<string> {
+  const quota = parseDurationMs(config.cpuCFSQuotaPeriod);
+  const quotaName = `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${config.cpuCFSQuotaPeriod}`;
+  if (!isOn('CustomCPUCFSQuotaPeriod') && quota !== 100) {
+    yield `invalid configuration: ${quotaName} requires feature gate CustomCPUCFSQuotaPeriod`;
+  }
+  if (isOn('CustomCPUCFSQuotaPeriod') && (quota < 1 || quota > 1000)) {
+    yield `invalid configuration: ${quotaName} must be between 1ms and 1sec, inclusive`;
+  }
+  const { imageMinimumGCAge, imageMaximumGCAge } = config;
+  const [minimum, maximum] = [parseDurationMs(imageMinimumGCAge), parseDurationMs(imageMaximumGCAge)];
+  if (minimum < 0) yield `invalid configuration: imageMinimumGCAge ${imageMinimumGCAge} must not be negative`;
+  if (maximum < 0) yield `invalid configuration: imageMaximumGCAge ${imageMaximumGCAge} must not be negative`;
+  if (maximum > 0 && maximum <= minimum) {
+    yield `invalid configuration: imageMaximumGCAge ${imageMaximumGCAge} must be greater than imageMinimumGCAge ${imageMinimumGCAge}`;
+  }
+}
+
+function* taintFaults({ registerWithTaints = [] }: KubeletConfiguration): Generator<string> {
+  for (const { key, value = '', effect, timeAdded } of registerWithTaints) {
+    const faults = [...qualifiedNameFaults(key), ...labelValueFaults(value)];
+    if (faults.length > 0 || (effect !== '' && !isTaintEffect(effect))) {
+      yield `invalid taint: {${key} ${value} ${effect} ${timeAdded ?? '<nil>'}}`;
+    }
+    if (timeAdded !== undefined) yield 'invalid configuration: taint.TimeAdded is not nil';
+  }
+}
+
+const TOPOLOGY_POLICIES = ['none', 'best-effort', 'restricted', 'single-numa-node'];
+const HAIRPIN_MODES = ['none', 'hairpin-veth', 'promiscuous-bridge'];
+/** Of the Kubernetes that this is a node agent of. */
+const PREVIOUS_MINOR = '1.35';
+const CHANGE_DETECTION = ['Get', 'Cache', 'Watch'];
+
+function* choiceFaults(config: KubeletConfiguration): Generator<string> {
+  const { topologyManagerPolicy, topologyManagerScope, hairpinMode, authorization } = config;
+  if (!TOPOLOGY_POLICIES.includes(topologyManagerPolicy)) {
+    const choices = TOPOLOGY_POLICIES.map((policy) => `"${policy}"`).join(' ');
+    yield `invalid configuration: topologyManagerPolicy (--topology-manager-policy) "${topologyManagerPolicy}" must be one of: [${choices}]`;
+  }
+  if (topologyManagerScope !== 'container' && topologyManagerScope !== 'pod') {
+    yield `invalid configuration: topologyManagerScope (--topology-manager-scope) "${topologyManagerScope}" must be one of: "container", or "pod"`;
+  }
+  if (!HAIRPIN_MODES.includes(hairpinMode)) {
+    yield `invalid configuration: option "${hairpinMode}" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`;
+  }
+  if (authorization.mode !== 'AlwaysAllow' && authorization.mode !== 'Webhook') {
+    yield `unknown authorization mode ${authorization.mode}`;
+  }
+  if (!['none', 'static'].includes(config.cpuManagerPolicy)) yield `unknown policy: "${config.cpuManagerPolicy}"`;
+  if (!['None', 'Static'].includes(config.memoryManagerPolicy)) yield `unknown policy: "${config.memoryManagerPolicy}"`;
+  if (!CHANGE_DETECTION.includes(config.configMapAndSecretChangeDetectionStrategy)) {
+    yield `unknown configmap and secret manager mode: ${config.configMapAndSecretChangeDetectionStrategy}`;
+  }
+  const hidden = config.showHiddenMetricsForVersion ?? '';
+  if (hidden !== '' && hidden !== PREVIOUS_MINOR) {
+    yield `invalid showHiddenMetricsForVersion: showHiddenMetricsForVersion: Invalid value: ${JSON.stringify(hidden)}: must be omitted or have the value '${PREVIOUS_MINOR}'; only the previous minor version is allowed`;
+  }
+  if (config.containerRuntimeEndpoint === '') {
+    yield 'invalid configuration: the containerRuntimeEndpoint was not specified or empty';
+  }
+}
+
+const USER_NAMESPACE_UNIT = 65_536;
+
+function* hostFaults(config: KubeletConfiguration, { cgroupVersion }: ValidationHost): Generator<string> {
+  if (config.failCgroupV1 && cgroupVersion === 'v1') {
+    yield 'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release';
+  } else if (config.singleProcessOOMKill === false && cgroupVersion === 'v1') {
+    yield 'invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1';
+  }
+  const ids = config.userNamespaces?.idsPerPod;
+  if (ids === undefined) return;
+  if (ids < USER_NAMESPACE_UNIT) {
+    yield `invalid configuration: userNamespaces.idsPerPod must not be less than ${USER_NAMESPACE_UNIT}`;
+  } else if (ids % USER_NAMESPACE_UNIT !== 0) {
+    yield `invalid configuration: userNamespaces.idsPerPod must be a multiple of ${USER_NAMESPACE_UNIT}`;
+  } else if (ids > 2 ** 32 - 1) {
+    yield `invalid configuration: userNamespaces.idsPerPod must not be more than ${2 ** 32 - 1}`;
+  }
+}

@@ -1,0 +1,248 @@
+/** Writes src/app/config/generated from the tables of KubeletConfiguration, flags and feature gates. */
+import {
+  type Field,
+  type FieldKind,
+  type Flag,
+  type Gate,
+  type JsonObject,
+  readDefaults,
+  readFlags,
+  readGates,
+  readStructs,
+  type Structs,
+} from './config-tables.ts';
+import type { Generated } from './generate.ts';
+
+const FOLDER = 'src/app/config/generated';
+const HEADER = "// Generated from compat/ by tools/generate-config.ts; change those and run 'make generate'.\n";
+
+/** Defaults that only stand while their gate is on: path → gate. */
+const GATED_DEFAULTS: Readonly<Record<string, string>> = {
+  'crashLoopBackOff.maxContainerRestartPeriod': 'KubeletCrashLoopBackOffMax',
+  imagePullCredentialsVerificationPolicy: 'KubeletEnsureSecretPulledImages',
+};
+
+/** The same text for the same tables, always. */
+export function generateConfig(root: string): Generated {
+  const structs = readStructs(root);
+  const defaults = readDefaults(root);
+  const texts: Record<string, string> = {
+    'kubelet-configuration.ts': configurationTypes(structs, defaults),
+    'kubelet-configuration-schema.ts': configurationSchema(structs),
+    'defaults.ts': defaultsText(defaults),
+    'flags.ts': flagsText(readFlags(root), defaults),
+    'feature-gates.ts': gatesText(readGates(root)),
+  };
+  const files = Object.entries(texts).map(([name, text]) => [`${FOLDER}/${name}`, `${HEADER}${text}`] as const);
+  return { folders: [FOLDER], files: new Map(files) };
+}
+
+function configurationTypes(structs: Structs, defaults: JsonObject): string {
+  const always = alwaysPresent(structs, defaults);
+  const interfaces = [...structs].map(([name, fields]) => {
+    const lines = fields.map((field) => {
+      const mark = always.has(`${name}.${field.name}`) ? '' : '?';
+      return `  readonly ${field.name}${mark}: ${typeText(field.type)};\n`;
+    });
+    const head =
+      name === 'KubeletConfiguration'
+        ? '/**\n * kubelet.config.k8s.io/v1beta1 as it stands in files. What has a default is always there once the defaults are in;\n' +
+          " * of the rest, absence is Go's zero.\n */\n"
+        : '';
+    return `${head}export interface ${name} {\n${lines.join('')}}\n`;
+  });
+  return `${WIRE_TYPES}\n${interfaces.join('\n')}`;
+}
+
+const WIRE_TYPES = `
+/** A Go duration: \`1m0s\`. */
+export type DurationText = string;
+
+/** A Kubernetes quantity: \`100Mi\`. */
+export type QuantityText = string;
+`;
+
+/** `Struct.field` of what the defaults fill in whatever the gates, and of what a list's element always has. */
+function alwaysPresent(structs: Structs, defaults: JsonObject): ReadonlySet<string> {
+  const present = new Set<string>();
+  const visit = (struct: string, value: JsonObject | undefined, above: readonly string[]): void => {
+    for (const field of structs.get(struct) ?? []) {
+      const inner = value?.[field.name];
+      const path = [...above, field.name];
+      const isThere = value === undefined ? !field.explicitZero : inner !== undefined;
+      if (isThere && !(path.join('.') in GATED_DEFAULTS)) present.add(`${struct}.${field.name}`);
+      if ('name' in field.type && isObject(inner)) visit(field.type.name, inner, path);
+      if ('of' in field.type && 'name' in field.type.of) visit(field.type.of.name, undefined, path);
+    }
+  };
+  visit('KubeletConfiguration', defaults, []);
+  return present;
+}
+
+function typeText(type: FieldKind): string {
+  if ('name' in type) return type.name;
+  if ('of' in type) {
+    const inner = typeText(type.of);
+    return type.kind === 'map' ? `Readonly<Record<string, ${inner}>>` : `readonly ${inner}[]`;
+  }
+  const texts: Record<string, string> = {
+    bool: 'boolean',
+    string: 'string',
+    duration: 'DurationText',
+    timeOrDuration: 'DurationText',
+    quantity: 'QuantityText',
+  };
+  return texts[type.kind] ?? 'number';
+}
+
+function configurationSchema(structs: Structs): string {
+  const scalars = ['bool', 'int32', 'int64', 'uint32', 'float64', 'string', 'duration', 'timeOrDuration', 'quantity'];
+  const names = [...structs.keys()].map((name) => `'${name}'`).join(' | ');
+  const tables = [...structs].map(([name, fields]) => {
+    const rows = fields.map(
+      ({ name: field, type, explicitZero }) =>
+        `    ['${field}', { type: ${literal(type)}, explicitZero: ${explicitZero} }],\n`,
+    );
+    return `  ${name}: new Map<string, FieldSchema>([\n${rows.join('')}  ]),\n`;
+  });
+  const paths = durationPaths(structs, 'KubeletConfiguration', []).map((path) => `  '${path.join('.')}',\n`);
+  return `
+export type ScalarKind = ${scalars.map((kind) => `'${kind}'`).join(' | ')};
+
+export type FieldKind =
+  | { readonly kind: ScalarKind }
+  | { readonly kind: 'list' | 'map'; readonly of: FieldKind }
+  | { readonly kind: 'struct'; readonly name: StructName };
+
+export interface FieldSchema {
+  readonly type: FieldKind;
+  /** Zero is a value of its own; otherwise zero and absence are the same, and the default takes its place. */
+  readonly explicitZero: boolean;
+}
+
+export type StructName = ${names};
+
+/** Every struct that KubeletConfiguration reaches: field → what it holds. */
+export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchema>>> = {
+${tables.join('')}};
+
+/** Where KubeletConfiguration holds a duration. */
+export const DURATION_PATHS = [
+${paths.join('')}] as const;
+
+export type DurationPath = (typeof DURATION_PATHS)[number];
+`;
+}
+
+function durationPaths(structs: Structs, struct: string, above: readonly string[]): readonly (readonly string[])[] {
+  return (structs.get(struct) ?? []).flatMap((field: Field) => {
+    const path = [...above, field.name];
+    if (/duration/i.test(field.type.kind)) return [path];
+    return 'name' in field.type ? durationPaths(structs, field.type.name, path) : [];
+  });
+}
+
+function defaultsText(defaults: JsonObject): string {
+  return `import type { KubeletConfiguration } from './kubelet-configuration.ts';
+
+/** What an empty KubeletConfiguration stands for. */
+export const KUBELET_DEFAULTS = ${JSON.stringify(defaults, undefined, 2)} satisfies KubeletConfiguration;
+
+/** Defaults that only stand while a feature gate is on: path → gate. */
+export const GATED_DEFAULTS: Readonly<Record<string, string>> = ${JSON.stringify(GATED_DEFAULTS, undefined, 2)};
+`;
+}
+
+function flagsText(flags: readonly Flag[], defaults: JsonObject): string {
+  const kinds = [...new Set(flags.map(({ kind }) => kind))].sort((a, b) => (a < b ? -1 : 1));
+  const own = flags.filter(({ meaning }) => meaning.startsWith('=')).map(({ meaning }) => meaning.slice(1));
+  const rows = flags.map((flag) => {
+    const meaning = meaningOf(flag.meaning);
+    const value = 'path' in meaning ? textOfDefault(valueAt(defaults, meaning.path)) : flag.default;
+    return `  ${literal({ name: flag.name, kind: flag.kind, default: value, meaning, words: flag.words })},\n`;
+  });
+  return `
+/** How a flag's value is written. */
+export type FlagKind = ${union(kinds)};
+
+/** What has a meaning of its own, apart from KubeletConfiguration. */
+export type OwnFlag = ${union(own)};
+
+export type FlagMeaning =
+  | { readonly class: 'field'; readonly path: readonly string[] }
+  | { readonly class: 'own'; readonly property: OwnFlag }
+  | { readonly class: 'none' };
+
+export interface FlagSpec {
+  /** Without dashes. */
+  readonly name: string;
+  readonly kind: FlagKind;
+  /** As it would be written; empty when there is none. */
+  readonly default: string;
+  readonly meaning: FlagMeaning;
+  readonly words: string;
+}
+
+/** Every flag that kubelet takes, in alphabetical order. */
+export const FLAGS: readonly FlagSpec[] = [
+${rows.join('')}];
+`;
+}
+
+type Meaning = { class: 'field'; path: string[] } | { class: 'own'; property: string } | { class: 'none' };
+
+function meaningOf(text: string): Meaning {
+  if (text.startsWith('.')) return { class: 'field', path: text.slice(1).split('.') };
+  if (text.startsWith('=')) return { class: 'own', property: text.slice(1) };
+  return { class: 'none' };
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
+}
+
+function textOfDefault(value: unknown): string {
+  if (value === undefined) return '';
+  if (Array.isArray(value)) return value.join(',');
+  if (isObject(value))
+    return Object.entries(value)
+      .map(([key, inner]) => `${key}<${inner}`)
+      .join(',');
+  return String(value);
+}
+
+function gatesText(gates: readonly Gate[]): string {
+  const rows = gates.map(({ name, ...spec }) => `  ['${name}', ${literal(spec)}],\n`);
+  return `
+export interface FeatureGateSpec {
+  readonly stage: 'ALPHA' | 'BETA' | 'GA' | 'DEPRECATED';
+  readonly default: boolean;
+  /** It cannot be set to anything but its default. */
+  readonly locked: boolean;
+  /** A node agent reads it. */
+  readonly node: boolean;
+  /** It must not be on while one of these is off. */
+  readonly needs: readonly string[];
+}
+
+/** Every feature gate that kubelet takes, in alphabetical order. */
+export const FEATURE_GATES: ReadonlyMap<string, FeatureGateSpec> = new Map<string, FeatureGateSpec>([
+${rows.join('')}]);
+`;
+}
+
+function union(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(' | ');
+}
+
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([key, inner]) => `${key}: ${literal(inner)}`)
+    .join(', ')} }`;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
