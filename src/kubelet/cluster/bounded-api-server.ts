@@ -1,0 +1,48 @@
+import type { Clock } from '../../host/clock.ts';
+import type { Random } from '../../host/random.ts';
+import { ApiError, type ApiServer } from './api-server.ts';
+
+/** For one object. */
+const REQUEST_MS = 10_000;
+/** The server itself ends a list after this long. */
+const LIST_MS = 60_000;
+/** As client-go's reflector: between this and twice as long, so that not all watches start anew together. */
+const SHORTEST_WATCH_MS = 300_000;
+
+export interface BoundDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * The same server, which never leaves its callers without an answer: a call that takes too long fails as `Unavailable`
+ * (and may have happened all the same), and a watch that has stood for long ends quietly, dead or not.
+ */
+export function boundApiServer(api: ApiServer, { clock, random }: BoundDeps): ApiServer {
+  const within = async <T>(ms: number, signal: AbortSignal, call: (until: AbortSignal) => Promise<T>): Promise<T> => {
+    const limit = clock.deadline(ms);
+    try {
+      return await call(AbortSignal.any([signal, limit]));
+    } catch (error) {
+      if (signal.aborted || !limit.aborted) throw error;
+      throw new ApiError('Unavailable', `no answer within ${ms / 1000} s`, { cause: error });
+    }
+  };
+  return {
+    get: (key, signal) => within(REQUEST_MS, signal, (until) => api.get(key, until)),
+    list: (selection, signal) => within(LIST_MS, signal, (until) => api.list(selection, until)),
+    create: (key, object, signal) => within(REQUEST_MS, signal, (until) => api.create(key, object, until)),
+    update: (key, object, signal) => within(REQUEST_MS, signal, (until) => api.update(key, object, until)),
+    patch: (key, patch, options, signal) =>
+      within(REQUEST_MS, signal, (until) => api.patch(key, patch, options, until)),
+    delete: (key, options, signal) => within(REQUEST_MS, signal, (until) => api.delete(key, options, until)),
+    async *watch(selection, signal) {
+      const limit = clock.deadline(SHORTEST_WATCH_MS * (1 + random.fraction()));
+      try {
+        yield* api.watch(selection, AbortSignal.any([signal, limit]));
+      } catch (error) {
+        if (signal.aborted || !limit.aborted) throw error;
+      }
+    },
+  };
+}

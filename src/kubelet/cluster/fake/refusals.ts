@@ -1,0 +1,68 @@
+import { ApiError, type ObjectKey } from '../api-server.ts';
+import { factsOf } from './resource-facts.ts';
+
+/** The server's refusals, in its words. */
+
+export function notFound({ resource, name }: ObjectKey): ApiError {
+  return new ApiError('NotFound', `${factsOf(resource).qualifiedName} ${JSON.stringify(name)} not found`);
+}
+
+export function noSuchPath(): ApiError {
+  return new ApiError('NotFound', 'the server could not find the requested resource');
+}
+
+export function alreadyExists({ resource, name }: ObjectKey): ApiError {
+  return new ApiError('AlreadyExists', `${factsOf(resource).qualifiedName} ${JSON.stringify(name)} already exists`);
+}
+
+/** Somebody else was faster. */
+export function modified(key: ObjectKey): ApiError {
+  return conflict(
+    factsOf(key.resource).qualifiedName,
+    key.name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
+}
+
+/** An update meant another object of the same name. */
+export function wrongUidToUpdate(key: ObjectKey, wanted: string, found: string): ApiError {
+  const { qualifiedName, storagePrefix } = factsOf(key.resource);
+  const path = ['/registry', storagePrefix, ...(key.namespace === '' ? [] : [key.namespace]), key.name].join('/');
+  const storageError =
+    `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: ` +
+    `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`;
+  return conflict(qualifiedName, key.name, storageError);
+}
+
+/** A deletion meant another object of the same name. */
+export function wrongUidToDelete(key: ObjectKey, wanted: string, found: string): ApiError {
+  return conflict(
+    factsOf(key.resource).qualifiedKind,
+    key.name,
+    `the UID in the precondition (${wanted}) does not match the UID in record (${found}). ` +
+      'The object might have been deleted and then recreated',
+  );
+}
+
+/** `kind` as the server puts it, which is sometimes the resource. */
+export function invalid(kind: string, name: string, problems: readonly string[]): ApiError {
+  const [only = ''] = problems;
+  const text = problems.length === 1 ? only : `[${problems.join(', ')}]`;
+  return new ApiError('Invalid', `${kind} ${JSON.stringify(name)} is invalid: ${text}`);
+}
+
+export function expired(resourceVersion: number, oldest: number): ApiError {
+  return new ApiError('Expired', `too old resource version: ${resourceVersion} (${oldest})`);
+}
+
+export function unavailable(): ApiError {
+  return new ApiError('Unavailable', 'connect: connection refused');
+}
+
+export function badRequest(message: string): ApiError {
+  return new ApiError('BadRequest', message);
+}
+
+function conflict(what: string, name: string, why: string): ApiError {
+  return new ApiError('Conflict', `Operation cannot be fulfilled on ${what} ${JSON.stringify(name)}: ${why}`);
+}

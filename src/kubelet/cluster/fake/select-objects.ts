@@ -1,0 +1,49 @@
+import type { Selection } from '../api-server.ts';
+import { isMap } from '../patch-value.ts';
+import { badRequest } from './refusals.ts';
+import { factsOf } from './resource-facts.ts';
+import type { WireObject } from './wire-object.ts';
+
+/** Whether a selection is about the object. */
+export type Matches = (object: WireObject) => boolean;
+
+/** Tells which objects of its resource a selection is about. Rejects fields that the server does not know. */
+export function selectObjects({ resource, namespace, fieldSelector = '' }: Selection): Matches {
+  const terms = fieldSelector
+    .split(',')
+    .filter((term) => term !== '')
+    .map(parseTerm);
+  for (const { field } of terms) {
+    if (!factsOf(resource).selectableFields.includes(field)) throw unknownField(resource, field);
+  }
+  return (object) =>
+    (namespace === undefined || namespace === '' || object.metadata.namespace === namespace) &&
+    terms.every(({ field, value, isEqual }) => (fieldText(object, field) === value) === isEqual);
+}
+
+interface Term {
+  readonly field: string;
+  readonly value: string;
+  readonly isEqual: boolean;
+}
+
+function parseTerm(term: string): Term {
+  const match = /^(.+?)(!=|==|=)(.*)$/.exec(term);
+  if (!match) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
+  const [, field = '', operator, value = ''] = match;
+  return { field, value, isEqual: operator !== '!=' };
+}
+
+function unknownField(resource: Selection['resource'], field: string) {
+  return resource === 'leases' || resource === 'configmaps'
+    ? badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`)
+    : badRequest(`field label not supported: ${field}`);
+}
+
+/** A field that is absent reads as the empty text, a switch as off. */
+function fieldText(object: WireObject, path: string): string {
+  let value: unknown = object;
+  for (const part of path.split('.')) value = isMap(value) ? value[part] : undefined;
+  if (path === 'spec.unschedulable') return String(value ?? false);
+  return typeof value === 'string' ? value : '';
+}

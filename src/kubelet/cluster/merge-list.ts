@@ -1,0 +1,97 @@
+import type { FieldShape } from './patch-shapes.ts';
+import { BadPatchError, isMap, type PatchMap, withoutDirectives } from './patch-value.ts';
+
+/** How the elements of a list that is merged are known. */
+export type ListStrategy = NonNullable<FieldShape['list']>;
+type MergeElement = (original: PatchMap, patch: PatchMap) => PatchMap;
+
+/** The list with the patch's elements merged into their counterparts, or added, or taken out. */
+export function mergeList(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  strategy: ListStrategy,
+  mergeElement: MergeElement,
+): readonly unknown[] {
+  if (strategy === 'set') return orderLike([...new Set([...original, ...patch])], patch, original, strategy);
+  const { mergeBy } = strategy;
+  const elements = patch.map((element) => keyedElement(element, mergeBy));
+  const plain = elements.filter((element) => !('$patch' in element));
+  if (elements.some(({ $patch }) => $patch === 'replace')) return plain.map(withoutDirectives);
+
+  const deleted = elements.filter(({ $patch }) => $patch === 'delete').map((element) => element[mergeBy]);
+  const kept = original.filter((item) => !(isMap(item) && deleted.includes(item[mergeBy])));
+  const merged = [...kept];
+  for (const element of plain) {
+    const at = merged.findIndex((item) => isMap(item) && item[mergeBy] === element[mergeBy]);
+    const counterpart = merged[at];
+    if (isMap(counterpart)) merged[at] = mergeElement(counterpart, element);
+    else merged.push(withoutDirectives(element));
+  }
+  return orderLike(merged, plain, kept, strategy);
+}
+
+/**
+ * Elements that stand in `order` follow it; the others keep the order in which the server had them, each before those
+ * of `order` that it stood before.
+ */
+export function orderLike(
+  list: readonly unknown[],
+  order: readonly unknown[],
+  serverOrder: readonly unknown[],
+  strategy: ListStrategy,
+): readonly unknown[] {
+  const keyOf = keyBy(strategy);
+  const [keys, serverKeys] = [order.map(keyOf), serverOrder.map(keyOf)];
+  const place = (item: unknown): number => serverKeys.indexOf(keyOf(item));
+  const ordered = list
+    .filter((item) => keys.includes(keyOf(item)))
+    .toSorted((left, right) => keys.indexOf(keyOf(left)) - keys.indexOf(keyOf(right)));
+  const others = list
+    .filter((item) => !keys.includes(keyOf(item)))
+    .toSorted((left, right) => place(left) - place(right));
+
+  const result: unknown[] = [];
+  for (const item of ordered) {
+    // What the server has not known yet goes first.
+    while (others.length > 0 && place(item) >= 0 && place(others[0]) >= 0 && place(others[0]) < place(item)) {
+      result.push(others.shift());
+    }
+    result.push(item);
+  }
+  return [...result, ...others];
+}
+
+/**
+ * The order of the server's list while a patch that tells an order is merged: what is new takes the room of what is
+ * taken out, so it counts as known to the server.
+ */
+export function serverOrder(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  strategy: ListStrategy,
+): readonly unknown[] {
+  const keyOf = keyBy(strategy);
+  const isDirective = (item: unknown): boolean => isMap(item) && '$patch' in item;
+  const deleted = patch.filter(isDirective).map(keyOf);
+  const kept = original.filter((item) => !deleted.includes(keyOf(item)));
+  const known = kept.map(keyOf);
+  const added = patch.filter((item) => !isDirective(item) && !known.includes(keyOf(item)));
+  return [...kept, ...added].slice(0, original.length);
+}
+
+/** What tells the elements of a merged list apart. */
+export function keyBy(strategy: ListStrategy): (item: unknown) => unknown {
+  return (item) => (strategy !== 'set' && isMap(item) ? item[strategy.mergeBy] : item);
+}
+
+function keyedElement(element: unknown, mergeBy: string): PatchMap {
+  if (!isMap(element)) throw new BadPatchError(`cannot merge ${JSON.stringify(element)} into a list of objects`);
+  const { $patch: directive } = element;
+  if (directive !== undefined && directive !== 'delete' && directive !== 'replace') {
+    throw new BadPatchError(`unknown patch type ${JSON.stringify(directive)}`);
+  }
+  if (directive !== 'replace' && element[mergeBy] === undefined) {
+    throw new BadPatchError(`map: ${JSON.stringify(element)} does not contain declared merge key: ${mergeBy}`);
+  }
+  return element;
+}

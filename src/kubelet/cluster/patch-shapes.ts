@@ -1,0 +1,69 @@
+import type { Resource } from './api-server.ts';
+
+/** How a strategic merge patch treats one field. What is not told is merged when a map and replaced when a list. */
+export interface FieldShape {
+  /** A list that is merged: its elements are known by this field, or are plain values of a set. */
+  readonly list?: { readonly mergeBy: string } | 'set';
+  /** Of the map, or of each element of the list. */
+  readonly fields?: Readonly<Record<string, FieldShape>>;
+}
+
+/** The `patchStrategy` and `patchMergeKey` of the API's types, as Kubernetes v1.36 declares them. */
+export function patchShape(resource: Resource): FieldShape {
+  return { fields: { metadata: METADATA, ...SHAPES[resource] } };
+}
+
+const METADATA: FieldShape = { fields: { ownerReferences: mergedBy('uid'), finalizers: { list: 'set' } } };
+
+const CONTAINERS: FieldShape = {
+  ...mergedBy('name'),
+  fields: {
+    ports: mergedBy('containerPort'),
+    env: mergedBy('name'),
+    volumeMounts: mergedBy('mountPath'),
+    volumeDevices: mergedBy('devicePath'),
+  },
+};
+
+const POD_SPEC: FieldShape = {
+  fields: {
+    volumes: mergedBy('name'),
+    initContainers: CONTAINERS,
+    containers: CONTAINERS,
+    ephemeralContainers: CONTAINERS,
+    imagePullSecrets: mergedBy('name'),
+    hostAliases: mergedBy('ip'),
+    topologySpreadConstraints: mergedBy('topologyKey'),
+    schedulingGates: mergedBy('name'),
+    resourceClaims: mergedBy('name'),
+  },
+};
+
+const POD_STATUS: FieldShape = {
+  fields: {
+    conditions: mergedBy('type'),
+    hostIPs: mergedBy('ip'),
+    podIPs: mergedBy('ip'),
+    resourceClaimStatuses: mergedBy('name'),
+  },
+};
+
+const SHAPES: Record<Resource, Readonly<Record<string, FieldShape>>> = {
+  pods: { spec: POD_SPEC, status: POD_STATUS },
+  nodes: {
+    spec: { fields: { podCIDRs: { list: 'set' } } },
+    status: { fields: { conditions: mergedBy('type'), addresses: mergedBy('type') } },
+  },
+  services: {
+    spec: { fields: { ports: mergedBy('port') } },
+    status: { fields: { conditions: mergedBy('type') } },
+  },
+  leases: {},
+  events: {},
+  configmaps: {},
+  secrets: {},
+};
+
+function mergedBy(key: string): FieldShape {
+  return { list: { mergeBy: key } };
+}

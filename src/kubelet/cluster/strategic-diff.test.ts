@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { patchShape } from './patch-shapes.ts';
+import type { PatchMap } from './patch-value.ts';
+import { isSame, strategicDiff } from './strategic-diff.ts';
+import { strategicMerge } from './strategic-merge.ts';
+
+const SHAPE = patchShape('pods').fields?.['status'] ?? {};
+
+const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const gate = { type: 'example.com/gate', status: 'True' };
+const before: PatchMap = {
+  phase: 'Running',
+  message: 'hello',
+  conditions: [ready, gate],
+  podIP: '10.0.0.1',
+  podIPs: [{ ip: '10.0.0.1' }],
+  containerStatuses: [{ name: 'main', ready: true, restartCount: 0, lastState: {} }],
+  resources: { requests: { cpu: '1', memory: '1Gi' } },
+};
+
+const cases: Record<string, { after: PatchMap; patch: PatchMap }> = {
+  'has nothing to say about what is the same': { after: before, patch: {} },
+  'takes no notice of what is empty': {
+    after: {
+      ...before,
+      reason: '',
+      hostIPs: [],
+      conditions: [{ ...ready, lastProbeTime: null }, gate],
+      containerStatuses: [{ name: 'main', ready: true, restartCount: 0 }],
+    },
+    patch: {},
+  },
+  'sends a plain field': { after: { ...before, phase: 'Failed' }, patch: { phase: 'Failed' } },
+  'adds a field': { after: { ...before, reason: 'Evicted' }, patch: { reason: 'Evicted' } },
+  'deletes a field': { after: { ...before, message: undefined }, patch: { message: null } },
+  'sends only what differs in a map': {
+    after: { ...before, resources: { requests: { cpu: '2' } } },
+    patch: { resources: { requests: { cpu: '2', memory: null } } },
+  },
+  'sends a list without a key as a whole': {
+    after: { ...before, containerStatuses: [{ name: 'main', ready: false, restartCount: 1 }] },
+    patch: { containerStatuses: [{ name: 'main', ready: false, restartCount: 1 }] },
+  },
+  'sends only the element that differs of a list with one': {
+    after: { ...before, conditions: [{ ...ready, status: 'False', reason: 'ContainersNotReady' }, gate] },
+    patch: {
+      '$setElementOrder/conditions': [{ type: 'Ready' }, { type: 'example.com/gate' }],
+      conditions: [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady' }],
+    },
+  },
+  'adds and deletes elements': {
+    after: { ...before, podIP: '10.0.0.2', podIPs: [{ ip: '10.0.0.2' }, { ip: 'fd00::2' }] },
+    patch: {
+      podIP: '10.0.0.2',
+      '$setElementOrder/podIPs': [{ ip: '10.0.0.2' }, { ip: 'fd00::2' }],
+      podIPs: [{ ip: '10.0.0.2' }, { ip: 'fd00::2' }, { $patch: 'delete', ip: '10.0.0.1' }],
+    },
+  },
+  'sends an order that differs': {
+    after: { ...before, conditions: [gate, ready] },
+    patch: { '$setElementOrder/conditions': [{ type: 'example.com/gate' }, { type: 'Ready' }] },
+  },
+};
+
+for (const [name, { after, patch }] of Object.entries(cases)) {
+  test(`strategicDiff() ${name}`, () => {
+    assert.deepEqual(strategicDiff(before, after, SHAPE), patch);
+  });
+
+  test(`strategicDiff() ${name}, and the server makes of it what was meant`, () => {
+    assert.ok(isSame(strategicMerge(before, strategicDiff(before, after, SHAPE), SHAPE), after));
+  });
+}
+
+test('strategicDiff() leaves alone what somebody else has added since', () => {
+  const other = { type: 'example.com/other', status: 'False' };
+  const patch = strategicDiff(before, { ...before, conditions: [{ ...ready, status: 'False' }, gate] }, SHAPE);
+  const merged = strategicMerge({ ...before, conditions: [ready, gate, other] }, patch, SHAPE);
+  assert.deepEqual(merged['conditions'], [{ ...ready, status: 'False' }, gate, other]);
+});

@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FieldShape } from './patch-shapes.ts';
+import { isMap, type PatchMap } from './patch-value.ts';
+
+/**
+ * The strategic merge patch that makes `after` of `before`, with the directives that client-go writes; empty when there
+ * is nothing to change. It speaks only of what differs: what somebody else has added since stays.
+ */
+export function strategicDiff(before: PatchMap, after: PatchMap, shape: FieldShape): PatchMap {
+  const patch = new Map<string, unknown>();
+  for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [was, is] = [before[field], after[field]];
+    const fieldShape = shape.fields?.[field] ?? {};
+    if (isSame(was, is)) continue;
+    if (isAbsent(is)) {
+      patch.set(field, null);
+    } else if (isMap(was) && isMap(is)) {
+      patch.set(field, strategicDiff(was, is, fieldShape));
+    } else if (Array.isArray(was) && Array.isArray(is) && isMerged(fieldShape)) {
+      for (const [key, value] of mergedListDiff(field, was, is, fieldShape)) patch.set(key, value);
+    } else {
+      patch.set(field, is);
+    }
+  }
+  return Object.fromEntries(patch);
+}
+
+/** Whether two values mean the same: to the API what is empty and what is not there are one. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(withoutEmpty(a), withoutEmpty(b));
+}
+
+type MergedShape = FieldShape & { readonly list: { readonly mergeBy: string } };
+
+function isMerged(shape: FieldShape): shape is MergedShape {
+  return typeof shape.list === 'object';
+}
+
+function* mergedListDiff(
+  field: string,
+  before: readonly unknown[],
+  after: readonly unknown[],
+  { list: { mergeBy }, fields }: MergedShape,
+): Generator<[string, unknown]> {
+  const keyOf = (item: unknown): unknown => (isMap(item) ? item[mergeBy] : undefined);
+  const changed = after.flatMap((item) => {
+    const was = before.find((candidate) => keyOf(candidate) === keyOf(item));
+    if (!isMap(was) || !isMap(item)) return [item];
+    return isSame(was, item)
+      ? []
+      : [{ ...strategicDiff(was, item, { ...(fields && { fields }) }), [mergeBy]: keyOf(item) }];
+  });
+  const kept = after.map(keyOf);
+  const deleted = before
+    .filter((item) => !kept.includes(keyOf(item)))
+    .map((item) => ({ $patch: 'delete', [mergeBy]: keyOf(item) }));
+  yield [`$setElementOrder/${field}`, after.map((item) => ({ [mergeBy]: keyOf(item) }))];
+  if (changed.length + deleted.length > 0) yield [field, [...changed, ...deleted]];
+}
+
+function isAbsent(value: unknown): boolean {
+  return withoutEmpty(value) === undefined;
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (value === null || value === '') return undefined;
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(withoutEmpty);
+  if (!isMap(value)) return value;
+  const entries = Object.entries(value)
+    .map(([key, part]) => [key, withoutEmpty(part)] as const)
+    .filter(([, part]) => part !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}

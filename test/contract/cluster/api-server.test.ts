@@ -1,0 +1,10 @@
+import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
+import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
+import { createMemoryApiServer } from '../../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { apiServerContract } from './api-server-contract.ts';
+
+apiServerContract('the server in memory', async () => ({
+  api: createMemoryApiServer({ clock: linuxClock, random: new SeededRandom(1) }),
+  namespace: 'default',
+  stop: async () => {},
+}));

@@ -1,0 +1,86 @@
+import type { ConfigMap, Lease, Node, Pod } from '../../../src/api/generated/core-v1.ts';
+import type { ApiObjects, ApiServer, ObjectKey, Resource, Selection } from '../../../src/kubelet/cluster/api-server.ts';
+
+/** A server to put under the contract. Nobody else writes to what the contract makes there. */
+export interface ApiWorld {
+  readonly api: ApiServer;
+  /** Exists; pods are created in it. */
+  readonly namespace: string;
+  stop(): Promise<void>;
+}
+
+/** Ends a case that would wait for ever. */
+export const patience = (): AbortSignal => AbortSignal.timeout(10_000);
+
+let made = 0;
+
+/** A name that no other case uses. */
+export function freshName(prefix = 'web'): string {
+  return `${prefix}-${process.pid}-${++made}`;
+}
+
+export function podKey({ namespace }: ApiWorld, name: string): ObjectKey<'pods'> {
+  return { resource: 'pods', namespace, name };
+}
+
+export function podOf(
+  { namespace }: ApiWorld,
+  name: string,
+  spec: Partial<Pod['spec']> = {},
+  metadata: object = {},
+): Pod {
+  return {
+    metadata: { name, namespace, uid: '', ...metadata },
+    spec: { nodeName: 'contract-node', containers: [{ name: 'main', image: 'busybox:1' }], ...spec },
+  };
+}
+
+/** Creates a pod of a fresh name. */
+export async function createPod(
+  world: ApiWorld,
+  spec: Partial<Pod['spec']> = {},
+  metadata: object = {},
+): Promise<{ readonly key: ObjectKey<'pods'>; readonly pod: Pod }> {
+  const name = freshName();
+  const key = podKey(world, name);
+  return { key, pod: await world.api.create(key, podOf(world, name, spec, metadata), patience()) };
+}
+
+export function configMapOf({ namespace }: ApiWorld, name: string, data: Record<string, string>): ConfigMap {
+  return { metadata: { name, namespace }, data };
+}
+
+export function leaseOf({ namespace }: ApiWorld, name: string, holderIdentity: string): Lease {
+  return { metadata: { name, namespace }, spec: { holderIdentity, leaseDurationSeconds: 40 } };
+}
+
+export function nodeOf(name: string): Node {
+  return {
+    metadata: { name, labels: { a: '1' } },
+    spec: {},
+    status: { conditions: [{ type: 'Ready', status: 'False' }], capacity: { cpu: '2' } },
+  };
+}
+
+/** What a watch tells, as short lines: `ADDED web-1`. */
+export async function told<R extends Resource>(
+  { api }: ApiWorld,
+  selection: Selection<R> & { readonly resourceVersion: string },
+  count: number,
+): Promise<string[]> {
+  return (await watched({ api }, selection, count)).map(({ type, object }) => `${type} ${object.metadata.name}`);
+}
+
+/** The next `count` changes. */
+export async function watched<R extends Resource>(
+  { api }: Pick<ApiWorld, 'api'>,
+  selection: Selection<R> & { readonly resourceVersion: string },
+  count: number,
+): Promise<{ type: string; object: ApiObjects[R]; resourceVersion: string }[]> {
+  const seen: { type: string; object: ApiObjects[R]; resourceVersion: string }[] = [];
+  for await (const event of api.watch(selection, patience())) {
+    if (event.type !== 'BOOKMARK') seen.push(event);
+    if (seen.length >= count) break;
+  }
+  return seen;
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../../src/api/generated/core-v1.ts';
+import type { ObjectKey } from '../../../src/kubelet/cluster/api-server.ts';
+import { type ApiWorld, configMapOf, createPod, freshName, patience, watched } from './api-world.ts';
+
+export function deletionContract(worldOf: () => ApiWorld): void {
+  const remove = (key: ObjectKey, options: { uid?: string; graceSeconds?: number } = {}) =>
+    worldOf().api.delete(key, options, patience());
+  const graceOf = async (key: ObjectKey<'pods'>): Promise<number | undefined> =>
+    (await worldOf().api.get(key, patience())).metadata.deletionGracePeriodSeconds;
+  const isGone = (key: ObjectKey) => assert.rejects(worldOf().api.get(key, patience()), { reason: 'NotFound' });
+  /** What a watch that saw the pod created was told since. */
+  const fate = async ({ key, pod }: { key: ObjectKey<'pods'>; pod: Pod }, count: number) => {
+    const { resourceVersion = '' } = pod.metadata;
+    const selection = { resource: key.resource, fieldSelector: `metadata.name=${key.name}`, resourceVersion };
+    const events = await watched(worldOf(), selection, count);
+    return events.map(({ type, object }) => `${type} ${object.metadata.deletionGracePeriodSeconds ?? 'no'} grace`);
+  };
+
+  test('a pod of a node is given its own grace period, and the node the last word', async () => {
+    const created = await createPod(worldOf(), { terminationGracePeriodSeconds: 20 });
+    await remove(created.key);
+    const { metadata } = await worldOf().api.get(created.key, patience());
+    assert.deepEqual([metadata.deletionGracePeriodSeconds, metadata.generation], [20, 2]);
+    assert.ok((metadata.deletionTimestamp ?? '') > (metadata.creationTimestamp ?? ''));
+    await remove(created.key, { graceSeconds: 0, uid: metadata.uid });
+    await isGone(created.key);
+    assert.deepEqual(await fate(created, 3), ['MODIFIED 20 grace', 'MODIFIED 0 grace', 'DELETED 0 grace']);
+  });
+
+  test('the grace period that is asked for counts', async () => {
+    const { key } = await createPod(worldOf());
+    await remove(key, { graceSeconds: 7 });
+    assert.equal(await graceOf(key), 7);
+  });
+
+  test('a pod that goes may only go sooner', async () => {
+    const { key } = await createPod(worldOf());
+    await remove(key, { graceSeconds: 20 });
+    const first = await worldOf().api.get(key, patience());
+    for (const graceSeconds of [20, 300]) await remove(key, { graceSeconds });
+    await remove(key);
+    assert.deepEqual(await worldOf().api.get(key, patience()), first);
+    await remove(key, { graceSeconds: 5 });
+    const { metadata } = await worldOf().api.get(key, patience());
+    assert.deepEqual([metadata.deletionGracePeriodSeconds, metadata.generation], [5, 2]);
+    assert.ok((metadata.deletionTimestamp ?? '') < (first.metadata.deletionTimestamp ?? ''));
+  });
+
+  test('a pod that no node has goes at once', async () => {
+    const created = await createPod(worldOf(), { nodeName: undefined });
+    await remove(created.key);
+    await isGone(created.key);
+    assert.deepEqual(await fate(created, 2), ['MODIFIED 0 grace', 'DELETED 0 grace']);
+  });
+
+  for (const phase of ['Succeeded', 'Failed']) {
+    test(`a pod that has ${phase.toLowerCase()} goes at once`, async () => {
+      const { key } = await createPod(worldOf());
+      await worldOf().api.patch(key, { status: { phase } }, { subresource: 'status' }, patience());
+      await remove(key);
+      await isGone(key);
+    });
+  }
+
+  test('a deletion means the object of its uid', async () => {
+    const { key, pod } = await createPod(worldOf());
+    await assert.rejects(remove(key, { uid: 'other' }), {
+      reason: 'Conflict',
+      message:
+        `Operation cannot be fulfilled on Pod "${key.name}": the UID in the precondition (other) does not match ` +
+        `the UID in record (${pod.metadata.uid}). The object might have been deleted and then recreated`,
+    });
+    assert.equal(await graceOf(key), undefined);
+  });
+
+  test('an update cannot take a deletion back', async () => {
+    const { key, pod } = await createPod(worldOf());
+    await remove(key);
+    const { resourceVersion: _, ...metadata } = pod.metadata;
+    const updated = await worldOf().api.update(key, { ...pod, metadata }, patience());
+    assert.equal(updated.metadata.deletionGracePeriodSeconds, 30);
+    assert.notEqual(updated.metadata.deletionTimestamp, undefined);
+  });
+
+  test('a finalizer keeps a pod until it is taken off', async () => {
+    const { key } = await createPod(worldOf(), {}, { finalizers: ['example.com/hold'] });
+    await remove(key, { graceSeconds: 0 });
+    assert.equal(await graceOf(key), 0);
+    await worldOf().api.patch(key, { metadata: { finalizers: null } }, {}, patience());
+    await isGone(key);
+  });
+
+  test('what is no pod goes at once, unless a finalizer keeps it', async () => {
+    const world = worldOf();
+    const name = freshName('map');
+    const key = { resource: 'configmaps', namespace: world.namespace, name } as const;
+    await world.api.create(key, configMapOf(world, name, {}), patience());
+    await remove(key, { graceSeconds: 30 });
+    await isGone(key);
+    const held = { metadata: { name, namespace: world.namespace, finalizers: ['example.com/hold'] } };
+    await world.api.create(key, held, patience());
+    await remove(key);
+    const { metadata } = await world.api.get(key, patience());
+    assert.equal(metadata.deletionGracePeriodSeconds, 0);
+    await world.api.patch(key, { metadata: { finalizers: null } }, {}, patience());
+    await isGone(key);
+  });
+}
