@@ -1,0 +1,215 @@
+import type { Container, Pod, Probe } from '../../api/generated/core-v1.ts';
+import type { Random } from '../../host/random.ts';
+import type { Log } from '../explain/log.ts';
+import type { PodEvents } from '../explain/pod-events.ts';
+import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../observe/observed-pod.ts';
+import { isSidecar } from '../status/restart-rules.ts';
+import type { CheckOutcome } from './check-outcome.ts';
+import { type CheckDeps, checkProbe } from './check-probe.ts';
+import { ContainerProbes, type ContainerProbesDeps, type ProbedContainer } from './container-probes.ts';
+import type { ProbeKind, ProbeResult, ProbeResults } from './probe-results.ts';
+import { probeSpec } from './probe-state.ts';
+
+/** A check that goes wrong by itself is repeated at once, so often in all. */
+const ATTEMPTS = 3;
+
+/** A container that started so long before the agent was there under an agent before this one. */
+const RESTART_GRACE_MS = 10_000;
+
+export interface ProbesDeps extends CheckDeps {
+  readonly random: Random;
+  readonly events: PodEvents;
+  readonly log: Log;
+  /** Where pods on the node's own network are reached. */
+  readonly hostIP: string;
+  /** A result of a pod's probes is another than before. Called at once; it must not throw. */
+  changed(uid: string): void;
+}
+
+/** A pod whose containers are probed. */
+interface FollowedPod {
+  pod: Pod;
+  podIP: string;
+  isTerminating: boolean;
+  /** By name. */
+  readonly containers: Map<string, ContainerProbes>;
+}
+
+/**
+ * Probes the containers of all pods.
+ * 1. `follow` decides what is probed: the newest container of each name, while it runs.
+ * 2. A container's first check comes as soon as its start is seen and its initial delay is over.
+ * 3. Every check ends by itself when its time is up; every loop ends when its container, its pod or the agent does.
+ */
+export class Probes implements ProbeResults {
+  readonly #deps: ProbesDeps;
+  readonly #startedMs: number;
+  readonly #startedMonotonic: number;
+  readonly #pods = new Map<string, FollowedPod>();
+  readonly #byContainerId = new Map<string, ContainerProbes>();
+  readonly #loops = new Set<Promise<void>>();
+
+  constructor(deps: ProbesDeps) {
+    this.#deps = deps;
+    this.#startedMs = deps.clock.now();
+    this.#startedMonotonic = deps.clock.monotonic();
+  }
+
+  result(kind: ProbeKind, containerId: string): ProbeResult | undefined {
+    return this.#byContainerId.get(containerId)?.result(kind);
+  }
+
+  /** Starts what is missing, and stops what probes a container that has ended, or was followed by another. */
+  follow(pod: Pod, observed: ObservedPod | undefined): void {
+    const followed = this.#followed(pod);
+    followed.podIP = pod.spec.hostNetwork ? this.#deps.hostIP : (currentSandbox(observed)?.ips[0] ?? followed.podIP);
+    for (const container of probedContainers(pod)) {
+      this.#followContainer(followed, container, newestContainer(observed, container.name));
+    }
+  }
+
+  /** Liveness and startup are of no more interest; readiness is checked until the container has ended. */
+  terminating(pod: Pod): void {
+    const followed = this.#followed(pod);
+    followed.isTerminating = true;
+    for (const probes of followed.containers.values()) stopBeforeEnd(probes);
+  }
+
+  forget(uid: string): void {
+    for (const probes of this.#pods.get(uid)?.containers.values() ?? []) this.#drop(probes);
+    this.#pods.delete(uid);
+  }
+
+  /** Ends every loop; resolves when none is left. */
+  async stop(): Promise<void> {
+    for (const uid of [...this.#pods.keys()]) this.forget(uid);
+    await Promise.all(this.#loops);
+  }
+
+  #followed(pod: Pod): FollowedPod {
+    const { uid } = pod.metadata;
+    const followed = this.#pods.get(uid) ?? { pod, podIP: '', isTerminating: false, containers: new Map() };
+    followed.pod = pod;
+    this.#pods.set(uid, followed);
+    return followed;
+  }
+
+  #followContainer(followed: FollowedPod, container: Container, newest: ObservedContainer | undefined): void {
+    const current = followed.containers.get(container.name);
+    if (current !== undefined && current.subject.id === newest?.id) {
+      if (newest.state === 'exited') current.exited();
+      return;
+    }
+    if (current !== undefined) this.#drop(current);
+    followed.containers.delete(container.name);
+    if (newest?.state !== 'running') return;
+    const subject = this.#subject(followed.pod, container, newest.id, Number(newest.startedAt / 1_000_000n));
+    const probes = new ContainerProbes(subject, this.#depsFor(followed, subject));
+    followed.containers.set(container.name, probes);
+    this.#byContainerId.set(newest.id, probes);
+    if (followed.isTerminating) stopBeforeEnd(probes);
+    probes.start();
+  }
+
+  #drop(probes: ContainerProbes): void {
+    probes.end();
+    this.#byContainerId.delete(probes.subject.id);
+  }
+
+  #subject(pod: Pod, container: Container, id: string, startedMs: number): ProbedContainer {
+    const ranBefore = startedMs < this.#startedMs - RESTART_GRACE_MS;
+    return { container, id, startedMs, ranBefore, hadStarted: ranBefore && isKnownToHaveStarted(pod, id) };
+  }
+
+  #depsFor(followed: FollowedPod, subject: ProbedContainer): ContainerProbesDeps {
+    const { clock, random, changed } = this.#deps;
+    const wasThere = subject.startedMs < this.#startedMs;
+    return {
+      clock,
+      jitterMs: (periodMs) => {
+        const isRecent = clock.monotonic() - this.#startedMonotonic < periodMs;
+        return wasThere && isRecent ? random.fraction() * periodMs : 0;
+      },
+      check: async (kind, probe, isEarly, signal) => {
+        const outcome = await this.#check(followed, subject, kind, probe, signal);
+        if (!isEarly) this.#tell(followed.pod, subject.container.name, kind, outcome);
+        return outcome;
+      },
+      changed: () => changed(followed.pod.metadata.uid),
+      own: (loop, signal) => this.#own(loop, signal),
+    };
+  }
+
+  async #check(
+    followed: FollowedPod,
+    { container, id }: ProbedContainer,
+    kind: ProbeKind,
+    probe: Probe,
+    signal: AbortSignal,
+  ): Promise<CheckOutcome> {
+    const { timeoutMs } = probeSpec(kind, probe);
+    for (let attempt = 1; ; attempt++) {
+      const target = { container, containerId: id, podIP: followed.podIP };
+      const outcome = await checkProbe(probe, target, timeoutMs, this.#deps, signal);
+      signal.throwIfAborted();
+      if (outcome.kind !== 'error' || attempt === ATTEMPTS) return outcome;
+    }
+  }
+
+  #tell(pod: Pod, name: string, kind: ProbeKind, outcome: CheckOutcome): void {
+    const event = eventOf(kind, outcome);
+    if (event) this.#deps.events.record(pod, 'Warning', event.reason, event.message, fieldPathOf(pod, name));
+  }
+
+  #own(loop: Promise<void>, signal: AbortSignal): void {
+    const owned = loop
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#deps.log.error('A probe ended by a failure of its own', { error });
+      })
+      .finally(() => this.#loops.delete(owned));
+    this.#loops.add(owned);
+  }
+}
+
+function stopBeforeEnd(probes: ContainerProbes): void {
+  probes.stop('liveness');
+  probes.stop('startup');
+}
+
+/** Init containers that end are not probed. */
+function probedContainers({ spec }: Pod): Container[] {
+  return [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers];
+}
+
+function isKnownToHaveStarted({ status }: Pod, id: string): boolean {
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  return statuses.some(({ containerID, started }) => containerID?.endsWith(`://${id}`) && started);
+}
+
+const KIND_TEXTS: Readonly<Record<ProbeKind, string>> = {
+  startup: 'Startup',
+  readiness: 'Readiness',
+  liveness: 'Liveness',
+};
+
+function eventOf(kind: ProbeKind, outcome: CheckOutcome): { reason: string; message: string } | undefined {
+  const probe = `${KIND_TEXTS[kind]} probe`;
+  switch (outcome.kind) {
+    case 'success':
+      return undefined;
+    case 'warning':
+      return { reason: 'ProbeWarning', message: `${probe} warning: ${outcome.output}` };
+    case 'failure':
+      return { reason: 'Unhealthy', message: `${probe} failed: ${outcome.output}` };
+    case 'error':
+      return {
+        reason: 'Unhealthy',
+        message: `${probe} errored and resulted in ${outcome.state} state: ${outcome.output}`,
+      };
+  }
+}
+
+function fieldPathOf({ spec }: Pod, name: string): string {
+  const isRegular = spec.containers.some((container) => container.name === name);
+  return isRegular ? `spec.containers{${name}}` : `spec.initContainers{${name}}`;
+}

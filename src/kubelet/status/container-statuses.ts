@@ -1,0 +1,60 @@
+import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import { type ContainerKind, containerStatus } from './container-status.ts';
+import type { PodStatusView } from './pod-status-view.ts';
+
+/** What the termination messages of one pod may take together, in bytes. */
+const MESSAGES_LIMIT = 12 * 1024;
+
+export interface ContainerStatuses {
+  /** In the order of the spec. */
+  readonly init: readonly ContainerStatus[];
+  /** By name, as the two below. */
+  readonly regular: readonly ContainerStatus[];
+  readonly ephemeral: readonly ContainerStatus[];
+}
+
+/** A status for every container of the spec, whether the runtime knows it or not. */
+export function containerStatuses(view: PodStatusView, previous: PodStatus | undefined): ContainerStatuses {
+  const { initContainers = [], containers, ephemeralContainers = [] } = view.pod.spec;
+  const convert = (kind: ContainerKind, specs: readonly Container[], shown: readonly ContainerStatus[] = []) =>
+    specs.map((container) => {
+      const isIt = ({ name }: { readonly name: string }) => name === container.name;
+      const instances = view.observed?.containers.filter(isIt) ?? [];
+      const status = containerStatus({ container, kind, previous: shown.find(isIt), instances, pod: view });
+      return withShortMessages(status, messageLimit(view.pod));
+    });
+  return {
+    init: convert('init', initContainers, previous?.initContainerStatuses),
+    regular: convert('regular', containers, previous?.containerStatuses).sort(byName),
+    ephemeral: convert('ephemeral', ephemeralContainers, previous?.ephemeralContainerStatuses).sort(byName),
+  };
+}
+
+function messageLimit({ spec }: Pod): number {
+  const lists = [spec.containers, spec.initContainers ?? [], spec.ephemeralContainers ?? []];
+  return Math.floor(MESSAGES_LIMIT / Math.max(1, lists.flat().length));
+}
+
+function withShortMessages(status: ContainerStatus, bytes: number): ContainerStatus {
+  return {
+    ...status,
+    state: withShortMessage(status.state ?? {}, bytes),
+    lastState: withShortMessage(status.lastState ?? {}, bytes),
+  };
+}
+
+function withShortMessage(state: ContainerState, bytes: number): ContainerState {
+  const message = state.terminated?.message;
+  if (!state.terminated || message === undefined || Buffer.byteLength(message) <= bytes) return state;
+  return { ...state, terminated: { ...state.terminated, message: firstBytes(message, bytes) } };
+}
+
+/** Whole characters only: what is cut in the middle of one would be told as a replacement character. */
+function firstBytes(text: string, bytes: number): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return text.slice(0, read);
+}
+
+function byName(a: ContainerStatus, b: ContainerStatus): number {
+  return a.name < b.name ? -1 : 1;
+}

@@ -1,0 +1,31 @@
+import type { ContainerStatus, Pod } from '../../api/generated/core-v1.ts';
+import { LOST_WHEN_TERMINATED, lostState } from './container-state.ts';
+import type { ContainerStatuses } from './container-statuses.ts';
+import { isSidecar } from './restart-rules.ts';
+
+/** The last word on the containers of a pod that was terminated: those of which no end was seen have failed. */
+export function lastStatuses(pod: Pod, statuses: ContainerStatuses): ContainerStatuses {
+  const begun = Math.max(1, 1 + statuses.init.findLastIndex(hasBegun));
+  return {
+    ...statuses,
+    init: statuses.init.map((status, index) => (index < begun ? ended(status) : status)),
+    regular: wasInitialized(pod, statuses) ? statuses.regular.map(ended) : statuses.regular,
+  };
+}
+
+function ended(status: ContainerStatus): ContainerStatus {
+  return status.state?.terminated ? status : { ...status, state: lostState(LOST_WHEN_TERMINATED) };
+}
+
+function hasBegun({ state, lastState }: ContainerStatus): boolean {
+  return state?.waiting === undefined || lastState?.terminated !== undefined;
+}
+
+/** The regular containers have had their turn: one of them ran, or the last init container let them. */
+function wasInitialized(pod: Pod, { init, regular }: ContainerStatuses): boolean {
+  const last = pod.spec.initContainers?.at(-1);
+  if (last === undefined || regular.some(hasBegun)) return true;
+  const shown = init.at(-1);
+  if (isSidecar(last)) return shown?.state?.running !== undefined && shown.started === true;
+  return shown?.state?.terminated?.exitCode === 0 || shown?.lastState?.terminated?.exitCode === 0;
+}

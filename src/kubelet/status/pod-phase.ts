@@ -1,0 +1,81 @@
+import type { Container, ContainerStatus, Pod, PodSpec } from '../../api/generated/core-v1.ts';
+import { isStaticPod } from '../../api/pod-names.ts';
+import { isSidecar, restartsAfter } from './restart-rules.ts';
+
+export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
+
+/** All that the phase of a pod depends on. */
+export interface PhaseView {
+  readonly pod: Pod;
+  /** Of init and of regular containers, in any order. */
+  readonly statuses: readonly ContainerStatus[];
+  /** The pod has ended: nothing is restarted, whatever the restart policy says. */
+  readonly ended: boolean;
+  /** A regular container was made in the current sandbox: sidecars that restart do not make the pod pending again. */
+  readonly initialized: boolean;
+}
+
+export function podPhase(view: PhaseView): PodPhase {
+  const { spec } = view.pod;
+  const init = (spec.initContainers ?? []).filter((container) => !isSidecar(container));
+  const sidecars = (spec.initContainers ?? []).filter(isSidecar);
+  const initStandings = init.map((container) => standingOf(container, view));
+  const sidecarStandings = sidecars.map((container) => standingOf(container, view));
+  const standings = spec.containers.map((container) => standingOf(container, view));
+
+  if (initStandings.some((standing) => standing.kind === 'stopped' && hasFailedForGood(standing))) return 'Failed';
+  if (initStandings.some(({ kind }) => kind !== 'stopped')) return 'Pending';
+  if (!view.initialized && sidecarStandings.some(isStarting)) return 'Pending';
+  const counted = [...standings, ...sidecarStandings.filter(({ kind }) => kind !== 'stopped')];
+  if (counted.some(({ kind }) => kind === 'waiting' || kind === 'unknown')) return 'Pending';
+  if (counted.some(({ kind }) => kind === 'running')) return 'Running';
+  return phaseOfStopped(standings, view);
+}
+
+/** A terminal phase is never left. */
+export function isTerminal(phase: string | undefined): phase is 'Succeeded' | 'Failed' {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+/** Every container has ended, and no sidecar runs. */
+function phaseOfStopped(standings: readonly Standing[], { pod, ended }: PhaseView): PodPhase {
+  const stopped = standings.filter((standing) => standing.kind === 'stopped');
+  if (stopped.length === 0) return 'Pending';
+  const endsForGood = ended && !isStaticPod(pod); // kubelet gives static pods no terminal phase when they are removed
+  if (!endsForGood && stopped.some(({ restarts }) => restarts)) return 'Running';
+  return stopped.every(({ exitCode, waits }) => exitCode === 0 && !waits) ? 'Succeeded' : 'Failed';
+}
+
+type Standing =
+  | { readonly kind: 'running'; readonly started: boolean }
+  | { readonly kind: 'waiting' | 'unknown' }
+  | Stopped;
+
+interface Stopped {
+  readonly kind: 'stopped';
+  readonly exitCode: number;
+  readonly restarts: boolean;
+  /** It is to be started again, but the pod waits with that (`CrashLoopBackOff`). */
+  readonly waits: boolean;
+}
+
+function standingOf(container: Container, { pod, statuses }: PhaseView): Standing {
+  const { state, lastState, started = false } = statuses.find(({ name }) => name === container.name) ?? {};
+  if (state?.running) return { kind: 'running', started };
+  const ended = state?.terminated ?? (state?.waiting && lastState?.terminated);
+  if (ended) return stopped(container, pod.spec, ended.exitCode, state?.terminated === undefined);
+  return { kind: state?.waiting ? 'waiting' : 'unknown' };
+}
+
+function stopped(container: Container, spec: PodSpec, exitCode: number, waits: boolean): Stopped {
+  return { kind: 'stopped', exitCode, restarts: restartsAfter(container, spec, exitCode), waits };
+}
+
+function hasFailedForGood({ exitCode, restarts }: Stopped): boolean {
+  return exitCode !== 0 && !restarts;
+}
+
+/** A sidecar that holds up what comes after it. One that ended and restarts does not. */
+function isStarting(standing: Standing): boolean {
+  return standing.kind === 'running' ? !standing.started : standing.kind !== 'stopped';
+}

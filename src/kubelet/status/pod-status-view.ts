@@ -1,0 +1,35 @@
+import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import type { ObservedPod } from '../observe/observed-pod.ts';
+import type { ProbeResults } from '../probes/probe-results.ts';
+
+/** Why a container that should run is not: shown as its `waiting` state until it runs. */
+export interface ContainerTrouble {
+  /** `ErrImagePull`, `CrashLoopBackOff`, `CreateContainerConfigError`, … */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** All that the status of a pod is made from: no clock, no I/O. */
+export interface PodStatusView {
+  readonly pod: Pod;
+  readonly observed: ObservedPod | undefined;
+  readonly probes: ProbeResults;
+  /** The status as last computed: times of unchanged conditions and the last known containers carry over. */
+  readonly previous: PodStatus | undefined;
+  readonly troubles: ReadonlyMap<string, ContainerTrouble>;
+  /** Set when the pod was refused or evicted: overrides phase, reason and message. */
+  readonly verdict: PodVerdict | undefined;
+  /** What the worker is doing with the pod; a terminating pod's containers do not restart. */
+  readonly worker: 'syncing' | 'terminating' | 'terminated';
+  readonly nowMs: number;
+  /** The node's addresses, primary first; at most one of each family. */
+  readonly hostIPs: readonly string[];
+  /** As the runtime names itself (`containerd`): the scheme of container ids. */
+  readonly runtimeName: string;
+}
+
+export interface PodVerdict {
+  readonly phase: 'Failed';
+  readonly reason: string;
+  readonly message: string;
+}
