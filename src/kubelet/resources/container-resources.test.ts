@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
+import { protoJson } from '../sync/config/proto-json.fixture.ts';
+import {
+  containerResources,
+  overheadResources,
+  type ResourceSettings,
+  sandboxResources,
+} from './container-resources.ts';
+import type { HostFacts } from './host-facts.ts';
+
+const settings: ResourceSettings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, memoryCapacityBytes: 1024 ** 3 };
+const v1: HostFacts = {
+  cgroupVersion: 'v1',
+  hugePageSizes: [],
+  swapControllerAvailable: false,
+  thermalThrottlePaths: [],
+  cpuCount: 2,
+  appArmorEnabled: false,
+  kernel: { major: 6, minor: 1 },
+};
+const v2: HostFacts = { ...v1, cgroupVersion: 'v2' };
+const bestEffort = { cpuPeriod: '100000', cpuShares: '2', oomScoreAdj: '1000' };
+
+function resourcesOf(pod: Pod, host: HostFacts, changed: Partial<ResourceSettings>) {
+  const [container] = pod.spec.containers;
+  assert.ok(container);
+  return protoJson(containerResources(pod, container, { ...settings, ...changed }, host));
+}
+
+interface Case {
+  readonly given: PodChanges;
+  readonly host?: HostFacts;
+  readonly settings?: Partial<ResourceSettings>;
+  readonly expected: object;
+}
+
+const half = {
+  container: { resources: { limits: { cpu: '500m', memory: '64Mi' }, requests: { cpu: '500m', memory: '64Mi' } } },
+};
+const guaranteed = {
+  cpuPeriod: '100000',
+  cpuQuota: '50000',
+  cpuShares: '512',
+  memoryLimitInBytes: '67108864',
+  oomScoreAdj: '-997',
+};
+
+const cases: Record<string, Case> = {
+  'gives a container that asks for nothing the least weight': { given: {}, expected: bestEffort },
+  'holds a container to its limits': { given: half, expected: guaranteed },
+  'weighs by the limit where nothing is requested': {
+    given: { container: { resources: { limits: { cpu: 2 } } } },
+    expected: { cpuPeriod: '100000', cpuQuota: '200000', cpuShares: '2048', oomScoreAdj: '999' },
+  },
+  'never gives less than a millisecond': {
+    given: { container: { resources: { limits: { cpu: '1m' }, requests: { cpu: '1m' } } } },
+    expected: { cpuPeriod: '100000', cpuQuota: '1000', cpuShares: '2', oomScoreAdj: '999' },
+  },
+  'leaves CPU time alone where the node does not enforce it': {
+    given: half,
+    settings: { cpuCfsQuota: false },
+    expected: { ...guaranteed, cpuPeriod: undefined, cpuQuota: undefined },
+  },
+  'keeps a container out of swap on v1': {
+    given: half,
+    host: { ...v1, swapControllerAvailable: true },
+    expected: { ...guaranteed, memorySwapLimitInBytes: '67108864' },
+  },
+  'keeps a container out of swap on v2, and lets it die as a whole': {
+    given: half,
+    host: { ...v2, swapControllerAvailable: true },
+    expected: { ...guaranteed, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
+  },
+  'lets single processes die where the node says so': {
+    given: {},
+    host: v2,
+    settings: { singleProcessOOMKill: true },
+    expected: bestEffort,
+  },
+  'gives only the huge pages that are asked for': {
+    given: { container: { resources: { limits: { 'hugepages-2Mi': '4Mi' } } } },
+    host: { ...v1, hugePageSizes: ['1GB', '2MB'] },
+    expected: { ...bestEffort, hugepageLimits: [{ pageSize: '1GB' }, { pageSize: '2MB', limit: '4194304' }] },
+  },
+  'takes the pod’s limits where the container has none': {
+    given: { spec: { resources: { limits: { cpu: 1, memory: '1Mi' } } } },
+    expected: {
+      cpuPeriod: '100000',
+      cpuQuota: '100000',
+      cpuShares: '1024',
+      memoryLimitInBytes: '1048576',
+      oomScoreAdj: '999',
+    },
+  },
+};
+
+for (const [name, { given, host = v1, settings: changed = {}, expected }] of Object.entries(cases)) {
+  test(`containerResources() ${name}`, () => {
+    const defined = Object.entries(expected).filter(([, value]) => value !== undefined);
+    assert.deepEqual(resourcesOf(examplePod(given), host, changed), Object.fromEntries(defined));
+  });
+}
+
+const overhead = { cpu: '250m', memory: '1Mi' };
+
+test('sandboxResources() is the sum of the containers, without the overhead', () => {
+  const pod = examplePod({ ...half, spec: { overhead } });
+  const two = { ...pod, spec: { ...pod.spec, containers: [...pod.spec.containers, ...pod.spec.containers] } };
+  assert.deepEqual(protoJson(sandboxResources(two, settings, v1)), {
+    cpuPeriod: '100000',
+    cpuQuota: '100000',
+    cpuShares: '1024',
+    memoryLimitInBytes: '134217728',
+  });
+});
+
+test('overheadResources() counts the overhead as request and limit', () => {
+  assert.deepEqual(protoJson(overheadResources(examplePod({ spec: { overhead } }), settings, v1)), {
+    cpuPeriod: '100000',
+    cpuQuota: '25000',
+    cpuShares: '256',
+    memoryLimitInBytes: '1048576',
+  });
+  assert.deepEqual(protoJson(overheadResources(examplePod(), settings, v1)), {});
+});

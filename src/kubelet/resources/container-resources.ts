@@ -1,0 +1,120 @@
+import type { Quantity as ApiQuantity, Container, Pod } from '../../api/generated/core-v1.ts';
+import { isPodLevelResource, podLimits, podRequests, type ResourceList } from '../../api/pod-resources.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
+import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
+import { type HostFacts, hugePageSizeText } from './host-facts.ts';
+import { oomScoreAdj } from './oom-score.ts';
+
+export interface ResourceSettings {
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodMs: number;
+  readonly memoryCapacityBytes: number;
+  /** Cgroup v2 only; absent: out of memory, a container dies as a whole. */
+  readonly singleProcessOOMKill?: boolean | undefined;
+}
+
+/** What a container may use of the machine. */
+export function containerResources(
+  pod: Pod,
+  container: Container,
+  settings: ResourceSettings,
+  host: HostFacts,
+): LinuxContainerResources {
+  const { requests, limits } = container.resources ?? {};
+  const podLevel = hasPodLevelResources(pod) ? pod.spec.resources?.limits : undefined;
+  const base = linuxResources(
+    {
+      cpuRequest: requests?.['cpu'] === undefined ? undefined : milli(requests['cpu']),
+      cpuLimit: milli(limits?.['cpu']) || milli(podLevel?.['cpu']),
+      memoryLimit: bytes(limits?.['memory']) || bytes(podLevel?.['memory']),
+    },
+    settings,
+    host,
+  );
+  return LinuxContainerResources.fromPartial({
+    ...withoutSwap(base, host),
+    oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacityBytes),
+    hugepageLimits: hugepageLimits({ ...podLevel, ...limits }, host),
+  });
+}
+
+/** The pod as a whole, without what its runtime needs for itself. */
+export function sandboxResources(pod: Pod, settings: ResourceSettings, host: HostFacts): LinuxContainerResources {
+  const bare = { ...pod, spec: { ...pod.spec, overhead: undefined } };
+  const requests = podRequests(bare);
+  const limits = podLimits(bare);
+  const amounts = {
+    cpuRequest: requests.get('cpu')?.milliValue(),
+    cpuLimit: limits.get('cpu')?.milliValue() ?? 0n,
+    memoryLimit: limits.get('memory')?.value() ?? 0n,
+  };
+  return LinuxContainerResources.fromPartial(linuxResources(amounts, settings, host));
+}
+
+/** What the runtime itself needs for the pod; counted as both request and limit. */
+export function overheadResources({ spec }: Pod, settings: ResourceSettings, host: HostFacts): LinuxContainerResources {
+  const { overhead } = spec;
+  if (!overhead) return LinuxContainerResources.fromPartial({});
+  const cpu = milli(overhead['cpu']);
+  const amounts = { cpuRequest: cpu, cpuLimit: cpu, memoryLimit: bytes(overhead['memory']) };
+  return LinuxContainerResources.fromPartial(linuxResources(amounts, settings, host));
+}
+
+interface Amounts {
+  /** Thousandths of a CPU; absent: as much as the limit. */
+  readonly cpuRequest: bigint | undefined;
+  readonly cpuLimit: bigint;
+  readonly memoryLimit: bigint;
+}
+
+interface BaseResources {
+  readonly cpuShares: bigint;
+  readonly cpuQuota: bigint;
+  readonly cpuPeriod: bigint;
+  readonly memoryLimitInBytes: bigint;
+  readonly unified: Record<string, string>;
+}
+
+function linuxResources(amounts: Amounts, settings: ResourceSettings, { cgroupVersion }: HostFacts): BaseResources {
+  const { cpuRequest, cpuLimit, memoryLimit } = amounts;
+  const period = periodMicroseconds(settings.cpuCfsQuotaPeriodMs);
+  const killsGroup = cgroupVersion === 'v2' && !settings.singleProcessOOMKill;
+  return {
+    cpuShares: cpuShares(cpuRequest ?? cpuLimit),
+    cpuQuota: settings.cpuCfsQuota ? cpuQuota(cpuLimit, period) : 0n,
+    cpuPeriod: settings.cpuCfsQuota ? period : 0n,
+    memoryLimitInBytes: memoryLimit,
+    unified: killsGroup ? { 'memory.oom.group': '1' } : {},
+  };
+}
+
+/** Memory and swap together on v1, swap alone on v2. */
+function withoutSwap(resources: BaseResources, host: HostFacts) {
+  if (!host.swapControllerAvailable) return resources;
+  if (host.cgroupVersion === 'v1') return { ...resources, memorySwapLimitInBytes: resources.memoryLimitInBytes };
+  return { ...resources, unified: { ...resources.unified, 'memory.swap.max': '0' } };
+}
+
+/** One entry for each size that the machine has: what is not asked for is not to be had. */
+function hugepageLimits(limits: ResourceList, { hugePageSizes }: HostFacts) {
+  const asked = new Map<string, bigint>();
+  for (const [name, limit] of Object.entries(limits)) {
+    const size = /^hugepages-(.+)$/.exec(name)?.[1];
+    if (size !== undefined) asked.set(hugePageSizeText(bytes(size)), bytes(limit));
+  }
+  return hugePageSizes.map((pageSize) => ({ pageSize, limit: asked.get(pageSize) ?? 0n }));
+}
+
+function hasPodLevelResources({ spec }: Pod): boolean {
+  const names = [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})];
+  return names.some(isPodLevelResource);
+}
+
+function milli(quantity: ApiQuantity | undefined): bigint {
+  return quantity === undefined ? 0n : parseQuantity(quantity).milliValue();
+}
+
+function bytes(quantity: ApiQuantity | undefined): bigint {
+  return quantity === undefined ? 0n : parseQuantity(quantity).value();
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
+import { kernelAtLeast, readHostFacts } from './host-facts.ts';
+
+test('readHostFacts() tells what the kernel shows', async () => {
+  const fs = new MemoryFileSystem(() => 0);
+  for (const folder of [
+    '/sys/kernel/mm/hugepages/hugepages-1048576kB',
+    '/sys/kernel/mm/hugepages/hugepages-2048kB',
+    '/sys/devices/system/cpu/cpu0/thermal_throttle',
+    '/sys/devices/system/cpu/cpu1',
+    '/sys/devices/system/cpu/cpufreq',
+    '/sys/module/apparmor/parameters',
+    '/proc/self',
+    '/proc/sys/kernel',
+    '/sys/fs/cgroup/user.slice',
+  ]) {
+    await fs.makeDirectory(folder);
+  }
+  await fs.writeFile('/sys/module/apparmor/parameters/enabled', 'Y\n');
+  await fs.writeFile('/proc/self/cgroup', '0::/user.slice\n');
+  await fs.writeFile('/sys/fs/cgroup/user.slice/memory.swap.max', 'max\n');
+  await fs.writeFile('/proc/sys/kernel/osrelease', '6.1.0-18-amd64\n');
+  assert.deepEqual(await readHostFacts({ fs, cgroups: { version: 'v2' } }), {
+    cgroupVersion: 'v2',
+    hugePageSizes: ['1GB', '2MB'],
+    swapControllerAvailable: true,
+    thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],
+    cpuCount: 2,
+    appArmorEnabled: true,
+    kernel: { major: 6, minor: 1 },
+  });
+});
+
+test('readHostFacts() of a machine that shows nothing', async () => {
+  const fs = new MemoryFileSystem(() => 0);
+  assert.deepEqual(await readHostFacts({ fs, cgroups: { version: 'v1' } }), {
+    cgroupVersion: 'v1',
+    hugePageSizes: [],
+    swapControllerAvailable: false,
+    thermalThrottlePaths: [],
+    cpuCount: 1,
+    appArmorEnabled: false,
+    kernel: { major: 0, minor: 0 },
+  });
+});
+
+test('kernelAtLeast() compares major before minor', () => {
+  const kernel = { major: 6, minor: 1 };
+  assert.deepEqual(
+    [
+      kernelAtLeast(kernel, 5, 19),
+      kernelAtLeast(kernel, 6, 1),
+      kernelAtLeast(kernel, 6, 4),
+      kernelAtLeast(kernel, 7, 0),
+    ],
+    [true, true, false, false],
+  );
+});

@@ -1,0 +1,103 @@
+import type { Cgroups } from '../../host/cgroups.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+
+/** What this machine is like, as far as requests to the runtime depend on it. It does not change while we run. */
+export interface HostFacts {
+  readonly cgroupVersion: 'v1' | 'v2';
+  /** `2MB`, `1GB`: the sizes for which the kernel keeps pools. */
+  readonly hugePageSizes: readonly string[];
+  /** Swap can be limited by control group. */
+  readonly swapControllerAvailable: boolean;
+  /** Counters of the CPUs that containers must not read. */
+  readonly thermalThrottlePaths: readonly string[];
+  readonly cpuCount: number;
+  readonly appArmorEnabled: boolean;
+  readonly kernel: KernelVersion;
+}
+
+export interface KernelVersion {
+  readonly major: number;
+  readonly minor: number;
+}
+
+export interface HostFactsDeps {
+  readonly fs: FileSystem;
+  readonly cgroups: Pick<Cgroups, 'version'>;
+}
+
+/** A file that is missing or unreadable means that the machine has no such thing. */
+export async function readHostFacts({ fs, cgroups }: HostFactsDeps): Promise<HostFacts> {
+  const cpus = await cpuFolders(fs);
+  return {
+    cgroupVersion: cgroups.version,
+    hugePageSizes: await hugePageSizes(fs),
+    swapControllerAvailable: await hasSwapController(fs, cgroups.version),
+    thermalThrottlePaths: await existing(
+      fs,
+      cpus.map((folder) => `${folder}/thermal_throttle`),
+    ),
+    cpuCount: Math.max(1, cpus.length),
+    appArmorEnabled: (await readIfThere(fs, '/sys/module/apparmor/parameters/enabled')).startsWith('Y'),
+    kernel: parseKernelVersion(await readIfThere(fs, '/proc/sys/kernel/osrelease')),
+  };
+}
+
+/** `6.1` or later, for example. */
+export function kernelAtLeast({ major, minor }: KernelVersion, wantedMajor: number, wantedMinor: number): boolean {
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+}
+
+function parseKernelVersion(release: string): KernelVersion {
+  const match = /^(\d+)\.(\d+)/.exec(release);
+  return { major: Number(match?.[1] ?? 0), minor: Number(match?.[2] ?? 0) };
+}
+
+async function hugePageSizes(fs: FileSystem): Promise<string[]> {
+  const folders = await namesIn(fs, '/sys/kernel/mm/hugepages');
+  return folders.flatMap((name) => {
+    const kilobytes = /^hugepages-(\d+)kB$/.exec(name)?.[1];
+    return kilobytes === undefined ? [] : [hugePageSizeText(BigInt(kilobytes) * 1024n)];
+  });
+}
+
+/** A size in bytes as the kernel's hugetlb files name it: `2MB`, `1GB`. */
+export function hugePageSizeText(bytes: bigint): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1024n && unit < units.length - 1) {
+    size /= 1024n;
+    unit++;
+  }
+  return `${size}${units[unit]}`;
+}
+
+async function hasSwapController(fs: FileSystem, version: 'v1' | 'v2'): Promise<boolean> {
+  if (version === 'v1') return isThere(fs, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
+  // The root has no limits of its own, so the file is looked for in our own group.
+  const own = /^0::(.*)$/m.exec(await readIfThere(fs, '/proc/self/cgroup'))?.[1] ?? '/';
+  return isThere(fs, `/sys/fs/cgroup${own === '/' ? '' : own}/memory.swap.max`);
+}
+
+async function cpuFolders(fs: FileSystem): Promise<string[]> {
+  const names = await namesIn(fs, '/sys/devices/system/cpu');
+  return names.filter((name) => /^cpu\d+$/.test(name)).map((name) => `/sys/devices/system/cpu/${name}`);
+}
+
+async function existing(fs: FileSystem, paths: readonly string[]): Promise<string[]> {
+  const checks = await Promise.all(paths.map((path) => isThere(fs, path)));
+  return paths.filter((_, index) => checks[index]);
+}
+
+async function isThere(fs: FileSystem, path: string): Promise<boolean> {
+  return (await fs.stat(path)) !== undefined;
+}
+
+async function namesIn(fs: FileSystem, path: string): Promise<string[]> {
+  if (!(await isThere(fs, path))) return [];
+  return (await fs.readDirectory(path)).map(({ name }) => name);
+}
+
+async function readIfThere(fs: FileSystem, path: string): Promise<string> {
+  return (await isThere(fs, path)) ? fs.readText(path) : '';
+}

@@ -1,0 +1,10 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { isMirrorPod, isStaticPod } from '../../api/pod-names.ts';
+
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+
+/** Among the last that the kernel should kill when memory runs out. */
+export function isNodeCriticalPod(pod: Pod): boolean {
+  const isCritical = isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
+  return isCritical && pod.spec.priorityClassName === 'system-node-critical';
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
+import { examplePod } from '../sync/config/pod.fixture.ts';
+import { oomScoreAdj } from './oom-score.ts';
+
+const GIB = 1024 ** 3;
+
+function asking(name: string, memory: string): Container {
+  return { name, image: 'busybox', resources: { requests: { memory } } };
+}
+
+const sidecar = { ...asking('side', '1Mi'), restartPolicy: 'Always' };
+
+const cases: Record<string, { spec: Partial<PodSpec>; of: string; source?: string; score: number }> = {
+  'kills what asks for nothing first': { spec: {}, of: 'web', score: 1000 },
+  'spares who asks for much': { spec: { containers: [asking('web', '512Mi')] }, of: 'web', score: 500 },
+  'keeps Burstable pods behind BestEffort ones': { spec: { containers: [asking('web', '1')] }, of: 'web', score: 999 },
+  'keeps Burstable pods before Guaranteed ones': { spec: { containers: [asking('web', '1Gi')] }, of: 'web', score: 3 },
+  'never kills a sidecar before those it serves': {
+    spec: { containers: [asking('web', '256Mi'), asking('db', '512Mi')], initContainers: [sidecar] },
+    of: 'side',
+    score: 750,
+  },
+  'splits what the pod asks for beyond its containers': {
+    spec: { containers: [asking('web', '256Mi'), asking('db', '256Mi')], resources: { requests: { memory: '1Gi' } } },
+    of: 'web',
+    score: 500,
+  },
+  'spares what the node needs': {
+    spec: { priorityClassName: 'system-node-critical' },
+    source: 'file',
+    of: 'web',
+    score: -997,
+  },
+  'takes only static or high-priority pods for what the node needs': {
+    spec: { priorityClassName: 'system-node-critical' },
+    source: 'api',
+    of: 'web',
+    score: 1000,
+  },
+};
+
+for (const [name, { spec, of, source, score }] of Object.entries(cases)) {
+  test(`oomScoreAdj() ${name}`, () => {
+    const annotations = source === undefined ? {} : { 'kubernetes.io/config.source': source };
+    const pod = examplePod({ spec, metadata: { annotations } });
+    const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+    const container = all.find((each) => each.name === of);
+    assert.ok(container);
+    assert.equal(oomScoreAdj(pod, container, GIB), score);
+  });
+}
+
+test('oomScoreAdj() never grows with what is asked for, and stays between the classes', () => {
+  const amounts = fc.tuple(fc.integer({ min: 1, max: 4 * GIB }), fc.integer({ min: 1, max: 4 * GIB }));
+  fc.assert(
+    fc.property(amounts, ([a, b]) => {
+      const score = (bytes: number) => {
+        const container = asking('web', String(bytes));
+        return oomScoreAdj(examplePod({ spec: { containers: [container] } }), container, GIB);
+      };
+      assert.ok(score(Math.max(a, b)) <= score(Math.min(a, b)));
+      assert.ok(score(a) >= 3 && score(a) <= 999);
+    }),
+  );
+});

@@ -1,0 +1,64 @@
+import type { Container, Pod } from '../../api/generated/core-v1.ts';
+import { podLimits, podRequests } from '../../api/pod-resources.ts';
+import { qosClass } from '../../api/qos.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import type { CgroupValues } from '../../host/cgroups.ts';
+import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
+
+export interface PodCgroupSettings {
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodMs: number;
+  /** Not positive: no limit. */
+  readonly podPidsLimit: number;
+}
+
+/** Limits of a pod as a whole. One container without a limit leaves the pod without that limit too. */
+export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupValues {
+  const pids = settings.podPidsLimit > 0 ? { pidsLimit: settings.podPidsLimit } : {};
+  const qos = qosClass(pod);
+  if (qos === 'BestEffort') return { cpuShares: Number(cpuShares(0n)), ...pids };
+  const limits = podLimits(pod);
+  const isGuaranteed = qos === 'Guaranteed';
+  const cpuLimit = limits.get('cpu')?.milliValue() ?? 0n;
+  const memoryLimit = limits.get('memory')?.value() ?? 0n;
+  return {
+    cpuShares: Number(cpuShares(podCpuRequest(pod))),
+    ...(isGuaranteed || everyContainerLimits(pod, 'cpu') ? cpuTime(cpuLimit, settings) : {}),
+    ...(isGuaranteed || everyContainerLimits(pod, 'memory') ? { memoryLimitBytes: Number(memoryLimit) } : {}),
+    ...pids,
+  };
+}
+
+/** Thousandths of a CPU, with what the runtime needs for itself. */
+export function podCpuRequest(pod: Pod): bigint {
+  return podRequests(pod).get('cpu')?.milliValue() ?? 0n;
+}
+
+function cpuTime(milliCpu: bigint, { cpuCfsQuota, cpuCfsQuotaPeriodMs }: PodCgroupSettings): CgroupValues {
+  const period = periodMicroseconds(cpuCfsQuotaPeriodMs);
+  return {
+    cpuQuotaMicroseconds: cpuCfsQuota ? Number(cpuQuota(milliCpu, period)) : -1,
+    cpuPeriodMicroseconds: Number(period),
+  };
+}
+
+/** Init containers count with the sidecars that run beside them. */
+function everyContainerLimits({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
+  if (isPositive(spec.resources?.limits?.[resource])) return true;
+  if (!spec.containers.every((container) => hasLimit(container, resource))) return false;
+  let sidecarLimits = false;
+  for (const init of spec.initContainers ?? []) {
+    const limits = hasLimit(init, resource);
+    if (!limits && !sidecarLimits) return false;
+    if (init.restartPolicy === 'Always') sidecarLimits ||= limits;
+  }
+  return true;
+}
+
+function hasLimit({ resources }: Container, resource: string): boolean {
+  return isPositive(resources?.limits?.[resource]);
+}
+
+function isPositive(quantity: string | number | undefined): boolean {
+  return quantity !== undefined && !parseQuantity(quantity).isZero();
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import type { CgroupValues } from '../../host/cgroups.ts';
+import { MemoryCgroups } from '../../host/fake/memory-cgroups.ts';
+import type { Processes, ProcessIdentity } from '../../host/processes.ts';
+import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
+import { type CgroupSettings, podCgroupPath, podUidOfCgroup } from './cgroup-names.ts';
+import { podCgroupValues } from './pod-cgroup-values.ts';
+import { PodCgroups } from './pod-cgroups.ts';
+
+const settings = { cgroupRoot: '/nodelet', cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
+const signal = new AbortController().signal;
+const both = { cpu: '500m', memory: '64Mi' };
+const burstable = { container: { resources: { requests: { cpu: '250m' } } } };
+const guaranteed = { container: { resources: { requests: both, limits: both } } };
+
+function agent() {
+  const cgroups = new MemoryCgroups();
+  const killed: number[] = [];
+  const processes = {
+    identify: async (pid: number): Promise<ProcessIdentity> => ({ pid, startTime: 1 }),
+    kill: async ({ pid }: ProcessIdentity) => {
+      killed.push(pid);
+      cgroups.leave(pid);
+    },
+    waitForExit: async () => undefined,
+  } as unknown as Processes; // the rest is not used here
+  return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings }) };
+}
+
+const paths: Record<string, { given: PodChanges; settings: CgroupSettings; path: string }> = {
+  'BestEffort pods': { given: {}, settings: { cgroupRoot: '/' }, path: '/kubepods/besteffort/podu1' },
+  'Burstable pods': { given: burstable, settings: { cgroupRoot: '/' }, path: '/kubepods/burstable/podu1' },
+  'Guaranteed pods': { given: guaranteed, settings: { cgroupRoot: '/' }, path: '/kubepods/podu1' },
+  'another root': { given: {}, settings: { cgroupRoot: '/a/b/' }, path: '/a/b/kubepods/besteffort/podu1' },
+  systemd: {
+    given: { ...burstable, metadata: { uid: '12-34' } },
+    settings: { cgroupRoot: '/', cgroupDriver: 'systemd' },
+    path: '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12_34.slice',
+  },
+};
+
+for (const [what, { given, settings: layout, path }] of Object.entries(paths)) {
+  test(`podCgroupPath() of ${what}, and back`, () => {
+    const pod = examplePod(given);
+    assert.equal(podCgroupPath(pod, layout), path);
+    assert.equal(podUidOfCgroup(path.split('/').at(-1) ?? '', layout), pod.metadata.uid);
+  });
+}
+
+test('podCgroupPath() refuses a UID that would lead elsewhere', () => {
+  assert.throws(() => podCgroupPath(examplePod({ metadata: { uid: 'a/../..' } }), settings), /invalid pod UID/);
+});
+
+const init = { name: 'init', image: 'busybox' };
+const limited = { container: { resources: { limits: both, requests: { cpu: '100m' } } } };
+
+const values: Record<string, { given: PodChanges; settings?: Partial<typeof settings>; expected: CgroupValues }> = {
+  'gives BestEffort pods the least weight': { given: {}, expected: { cpuShares: 2 } },
+  'limits nothing that a container leaves open': { given: burstable, expected: { cpuShares: 256 } },
+  'limits what all containers limit': {
+    given: limited,
+    expected: {
+      cpuShares: 102,
+      cpuQuotaMicroseconds: 50_000,
+      cpuPeriodMicroseconds: 100_000,
+      memoryLimitBytes: 67_108_864,
+    },
+  },
+  'counts an init container without limits': {
+    given: { ...limited, spec: { initContainers: [init] } },
+    expected: { cpuShares: 102 },
+  },
+  'adds the overhead': {
+    given: { ...guaranteed, spec: { overhead: { cpu: '100m', memory: '1Mi' } } },
+    expected: {
+      cpuShares: 614,
+      cpuQuotaMicroseconds: 60_000,
+      cpuPeriodMicroseconds: 100_000,
+      memoryLimitBytes: 68_157_440,
+    },
+  },
+  'opens CPU time where the node does not enforce it': {
+    given: guaranteed,
+    settings: { cpuCfsQuota: false },
+    expected: {
+      cpuShares: 512,
+      cpuQuotaMicroseconds: -1,
+      cpuPeriodMicroseconds: 100_000,
+      memoryLimitBytes: 67_108_864,
+    },
+  },
+  'limits processes where the node does': {
+    given: {},
+    settings: { podPidsLimit: 100 },
+    expected: { cpuShares: 2, pidsLimit: 100 },
+  },
+};
+
+for (const [name, { given, settings: changed, expected }] of Object.entries(values)) {
+  test(`podCgroupValues() ${name}`, () => {
+    assert.deepEqual(podCgroupValues(examplePod(given), { ...settings, ...changed }), expected);
+  });
+}
+
+function withUid(pod: Pod, uid: string): Pod {
+  return { ...pod, metadata: { ...pod.metadata, uid } };
+}
+
+test('PodCgroups weighs the class of Burstable pods by what they ask for together', async () => {
+  const { cgroups, steps } = agent();
+  const pod = examplePod(burstable);
+  const weight = () => cgroups.valuesOf('/nodelet/kubepods/burstable')?.cpuShares;
+  await steps.prepare(withUid(pod, 'a'), signal);
+  await steps.prepare(withUid(pod, 'b'), signal);
+  await steps.prepare(withUid(pod, 'b'), signal);
+  assert.equal(weight(), 512);
+  await steps.release(withUid(pod, 'a'), signal);
+  assert.equal(weight(), 256);
+});
+
+test('PodCgroups kills what still runs in the group of a pod that ends', async () => {
+  const { cgroups, killed, steps } = agent();
+  const pod = examplePod();
+  await steps.prepare(pod, signal);
+  await cgroups.create('/nodelet/kubepods/besteffort/podu1/c1');
+  cgroups.enter('/nodelet/kubepods/besteffort/podu1/c1', 42);
+  await steps.release(pod, signal);
+  assert.deepEqual(killed, [42]);
+  assert.deepEqual(await steps.existing(), []);
+});
+
+test('PodCgroups releases a pod that was never prepared', async () => {
+  await agent().steps.release(examplePod(guaranteed), signal);
+});
+
+test('PodCgroups finds and removes what an earlier run left, and then its own parents', async () => {
+  const { cgroups, steps } = agent();
+  await cgroups.create('/nodelet/kubepods/burstable/podold');
+  await steps.prepare(examplePod(), signal);
+  assert.deepEqual(await steps.existing(), ['old', 'u1']);
+
+  await steps.release({ metadata: { uid: 'old', name: '', namespace: '' }, spec: { containers: [] } }, signal);
+  await steps.removeAll({ includingRoot: true });
+  assert.deepEqual(await cgroups.children('/nodelet/kubepods'), ['besteffort']);
+
+  await steps.release(examplePod(), signal);
+  await steps.removeAll({ includingRoot: true });
+  assert.equal(await cgroups.exists('/nodelet'), false);
+});

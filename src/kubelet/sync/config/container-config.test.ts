@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { DNSConfig } from '../../../cri/generated/runtime-v1.ts';
+import type { HostFacts } from '../../resources/host-facts.ts';
+import { type ContainerSettings, containerConfig } from './container-config.ts';
+import { examplePod, type PodChanges } from './pod.fixture.ts';
+import { protoJson } from './proto-json.fixture.ts';
+import { type SandboxSettings, sandboxConfig } from './sandbox-config.ts';
+
+const settings: SandboxSettings & ContainerSettings = {
+  rootDir: '/var/lib/kubelet',
+  podLogsDir: '/var/log/pods',
+  cgroupRoot: '/',
+  clusterDomain: 'cluster.local',
+  hostIPs: ['192.0.2.1'],
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodMs: 100,
+  seccompDefault: false,
+  memoryCapacityBytes: 1024 ** 3,
+};
+const host: HostFacts = {
+  cgroupVersion: 'v2',
+  hugePageSizes: [],
+  swapControllerAvailable: false,
+  thermalThrottlePaths: [],
+  cpuCount: 2,
+  appArmorEnabled: false,
+  kernel: { major: 6, minor: 1 },
+};
+
+function containerOf(changes: PodChanges, restartCount = 0) {
+  const pod = examplePod(changes);
+  const [container] = pod.spec.containers;
+  assert.ok(container);
+  return containerConfig({
+    pod,
+    container,
+    restartCount,
+    image: { ref: 'sha256:1', user: { uid: undefined, username: '' } },
+    podIPs: ['10.0.0.1'],
+    mounts: [],
+    serviceEnv: new Map(),
+    allocatable: { cpu: 2, memory: '1Gi' },
+    settings,
+    host,
+  });
+}
+
+function sandboxOf(changes: PodChanges) {
+  return sandboxConfig({ pod: examplePod(changes), attempt: 2, dns: DNSConfig.fromPartial({}), settings, host });
+}
+
+test('containerConfig() counts the start in the name of the log and the attempt', () => {
+  const { metadata, logPath, stdin, tty } = containerOf({ container: { stdin: true, tty: true } }, 3);
+  assert.deepEqual(
+    { metadata, logPath, stdin, tty },
+    {
+      metadata: { name: 'web', attempt: 3 },
+      logPath: 'web/3.log',
+      stdin: true,
+      tty: true,
+    },
+  );
+});
+
+test('containerConfig() says why a container cannot be, in status and event', () => {
+  const env = [{ name: 'X', valueFrom: { fieldRef: { fieldPath: 'spec.nope' } } }];
+  assert.throws(() => containerOf({ container: { env } }), {
+    name: 'PodError',
+    reason: 'CreateContainerConfigError',
+    message: 'field label not supported: spec.nope',
+    eventMessage: 'Error: field label not supported: spec.nope',
+  });
+});
+
+test('sandboxConfig() maps every port once', () => {
+  const ports = [
+    { containerPort: 80, protocol: 'TCP' },
+    { containerPort: 80, protocol: 'TCP' },
+    { containerPort: 80, protocol: 'UDP', hostPort: 8080, hostIP: '127.0.0.1' },
+    { name: 'a', containerPort: 1, protocol: 'SCTP' },
+    { name: 'a', containerPort: 2, protocol: 'TCP' },
+  ];
+  assert.deepEqual(protoJson(sandboxOf({ container: { ports } }).portMappings), [
+    { containerPort: 80 },
+    { containerPort: 80, protocol: 'UDP', hostPort: 8080, hostIp: '127.0.0.1' },
+    { containerPort: 1, protocol: 'SCTP' },
+  ]);
+});
+
+test('sandboxConfig() gives no name to a pod on the host network', () => {
+  assert.equal(sandboxOf({ spec: { hostNetwork: true, hostname: 'h' } }).hostname, '');
+});
+
+test('sandboxConfig() says why a pod cannot be, in status and event', () => {
+  const spec = { hostname: 'h'.repeat(40), subdomain: 's'.repeat(40), setHostnameAsFQDN: true };
+  const fault =
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${'h'.repeat(40)}.${'s'.repeat(40)}` +
+    '.default.svc.cluster.local is too long (64 characters is the max, 107 characters requested)';
+  assert.throws(() => sandboxOf({ spec }), {
+    name: 'PodError',
+    reason: 'CreatePodSandboxError',
+    message: `Failed to generate sandbox config for pod "hello_default(u1)": ${fault}`,
+    eventMessage: `Failed to create pod sandbox: ${fault}`,
+  });
+});

@@ -1,0 +1,138 @@
+import type { Pod, PodDNSConfigOption } from '../../../api/generated/core-v1.ts';
+import { formatPod } from '../../../api/pod-names.ts';
+import { DNSConfig } from '../../../cri/generated/runtime-v1.ts';
+
+const MAX_NAMESERVERS = 3;
+const MAX_SEARCH_PATHS = 32;
+const MAX_SEARCH_CHARS = 2048;
+/** glibc aborts on a longer search path. */
+const MAX_SEARCH_PATH_CHARS = 253;
+
+export interface DnsSettings {
+  readonly clusterDns: readonly string[];
+  readonly clusterDomain: string;
+  /** The path of the node's resolv.conf; empty: the node's name servers are not for pods. */
+  readonly resolvConf: string;
+  readonly hostIPs: readonly string[];
+}
+
+/** Something that a user should know of, though the pod starts. Told as an event of the pod. */
+export interface DnsWarning {
+  readonly reason: 'MissingClusterDNS' | 'DNSConfigForming';
+  readonly message: string;
+}
+
+export interface PodDns {
+  readonly config: DNSConfig;
+  readonly warnings: readonly DnsWarning[];
+}
+
+/**
+ * The resolver configuration of a pod. `resolvConf` is the text of the node's file (empty when there is none to read).
+ * Throws when that text cannot be understood.
+ */
+export function podDns(pod: Pod, settings: DnsSettings, resolvConf: string): PodDns {
+  const warnings: DnsWarning[] = [];
+  const base = baseConfig(pod, settings, parseResolvConf(resolvConf), warnings);
+  const { dnsConfig } = pod.spec;
+  const merged = dnsConfig
+    ? {
+        servers: unique([...base.servers, ...(dnsConfig.nameservers ?? [])]),
+        searches: unique([...base.searches, ...(dnsConfig.searches ?? [])]),
+        options: mergeOptions(base.options, dnsConfig.options ?? []),
+      }
+    : base;
+  const servers = fitServers(merged.servers, warnings);
+  const searches = fitSearches(merged.searches, warnings);
+  return { config: DNSConfig.fromPartial({ servers, searches, options: [...merged.options] }), warnings };
+}
+
+interface Resolver {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** Name servers add up; the last search line and the last value of an option count. */
+export function parseResolvConf(text: string): Resolver {
+  const servers: string[] = [];
+  let searches: readonly string[] = [];
+  const options = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [keyword = '', ...values] = line.trim().split(/\s+/);
+    if (keyword === 'nameserver') {
+      const [server] = values;
+      if (server === undefined) {
+        throw new Error('Encountered error while parsing resolv conf file. Error: nameserver list is empty ');
+      }
+      servers.push(server);
+    }
+    // With and without the dot at its end it is the same domain.
+    if (keyword === 'search') searches = values.filter((path) => path !== '.').map((path) => path.replace(/\.$/, ''));
+    if (keyword === 'options') for (const option of values) options.set(nameOf(option), option);
+  }
+  return { servers, searches, options: [...options.values()] };
+}
+
+function baseConfig(pod: Pod, settings: DnsSettings, host: Resolver, warnings: DnsWarning[]): Resolver {
+  const { dnsPolicy, hostNetwork } = pod.spec;
+  if (dnsPolicy === 'None') return { servers: [], searches: [], options: [] };
+  const isHostPolicy = dnsPolicy === 'Default' || (dnsPolicy === 'ClusterFirst' && hostNetwork === true);
+  if (!isHostPolicy && settings.clusterDns.length > 0) {
+    return { servers: settings.clusterDns, searches: clusterSearches(pod, settings, host), options: ['ndots:5'] };
+  }
+  if (!isHostPolicy) {
+    const message =
+      'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. ' +
+      'Falling back to "Default" policy.';
+    warnings.push({ reason: 'MissingClusterDNS', message: `pod: "${formatPod(pod)}". ${message}` });
+  }
+  if (settings.resolvConf !== '') return host;
+  // Without a name server the resolver asks this machine; saying so keeps the runtime from putting in its own.
+  const loopbacks = settings.hostIPs.map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));
+  return { servers: loopbacks.length > 0 ? loopbacks : ['127.0.0.1'], searches: ['.'], options: host.options };
+}
+
+function clusterSearches(pod: Pod, { clusterDomain }: DnsSettings, host: Resolver): readonly string[] {
+  if (clusterDomain === '') return host.searches;
+  const own = [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+  return unique([...own, ...host.searches]);
+}
+
+function mergeOptions(existing: readonly string[], added: readonly PodDNSConfigOption[]): string[] {
+  const options = new Map<string, string>();
+  for (const option of existing) options.set(nameOf(option), option.slice(nameOf(option).length + 1));
+  for (const { name = '', value = '' } of added) options.set(name, value);
+  return [...options].map(([name, value]) => (value === '' ? name : `${name}:${value}`));
+}
+
+function fitServers(servers: readonly string[], warnings: DnsWarning[]): string[] {
+  const fitting = servers.slice(0, MAX_NAMESERVERS);
+  if (fitting.length < servers.length) {
+    const message =
+      'Nameserver limits were exceeded, some nameservers have been omitted, ' +
+      `the applied nameserver line is: ${fitting.join(' ')}`;
+    warnings.push({ reason: 'DNSConfigForming', message });
+  }
+  return fitting;
+}
+
+function fitSearches(searches: readonly string[], warnings: DnsWarning[]): string[] {
+  const fitting = searches.slice(0, MAX_SEARCH_PATHS).filter((path) => path.length <= MAX_SEARCH_PATH_CHARS);
+  while (fitting.join(' ').length > MAX_SEARCH_CHARS) fitting.pop();
+  if (fitting.length < searches.length) {
+    const message =
+      'Search Line limits were exceeded, some search paths have been omitted, ' +
+      `the applied search line is: ${fitting.join(' ')}`;
+    warnings.push({ reason: 'DNSConfigForming', message });
+  }
+  return fitting;
+}
+
+function nameOf(option: string): string {
+  return option.split(':', 1)[0] ?? option;
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,68 @@
+import type { Pod } from '../../../api/generated/core-v1.ts';
+import { goQuote } from './go-quote.ts';
+
+/** What a pod's fields can be asked for besides its own object. */
+export interface PodFieldContext {
+  readonly pod: Pod;
+  readonly podIPs: readonly string[];
+  readonly hostIPs: readonly string[];
+}
+
+/**
+ * The text of a field that the downward API gives to containers. Throws kubelet's message for any other path.
+ */
+export function podFieldText(path: string, { pod, podIPs, hostIPs }: PodFieldContext): string {
+  const { metadata, spec } = pod;
+  const subscripted = /^(.+?)\['(.*)'\]$/s.exec(path);
+  if (subscripted) return subscriptedText(path, subscripted[1] ?? '', subscripted[2] ?? '', pod);
+  switch (path) {
+    case 'metadata.name':
+      return metadata.name;
+    case 'metadata.namespace':
+      return metadata.namespace;
+    case 'metadata.uid':
+      return metadata.uid;
+    case 'metadata.labels':
+      return mapText(metadata.labels);
+    case 'metadata.annotations':
+      return mapText(metadata.annotations);
+    case 'spec.nodeName':
+    case 'spec.host':
+      return spec.nodeName ?? '';
+    case 'spec.serviceAccountName':
+      return spec.serviceAccountName ?? '';
+    case 'status.hostIP':
+      return hostIPs[0] ?? '';
+    case 'status.hostIPs':
+      return hostIPs.join(',');
+    case 'status.podIP':
+      return podIPs[0] ?? '';
+    case 'status.podIPs':
+      return podIPs.join(',');
+    case 'spec.restartPolicy':
+    case 'spec.schedulerName':
+    case 'status.phase':
+      throw new Error(`unsupported fieldPath: ${path}`); // known to the API, of no use in a container
+    default:
+      throw new Error(`field label not supported: ${path}`);
+  }
+}
+
+function subscriptedText(path: string, field: string, key: string, { metadata }: Pod): string {
+  if (field === 'metadata.labels') return ownValue(metadata.labels, key);
+  if (field === 'metadata.annotations') return ownValue(metadata.annotations, key);
+  throw new Error(`field label does not support subscript: ${path}`);
+}
+
+/** Keys are the user's: `constructor` is one like any other. */
+function ownValue(map: Readonly<Record<string, string>> | undefined, key: string): string {
+  return map && Object.hasOwn(map, key) ? (map[key] ?? '') : '';
+}
+
+/** One `key="value"` a line, sorted by the bytes of the keys. */
+function mapText(map: Readonly<Record<string, string>> | undefined): string {
+  return Object.entries(map ?? {})
+    .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    .map(([key, value]) => `${key}=${goQuote(value)}`)
+    .join('\n');
+}

@@ -1,0 +1,76 @@
+import type { Container, Pod } from '../../../api/generated/core-v1.ts';
+import { formatPod } from '../../../api/pod-names.ts';
+import { textOf } from '../../../base/text-of.ts';
+import { type DNSConfig, PodSandboxConfig, PortMapping, Protocol } from '../../../cri/generated/runtime-v1.ts';
+import { type CgroupSettings, podCgroupPath } from '../../resources/cgroup-names.ts';
+import { overheadResources, type ResourceSettings, sandboxResources } from '../../resources/container-resources.ts';
+import type { HostFacts } from '../../resources/host-facts.ts';
+import { PodError } from '../pod-error.ts';
+import { sandboxLabels } from './annotations.ts';
+import { kernelHostname } from './hostname.ts';
+import { podLogDirectory } from './pod-paths.ts';
+import { sandboxSecurityContext } from './security-context.ts';
+
+/** What of the node's settings shows in a sandbox. */
+export interface SandboxSettings extends CgroupSettings, ResourceSettings {
+  readonly podLogsDir: string;
+  readonly clusterDomain: string;
+}
+
+export interface SandboxConfigInput {
+  readonly pod: Pod;
+  /** How many sandboxes the pod had before. */
+  readonly attempt: number;
+  /** From `podDns`. */
+  readonly dns: DNSConfig;
+  readonly settings: SandboxSettings;
+  readonly host: HostFacts;
+}
+
+/** What the runtime is told of a pod. Throws a `PodError` (`CreatePodSandboxError`) for a pod that cannot be. */
+export function sandboxConfig({ pod, attempt, dns, settings, host }: SandboxConfigInput): PodSandboxConfig {
+  const { name, namespace, uid, annotations } = pod.metadata;
+  try {
+    return PodSandboxConfig.fromPartial({
+      metadata: { name, namespace, uid, attempt },
+      hostname: pod.spec.hostNetwork ? '' : kernelHostname(pod, settings.clusterDomain),
+      logDirectory: podLogDirectory(settings.podLogsDir, pod),
+      dnsConfig: dns,
+      portMappings: pod.spec.containers.flatMap(portMappings),
+      labels: sandboxLabels(pod),
+      annotations: { ...annotations },
+      linux: {
+        cgroupParent: podCgroupPath(pod, settings),
+        securityContext: sandboxSecurityContext(pod),
+        sysctls: sysctls(pod),
+        overhead: overheadResources(pod, settings, host),
+        resources: sandboxResources(pod, settings, host),
+      },
+    });
+  } catch (error) {
+    throw new PodError(
+      'CreatePodSandboxError',
+      `Failed to generate sandbox config for pod "${formatPod(pod)}": ${textOf(error)}`,
+      { cause: error, eventMessage: `Failed to create pod sandbox: ${textOf(error)}` },
+    );
+  }
+}
+
+/** Every port, those without a host port too; one that a container names or maps twice is mapped once. */
+function portMappings({ ports = [] }: Container): PortMapping[] {
+  const mappings = new Map<string, PortMapping>();
+  for (const { name, protocol = 'TCP', containerPort, hostPort = 0, hostIP = '' } of ports) {
+    const key = name || `${protocol}-${hostIP}:${containerPort}:${hostPort}`;
+    const mapping = { protocol: protocolNumber(protocol), containerPort, hostPort, hostIp: hostIP };
+    if (!mappings.has(key)) mappings.set(key, PortMapping.fromPartial(mapping));
+  }
+  return [...mappings.values()];
+}
+
+function protocolNumber(protocol: string): Protocol {
+  return protocol === 'UDP' || protocol === 'SCTP' ? Protocol[protocol] : Protocol.TCP;
+}
+
+function sysctls({ spec }: Pod): Record<string, string> {
+  return Object.fromEntries((spec.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value]));
+}

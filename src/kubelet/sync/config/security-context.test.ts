@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Pod } from '../../../api/generated/core-v1.ts';
+import { examplePod, type PodChanges } from './pod.fixture.ts';
+import { protoJson } from './proto-json.fixture.ts';
+import { containerSecurityContext, type ImageUser, sandboxSecurityContext } from './security-context.ts';
+
+const root: ImageUser = { uid: undefined, username: '' };
+
+function contextOf(pod: Pod, imageUser: ImageUser = root, seccompDefault = false): Record<string, unknown> {
+  const [container] = pod.spec.containers;
+  assert.ok(container);
+  const settings = { rootDir: '/var/lib/kubelet', seccompDefault };
+  const throttle = ['/sys/devices/system/cpu/cpu0/thermal_throttle'];
+  const context = containerSecurityContext({ pod, container, imageUser, settings, extraMaskedPaths: throttle });
+  return protoJson(context) as Record<string, unknown>;
+}
+
+const healthy = contextOf(examplePod());
+
+test('containerSecurityContext() of a plain pod hides the kernel’s files and runs as root, unconfined', () => {
+  const { maskedPaths, readonlyPaths, ...rest } = healthy;
+  assert.deepEqual(rest, {
+    namespaceOptions: { pid: 'CONTAINER', usernsOptions: { mode: 'NODE' } },
+    runAsUser: {},
+    seccomp: { profileType: 'Unconfined' },
+  });
+  assert.deepEqual(
+    [(maskedPaths as string[]).at(-1), (readonlyPaths as string[]).length],
+    ['/sys/devices/system/cpu/cpu0/thermal_throttle', 5],
+  );
+});
+
+const cases: Record<string, { given: PodChanges; user?: ImageUser; seccompDefault?: boolean; changed: object }> = {
+  'takes the pod’s user and group': {
+    given: { spec: { securityContext: { runAsUser: 1000, runAsGroup: 1001 } } },
+    changed: { runAsUser: { value: '1000' }, runAsGroup: { value: '1001' } },
+  },
+  'lets the container’s user win': {
+    given: { spec: { securityContext: { runAsUser: 1000 } }, container: { securityContext: { runAsUser: 7 } } },
+    changed: { runAsUser: { value: '7' } },
+  },
+  'takes the image’s user': { given: {}, user: { uid: 5n, username: '' }, changed: { runAsUser: { value: '5' } } },
+  'takes the image’s user by name': {
+    given: {},
+    user: { uid: undefined, username: 'web' },
+    changed: { runAsUser: undefined, runAsUsername: 'web' },
+  },
+  'adds the volumes’ group before the others': {
+    given: {
+      spec: { securityContext: { fsGroup: 2000, supplementalGroups: [3000], supplementalGroupsPolicy: 'Strict' } },
+    },
+    changed: { supplementalGroups: ['2000', '3000'], supplementalGroupsPolicy: 'Strict' },
+  },
+  'forbids new privileges only where that is said': {
+    given: { container: { securityContext: { allowPrivilegeEscalation: false } } },
+    changed: { noNewPrivs: true },
+  },
+  'hides nothing of an unmasked /proc': {
+    given: { container: { securityContext: { procMount: 'Unmasked' } } },
+    changed: { maskedPaths: undefined, readonlyPaths: undefined },
+  },
+  'uses the runtime’s seccomp profile by the node’s default': {
+    given: {},
+    seccompDefault: true,
+    changed: { seccomp: {} },
+  },
+  'looks for local seccomp profiles below the root': {
+    given: { container: { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'a/b.json' } } } },
+    changed: { seccomp: { profileType: 'Localhost', localhostRef: '/var/lib/kubelet/seccomp/a/b.json' } },
+  },
+  'tells an AppArmor profile in both forms': {
+    given: { spec: { securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: 'p' } } } },
+    changed: { apparmor: { profileType: 'Localhost', localhostRef: 'p' }, apparmorProfile: 'localhost/p' },
+  },
+  'reads the AppArmor annotation of old': {
+    given: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/web': 'runtime/default' } } },
+    changed: { apparmor: {}, apparmorProfile: 'runtime/default' },
+  },
+  'passes SELinux options and capabilities on': {
+    given: {
+      spec: { securityContext: { seLinuxOptions: { level: 's0' } } },
+      container: { securityContext: { privileged: true, capabilities: { add: ['NET_ADMIN'] } } },
+    },
+    changed: { selinuxOptions: { level: 's0' }, privileged: true, capabilities: { addCapabilities: ['NET_ADMIN'] } },
+  },
+  'shares what the pod shares': {
+    given: { spec: { hostNetwork: true, hostIPC: true, hostPID: true } },
+    changed: { namespaceOptions: { network: 'NODE', ipc: 'NODE', pid: 'NODE', usernsOptions: { mode: 'NODE' } } },
+  },
+};
+
+for (const [name, { given, user = root, seccompDefault = false, changed }] of Object.entries(cases)) {
+  test(`containerSecurityContext() ${name}`, () => {
+    const expected = Object.entries({ ...healthy, ...changed }).filter(([, value]) => value !== undefined);
+    assert.deepEqual(contextOf(examplePod(given), user, seccompDefault), Object.fromEntries(expected));
+  });
+}
+
+const nonRoot = { spec: { securityContext: { runAsNonRoot: true } } };
+const subject = '(pod: "hello_default(u1)", container: web)';
+
+const refused: Record<string, { given: PodChanges; user?: ImageUser; message: string }> = {
+  'root by the image': { given: nonRoot, message: `container has runAsNonRoot and image will run as root ${subject}` },
+  'root by the pod': {
+    given: { spec: { securityContext: { runAsNonRoot: true, runAsUser: 0 } } },
+    message: `container's runAsUser breaks non-root policy ${subject}`,
+  },
+  'a user that may be root': {
+    given: nonRoot,
+    user: { uid: undefined, username: 'web' },
+    message: `container has runAsNonRoot and image has non-numeric user (web), cannot verify user is non-root ${subject}`,
+  },
+  'a local seccomp profile without a name': {
+    given: { container: { securityContext: { seccompProfile: { type: 'Localhost' } } } },
+    message: 'localhostProfile must be set if seccompProfile type is Localhost.',
+  },
+};
+
+for (const [name, { given, user = root, message }] of Object.entries(refused)) {
+  test(`containerSecurityContext() refuses ${name}`, () => {
+    assert.throws(() => contextOf(examplePod(given), user), { message });
+  });
+}
+
+test('containerSecurityContext() trusts a numeric user of the image', () => {
+  assert.deepEqual(contextOf(examplePod(nonRoot), { uid: 5n, username: '' })['runAsUser'], { value: '5' });
+});
+
+test('sandboxSecurityContext() is privileged when any container is, init containers too', () => {
+  const initContainers = [{ name: 'init', image: 'busybox', securityContext: { privileged: true } }];
+  assert.deepEqual(protoJson(sandboxSecurityContext(examplePod({ spec: { initContainers } }))), {
+    namespaceOptions: { pid: 'CONTAINER', usernsOptions: { mode: 'NODE' } },
+    privileged: true,
+    seccomp: {},
+  });
+});

@@ -1,0 +1,205 @@
+import type {
+  AppArmorProfile,
+  Container,
+  Pod,
+  SeccompProfile,
+  SecurityContext,
+} from '../../../api/generated/core-v1.ts';
+import { formatPod } from '../../../api/pod-names.ts';
+import {
+  LinuxContainerSecurityContext,
+  LinuxSandboxSecurityContext,
+  SecurityProfile_ProfileType as ProfileType,
+  SecurityProfile,
+  SupplementalGroupsPolicy,
+} from '../../../cri/generated/runtime-v1.ts';
+import { namespaceOptions } from './namespaces.ts';
+
+/** The user that an image asks for; kubelet takes an image that says nothing for root. */
+export interface ImageUser {
+  readonly uid: bigint | undefined;
+  readonly username: string;
+}
+
+export interface SecuritySettings {
+  /** Profiles of the type Localhost live in `seccomp` below it. */
+  readonly rootDir: string;
+  readonly seccompDefault: boolean;
+}
+
+const MASKED_PATHS = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+
+const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+
+/** What of a pod's security context also holds for a container; the container's own settings win. */
+export function effectiveSecurityContext({ spec }: Pod, container: Container): SecurityContext {
+  const own = definedFields(container.securityContext ?? {});
+  const { runAsUser, runAsGroup, runAsNonRoot, seLinuxOptions } = spec.securityContext ?? {};
+  return { ...definedFields({ runAsUser, runAsGroup, runAsNonRoot, seLinuxOptions }), ...own };
+}
+
+/** The sandbox itself always runs under the runtime's own seccomp profile, so that containers may use narrow ones. */
+export function sandboxSecurityContext(pod: Pod): LinuxSandboxSecurityContext {
+  const { runAsUser, runAsGroup, seLinuxOptions } = pod.spec.securityContext ?? {};
+  return LinuxSandboxSecurityContext.fromPartial({
+    privileged: allContainers(pod).some(({ securityContext }) => securityContext?.privileged === true),
+    seccomp: { profileType: ProfileType.RuntimeDefault },
+    runAsUser: int64(runAsUser),
+    runAsGroup: int64(runAsGroup),
+    namespaceOptions: namespaceOptions(pod),
+    selinuxOptions: seLinuxOptions && definedFields(seLinuxOptions),
+    ...groups(pod),
+  });
+}
+
+export interface ContainerSecurityInput {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly imageUser: ImageUser;
+  readonly settings: SecuritySettings;
+  /** Paths of this machine that are hidden besides the usual ones. */
+  readonly extraMaskedPaths: readonly string[];
+}
+
+/** Throws what kubelet tells of a user, a profile or a policy that cannot be. */
+export function containerSecurityContext(input: ContainerSecurityInput): LinuxContainerSecurityContext {
+  const { pod, container, imageUser, extraMaskedPaths } = input;
+  const effective = effectiveSecurityContext(pod, container);
+  verifyNonRoot(input, effective);
+  const { capabilities, seLinuxOptions } = effective;
+  const apparmor = appArmorProfile(pod, container);
+  const isUnmasked = effective.procMount === 'Unmasked';
+  return LinuxContainerSecurityContext.fromPartial({
+    capabilities: capabilities && {
+      addCapabilities: [...(capabilities.add ?? [])],
+      dropCapabilities: [...(capabilities.drop ?? [])],
+    },
+    selinuxOptions: seLinuxOptions && definedFields(seLinuxOptions),
+    ...runAs(effective, imageUser),
+    privileged: effective.privileged ?? false,
+    readonlyRootfs: effective.readOnlyRootFilesystem ?? false,
+    seccomp: seccompProfile(input),
+    apparmor,
+    apparmorProfile: apparmor ? deprecatedAppArmorName(apparmor) : '',
+    namespaceOptions: namespaceOptions(pod),
+    ...groups(pod),
+    noNewPrivs: effective.allowPrivilegeEscalation === false,
+    maskedPaths: isUnmasked ? [] : [...MASKED_PATHS, ...extraMaskedPaths],
+    readonlyPaths: isUnmasked ? [] : [...READONLY_PATHS],
+  });
+}
+
+function runAs({ runAsUser, runAsGroup }: SecurityContext, image: ImageUser) {
+  const group = { runAsGroup: int64(runAsGroup) };
+  if (runAsUser !== undefined) return { runAsUser: int64(runAsUser), ...group };
+  if (image.uid !== undefined) return { runAsUser: { value: image.uid }, ...group };
+  if (image.username !== '') return { runAsUsername: image.username, ...group };
+  return { runAsUser: { value: 0n }, ...group };
+}
+
+function groups({ spec }: Pod): { supplementalGroups: bigint[]; supplementalGroupsPolicy: SupplementalGroupsPolicy } {
+  const { fsGroup, supplementalGroups = [], supplementalGroupsPolicy = 'Merge' } = spec.securityContext ?? {};
+  if (supplementalGroupsPolicy !== 'Merge' && supplementalGroupsPolicy !== 'Strict') {
+    throw new Error(`unsupported supplementalGroupsPolicy: ${supplementalGroupsPolicy}`);
+  }
+  const all = fsGroup === undefined ? supplementalGroups : [fsGroup, ...supplementalGroups];
+  return {
+    supplementalGroups: all.map(BigInt),
+    supplementalGroupsPolicy: SupplementalGroupsPolicy[supplementalGroupsPolicy],
+  };
+}
+
+function verifyNonRoot({ pod, container, imageUser }: ContainerSecurityInput, effective: SecurityContext): void {
+  if (!effective.runAsNonRoot) return;
+  const subject = `(pod: "${formatPod(pod)}", container: ${container.name})`;
+  if (effective.runAsUser !== undefined) {
+    if (effective.runAsUser !== 0) return;
+    throw new Error(`container's runAsUser breaks non-root policy ${subject}`);
+  }
+  const { uid, username } = imageUser;
+  if (uid === undefined && username !== '') {
+    throw new Error(
+      `container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root ${subject}`,
+    );
+  }
+  if (uid === undefined || uid === 0n) {
+    throw new Error(`container has runAsNonRoot and image will run as root ${subject}`);
+  }
+}
+
+function seccompProfile({ pod, container, settings }: ContainerSecurityInput): SecurityProfile {
+  const profile = container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile;
+  if (!profile) return typedProfile(settings.seccompDefault ? 'RuntimeDefault' : 'Unconfined');
+  if (profile.type !== 'Localhost') {
+    return typedProfile(profile.type === 'RuntimeDefault' ? 'RuntimeDefault' : 'Unconfined');
+  }
+  return typedProfile('Localhost', `${settings.rootDir}/seccomp/${localhostSeccomp(profile)}`);
+}
+
+function localhostSeccomp({ localhostProfile }: SeccompProfile): string {
+  if (localhostProfile) return localhostProfile;
+  throw new Error('localhostProfile must be set if seccompProfile type is Localhost.');
+}
+
+const DEPRECATED_APPARMOR = 'container.apparmor.security.beta.kubernetes.io/';
+
+/** The container's field, then the annotation of old, then the pod's field. */
+export function appArmorSetting(pod: Pod, container: Container): AppArmorProfile | undefined {
+  const own = container.securityContext?.appArmorProfile;
+  if (own) return own;
+  const annotation = pod.metadata.annotations?.[`${DEPRECATED_APPARMOR}${container.name}`];
+  if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };
+  if (annotation === 'unconfined') return { type: 'Unconfined' };
+  if (annotation?.startsWith('localhost/')) {
+    return { type: 'Localhost', localhostProfile: annotation.slice('localhost/'.length) };
+  }
+  return pod.spec.securityContext?.appArmorProfile;
+}
+
+function appArmorProfile(pod: Pod, container: Container): SecurityProfile | undefined {
+  const setting = appArmorSetting(pod, container);
+  if (!setting) return undefined;
+  const { type, localhostProfile } = setting;
+  if (type === 'RuntimeDefault' || type === 'Unconfined') return typedProfile(type);
+  if (type !== 'Localhost') throw new Error(`unknown apparmor profile type: "${type}"`);
+  if (localhostProfile === undefined) throw new Error('missing localhost apparmor profile name');
+  return typedProfile(type, localhostProfile);
+}
+
+/** Runtimes from before the typed profile read the name. */
+function deprecatedAppArmorName({ profileType, localhostRef }: SecurityProfile): string {
+  if (profileType === ProfileType.RuntimeDefault) return 'runtime/default';
+  return profileType === ProfileType.Unconfined ? 'unconfined' : `localhost/${localhostRef}`;
+}
+
+function typedProfile(type: keyof typeof ProfileType, localhostRef = ''): SecurityProfile {
+  return SecurityProfile.fromPartial({ profileType: ProfileType[type], localhostRef });
+}
+
+function allContainers({ spec }: Pod): readonly Container[] {
+  return [...(spec.initContainers ?? []), ...spec.containers];
+}
+
+function int64(value: number | undefined): { value: bigint } | undefined {
+  return value === undefined ? undefined : { value: BigInt(value) };
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function definedFields<T extends object>(value: T): Defined<T> {
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return Object.fromEntries(fields) as Defined<T>; // the same fields, without those that are undefined
+}
