@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { CriError } from '../../cri/cri-error.ts';
+import { ImageStatusResponse, PodSandboxConfig, type PullImageRequest } from '../../cri/generated/runtime-v1.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { PodError } from '../sync/pod-error.ts';
+import { ensureImage } from './ensure-image.ts';
+import { PullBackoff } from './pull-backoff.ts';
+import { SharedPulls } from './shared-pulls.ts';
+
+interface Recording {
+  readonly pod: Pod;
+  readonly events: readonly { readonly type: string; readonly reason: string; readonly message: string }[];
+  readonly status: { readonly containerStatuses: readonly RecordedStatus[] };
+}
+
+interface RecordedStatus {
+  readonly name: string;
+  readonly state: { readonly waiting: { readonly reason: string; readonly message: string } };
+}
+
+const refusal =
+  'failed to pull and unpack image "localhost:1/none:2": failed to resolve reference "localhost:1/none:2": ' +
+  'failed to do request: Head "http://localhost:1/v2/none/manifests/2": dial tcp 127.0.0.1:1: connect: connection refused';
+
+test('ensureImage() tells of images that cannot be had what kubelet tells', async () => {
+  const path = '../../../test/data/golden/08-image-errors.json';
+  const { default: recording }: { default: Recording } = await import(path, { with: { type: 'json' } });
+  const { pod, events, status } = recording;
+  const clock = new VirtualClock();
+  const pulled: PullImageRequest[] = [];
+  const deps = {
+    clock,
+    backoff: new PullBackoff(clock),
+    pulls: new SharedPulls<never>({ serializeImagePulls: false, maxParallelImagePulls: undefined }),
+    images: {
+      imageStatus: async () => ImageStatusResponse.fromPartial({}),
+      pullImage: async (request: PullImageRequest) => {
+        pulled.push(request);
+        throw new CriError('Unknown', refusal, { method: 'PullImage' });
+      },
+    },
+  };
+  const told = new Set<string>();
+  const record = (type: string, reason: string, message: string) => told.add(`${type} ${reason} ${message}`);
+  const waiting = new Map<string, { reason: string; message: string }>();
+  const sandboxConfig = PodSandboxConfig.fromPartial({});
+
+  // Twice, as kubelet had looked at the pod when the recording ended; the first failure is the one that was kept.
+  for (const container of [...pod.spec.containers, ...pod.spec.containers]) {
+    const request = {
+      pod,
+      image: container.image ?? '',
+      pullPolicy: container.imagePullPolicy ?? '',
+      sandboxConfig,
+      record,
+    };
+    const error: unknown = await ensureImage(request, deps, new AbortController().signal).catch(
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof PodError);
+    if (!waiting.has(container.name)) waiting.set(container.name, { reason: error.reason, message: error.message });
+  }
+
+  assert.deepEqual(told, new Set(events.map(({ type, reason, message }) => `${type} ${reason} ${message}`)));
+  assert.deepEqual(waiting, new Map(pod.spec.containers.map(({ name }) => [name, recordedWaiting(status, name)])));
+  assert.deepEqual(
+    pulled.map(({ image }) => image?.image),
+    ['localhost:1/none:2'],
+  );
+});
+
+function recordedWaiting({ containerStatuses }: Recording['status'], name: string) {
+  return containerStatuses.find((status) => status.name === name)?.state.waiting;
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../../host/clock.ts';
+
+const INITIAL_MS = 10_000;
+const MAX_MS = 300_000;
+
+interface Failure {
+  readonly delayMs: number;
+  readonly atMs: number;
+  readonly error: string;
+}
+
+/**
+ * How long a pod waits before it tries again to pull an image that could not be pulled: 10 s, doubling to 5 minutes.
+ * After twice the longest wait without a failure it starts anew.
+ */
+export class PullBackoff {
+  readonly #clock: Clock;
+  readonly #failures = new Map<string, Failure>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Set while the pod must not try again: for how long, and why. */
+  waiting(podUid: string, image: string): { readonly remainingMs: number; readonly error: string } | undefined {
+    const failure = this.#failures.get(keyOf(podUid, image));
+    if (!failure || this.#isForgotten(failure)) return undefined;
+    const remainingMs = failure.delayMs - this.#since(failure);
+    return remainingMs > 0 ? { remainingMs, error: failure.error } : undefined;
+  }
+
+  /** Returns the time to wait from now on. */
+  failed(podUid: string, image: string, error: string): number {
+    this.#forgetOld();
+    const previous = this.#failures.get(keyOf(podUid, image));
+    const delayMs = previous ? Math.min(previous.delayMs * 2, MAX_MS) : INITIAL_MS;
+    this.#failures.set(keyOf(podUid, image), { delayMs, atMs: this.#clock.monotonic(), error });
+    return delayMs;
+  }
+
+  /** For a pod that is gone. */
+  forget(podUid: string): void {
+    for (const key of this.#failures.keys()) if (key.startsWith(keyOf(podUid, ''))) this.#failures.delete(key);
+  }
+
+  #forgetOld(): void {
+    for (const [key, failure] of this.#failures) if (this.#isForgotten(failure)) this.#failures.delete(key);
+  }
+
+  #isForgotten(failure: Failure): boolean {
+    return this.#since(failure) > MAX_MS * 2;
+  }
+
+  #since({ atMs }: Failure): number {
+    return this.#clock.monotonic() - atMs;
+  }
+}
+
+function keyOf(podUid: string, image: string): string {
+  return `${podUid}_${image}`;
+}

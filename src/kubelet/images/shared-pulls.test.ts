@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { PullBackoff } from './pull-backoff.ts';
+import { SharedPulls } from './shared-pulls.ts';
+
+const never = new AbortController().signal;
+const unlimited = { serializeImagePulls: false, maxParallelImagePulls: undefined };
+
+/** Pulls that end when the test says so; `started` lists them in order. */
+class Registry {
+  readonly started: string[] = [];
+  readonly aborted: string[] = [];
+  readonly #pending = new Map<string, PromiseWithResolvers<string>>();
+
+  pull = (image: string) => (signal: AbortSignal) => {
+    this.started.push(image);
+    const pending = Promise.withResolvers<string>();
+    this.#pending.set(image, pending);
+    signal.addEventListener('abort', () => {
+      this.aborted.push(image);
+      pending.reject(signal.reason);
+    });
+    return pending.promise;
+  };
+
+  finish(image: string): void {
+    this.#pending.get(image)?.resolve(`id of ${image}`);
+  }
+
+  fail(image: string): void {
+    this.#pending.get(image)?.reject(new Error(`no ${image}`));
+  }
+}
+
+const settled = () => new Promise<void>((resolve) => process.nextTick(() => queueMicrotask(resolve)));
+
+test('SharedPulls pulls once for all who wait, and shares the failure', async () => {
+  const pulls = new SharedPulls<string>(unlimited);
+  const registry = new Registry();
+  const both = [pulls.pull('a', registry.pull('a'), never), pulls.pull('a', registry.pull('a'), never)];
+  await settled();
+  registry.finish('a');
+  assert.deepEqual(await Promise.all(both), ['id of a', 'id of a']);
+
+  const failing = [pulls.pull('b', registry.pull('b'), never), pulls.pull('b', registry.pull('b'), never)];
+  await settled();
+  registry.fail('b');
+  assert.deepEqual(
+    (await Promise.allSettled(failing)).map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  assert.deepEqual(registry.started, ['a', 'b']);
+});
+
+test('SharedPulls goes on for the others when one stops waiting, and ends when nobody waits', async () => {
+  const pulls = new SharedPulls<string>(unlimited);
+  const registry = new Registry();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const waiting = [first, second].map(({ signal }) => pulls.pull('a', registry.pull('a'), signal));
+  const outcomes = Promise.allSettled(waiting);
+  await settled();
+  first.abort(new Error('gone'));
+  await assert.rejects(waiting[0] ?? assert.fail(), { message: 'gone' });
+  assert.deepEqual(registry.aborted, []);
+  second.abort(new Error('gone too'));
+  await outcomes;
+  assert.deepEqual(registry.aborted, ['a']);
+
+  const again = pulls.pull('a', registry.pull('a'), never);
+  await settled();
+  registry.finish('a');
+  assert.equal(await again, 'id of a');
+});
+
+test('SharedPulls starts no more at once than the limit, in order', async () => {
+  const pulls = new SharedPulls<string>({ serializeImagePulls: false, maxParallelImagePulls: 2 });
+  const registry = new Registry();
+  const all = ['a', 'b', 'c', 'd'].map((image) => pulls.pull(image, registry.pull(image), never));
+  await settled();
+  assert.deepEqual(registry.started, ['a', 'b']);
+  registry.finish('b');
+  await all[1];
+  await settled();
+  assert.deepEqual(registry.started, ['a', 'b', 'c']);
+  registry.finish('a');
+  registry.finish('c');
+  await settled();
+  await settled();
+  registry.finish('d');
+  await Promise.all(all);
+});
+
+test('SharedPulls passes over a pull in the queue that nobody waits for any more', async () => {
+  const pulls = new SharedPulls<string>({ serializeImagePulls: true, maxParallelImagePulls: 5 });
+  const registry = new Registry();
+  const controller = new AbortController();
+  const first = pulls.pull('a', registry.pull('a'), never);
+  const dropped = pulls.pull('b', registry.pull('b'), controller.signal);
+  const last = pulls.pull('c', registry.pull('c'), never);
+  controller.abort(new Error('gone'));
+  await assert.rejects(dropped);
+  registry.finish('a');
+  await first;
+  await settled();
+  await settled();
+  registry.finish('c');
+  await last;
+  assert.deepEqual(registry.started, ['a', 'c']);
+});
+
+test('PullBackoff doubles from ten seconds to five minutes, for each pod on its own', async () => {
+  const clock = new VirtualClock();
+  const backoff = new PullBackoff(clock);
+  const delays: number[] = [];
+  for (let attempt = 0; attempt < 7; attempt++) {
+    const delay = backoff.failed('u1', 'a', 'because');
+    delays.push(delay);
+    await clock.advance(delay);
+  }
+  assert.deepEqual(delays, [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+  assert.equal(backoff.failed('u2', 'a', 'because'), 10_000);
+});
+
+test('PullBackoff tells how long to wait and why, and forgets in time', async () => {
+  const clock = new VirtualClock();
+  const backoff = new PullBackoff(clock);
+  backoff.failed('u1', 'a', 'ErrImagePull: no');
+  await clock.advance(4000);
+  assert.deepEqual(backoff.waiting('u1', 'a'), { remainingMs: 6000, error: 'ErrImagePull: no' });
+  await clock.advance(6000);
+  assert.equal(backoff.waiting('u1', 'a'), undefined);
+  await clock.advance(600_000);
+  assert.equal(backoff.failed('u1', 'a', 'again'), 10_000);
+  backoff.forget('u1');
+  assert.equal(backoff.waiting('u1', 'a'), undefined);
+});

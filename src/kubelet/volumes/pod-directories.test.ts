@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
+import { MemoryMounts } from '../../host/fake/memory-mounts.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { exampleContainer, examplePod } from '../sync/config/pod.fixture.ts';
+import { prepareContainerFiles } from './container-files.ts';
+import { PodDirectories } from './pod-directories.ts';
+
+const signal = new AbortController().signal;
+const settings = { rootDir: '/k', podLogsDir: '/log', clusterDomain: 'cluster.local' };
+const pod = examplePod();
+
+function machine() {
+  const fs = new MemoryFileSystem(() => 0);
+  return { fs, mounts: new MemoryMounts(fs), directories: new PodDirectories({ fs, settings }) };
+}
+
+test('PodDirectories makes a pod’s folders with kubelet’s modes', async () => {
+  const { fs, directories } = machine();
+  await directories.prepare(pod, signal);
+  await directories.prepare(pod, signal);
+  const folders = ['/k/pods', '/k/pods/u1', '/k/pods/u1/volumes', '/k/pods/u1/plugins', '/log/default_hello_u1'];
+  const modes = await Promise.all(folders.map(async (path) => (await fs.stat(path))?.mode.toString(8)));
+  assert.deepEqual(modes, ['750', '750', '750', '750', '755']);
+  assert.deepEqual(await directories.existing(), ['u1']);
+});
+
+test('PodDirectories keeps everything until the pod is purged', async () => {
+  const { fs, directories } = machine();
+  await directories.prepare(pod, signal);
+  await fs.makeDirectory('/log/default_other_u2');
+  await directories.release();
+  assert.ok(await fs.stat('/log/default_hello_u1'));
+  await directories.purge(pod, signal);
+  await directories.purge(pod, signal);
+  assert.deepEqual(await directories.existing(), []);
+  assert.deepEqual(
+    (await fs.readDirectory('/log')).map(({ name }) => name),
+    ['default_other_u2'],
+  );
+});
+
+test('PodDirectories removes nothing through a mount', async () => {
+  const { fs, mounts, directories } = machine();
+  await directories.prepare(pod, signal);
+  await fs.makeDirectory('/k/pods/u1/volumes/x');
+  await mounts.mount({ source: 'tmpfs', target: '/k/pods/u1/volumes/x', type: 'tmpfs' });
+  await fs.writeFile('/k/pods/u1/volumes/x/precious', 'data');
+  await assert.rejects(directories.purge(pod, signal), { code: 'EBUSY' });
+  assert.equal(await fs.readText('/k/pods/u1/volumes/x/precious'), 'data');
+});
+
+test('PodDirectories refuses a UID that would lead elsewhere', async () => {
+  const { directories } = machine();
+  for (const uid of ['', '.', '..', 'a/b']) await assert.rejects(directories.purgeByUid(uid), /invalid pod UID/);
+});
+
+test('prepareContainerFiles() makes a termination message of its own for each start', async () => {
+  const { fs, directories } = machine();
+  await directories.prepare(pod, signal);
+  const deps = { fs, random: new SeededRandom(1), settings };
+  const first = await prepareContainerFiles(pod, exampleContainer, ['10.0.0.1'], deps);
+  const second = await prepareContainerFiles(pod, exampleContainer, ['10.0.0.2'], deps);
+  assert.match(first.terminationLog ?? '', /^\/k\/pods\/u1\/containers\/web\/[0-9a-f]{8}$/);
+  assert.notEqual(first.terminationLog, second.terminationLog);
+  assert.equal((await fs.stat(first.terminationLog ?? ''))?.mode, 0o666);
+  assert.equal((await fs.stat('/k/pods/u1/containers/web'))?.mode, 0o750);
+  assert.equal((await fs.stat('/log/default_hello_u1/web'))?.mode, 0o755);
+  assert.equal(second.hostsFile, '/k/pods/u1/etc-hosts');
+  assert.match(await fs.readText('/k/pods/u1/etc-hosts'), /^10\.0\.0\.2\thello$/m);
+  assert.equal((await fs.stat('/k/pods/u1/etc-hosts'))?.mode, 0o644);
+});
+
+test('prepareContainerFiles() makes only what is asked for', async () => {
+  const { fs, directories } = machine();
+  await directories.prepare(pod, signal);
+  const silent = { ...exampleContainer, terminationMessagePath: '' };
+  const deps = { fs, random: new SeededRandom(1), settings };
+  assert.deepEqual(await prepareContainerFiles(pod, silent, [], deps), {
+    hostsFile: undefined,
+    terminationLog: undefined,
+  });
+});
+
+test('prepareContainerFiles() starts from the node’s hosts file on the host network', async () => {
+  const { fs, directories } = machine();
+  const onHost = examplePod({ spec: { hostNetwork: true } });
+  await directories.prepare(onHost, signal);
+  await fs.makeDirectory('/etc');
+  await fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
+  await prepareContainerFiles(onHost, exampleContainer, [], { fs, random: new SeededRandom(1), settings });
+  const text = '# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n';
+  assert.equal(await fs.readText('/k/pods/u1/etc-hosts'), text);
+});
