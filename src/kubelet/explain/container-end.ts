@@ -1,0 +1,64 @@
+import type { ContainerState } from '../../api/generated/core-v1.ts';
+import { parseTime } from '../../base/rfc3339.ts';
+import { type ExplainedContainer, isEventOf } from './explained-container.ts';
+import { killCause } from './kill-cause.ts';
+import { agoText, errorText, lastWords } from './plain-words.ts';
+
+type End = NonNullable<ContainerState['terminated']>;
+
+/** What shells, the kernel and runtimes mean by an exit code. */
+const EXIT_CODES: ReadonlyMap<number, string> = new Map([
+  [126, 'its command cannot be executed'],
+  [127, 'its command was not found'],
+  [130, 'SIGINT'],
+  [134, 'SIGABRT'],
+  [137, 'SIGKILL'],
+  [139, 'SIGSEGV'],
+  [143, 'SIGTERM'],
+]);
+
+/** How long a container may take to end once it is killed; the event tells of the beginning. */
+const KILL_SECONDS = 40;
+
+/** The last end of a container, if it ever ended. */
+export function lastEnd({ status }: ExplainedContainer): End | undefined {
+  return status.state?.terminated ?? status.lastState?.terminated;
+}
+
+/** `ended 22 s ago with exit code 1: "no such host"`; completes `container web …`. */
+export function endText(end: End, container: ExplainedContainer): string {
+  const when = end.finishedAt === undefined ? '' : ` ${agoText(parseTime(end.finishedAt), container.nowMs)}`;
+  switch (end.reason) {
+    case 'OOMKilled':
+      return `was killed${when} for its use of memory (OOMKilled): ${memoryText(container)}`;
+    case 'ContainerStatusUnknown':
+      return 'is gone: the runtime has lost every trace of it';
+    case 'StartError':
+      return `could not be started${when}: ${errorText(end.message ?? '')}`;
+    default:
+      return `ended${when} with exit code ${codeText(end.exitCode)}${causeText(end, container)}${lastWords(end.message)}`;
+  }
+}
+
+function codeText(exitCode: number): string {
+  const meaning = EXIT_CODES.get(exitCode);
+  return meaning === undefined ? String(exitCode) : `${exitCode} (${meaning})`;
+}
+
+function memoryText({ spec }: ExplainedContainer): string {
+  const limit = spec.resources?.limits?.['memory'];
+  if (limit !== undefined) return `it needs more than its limit of ${limit}`;
+  return 'it has no limit of its own, so the memory of its pod or of this machine ran out';
+}
+
+/** An end that the agent brought about has a cause that no exit code tells. */
+function causeText(end: End, { spec, report }: ExplainedContainer): string {
+  const endedMs = end.finishedAt === undefined ? 0 : parseTime(end.finishedAt) + 1000; // whole seconds, cut off
+  const graceMs = 1000 * (report.pod.spec.terminationGracePeriodSeconds ?? KILL_SECONDS) + KILL_SECONDS * 1000;
+  const kill = report.events.findLast(
+    (event) => event.reason === 'Killing' && isEventOf(event, spec.name) && event.atMs <= endedMs,
+  );
+  if (kill === undefined || kill.atMs < endedMs - graceMs) return '';
+  const cause = killCause(kill.message);
+  return cause === undefined ? '' : `, killed because ${cause}`;
+}

@@ -1,0 +1,41 @@
+import type { Container, ContainerStatus } from '../../api/generated/core-v1.ts';
+import type { PodReport } from '../server/agent-view.ts';
+import { isSidecar } from '../status/restart-rules.ts';
+import type { ContainerRole } from '../sync/pod-plan.ts';
+
+/** One container of a pod that is asked why, with all that is known of it. */
+export interface ExplainedContainer {
+  readonly spec: Container;
+  readonly role: ContainerRole;
+  readonly status: ContainerStatus;
+  /** `container web`, `sidecar proxy`, `init container migrate (2 of 3)`. */
+  readonly title: string;
+  readonly report: PodReport;
+  readonly nowMs: number;
+}
+
+/** Every container that has a status, in the order in which they start. */
+export function explainedContainers(report: PodReport, nowMs: number): ExplainedContainer[] {
+  const { spec } = report.pod;
+  const { initContainerStatuses = [], containerStatuses = [] } = report.status;
+  const inits = spec.initContainers ?? [];
+  const explain = (container: Container, role: ContainerRole, title: string): ExplainedContainer[] => {
+    const statuses = role === 'main' ? containerStatuses : initContainerStatuses;
+    const status = statuses.find(({ name }) => name === container.name);
+    return status ? [{ spec: container, role, status, title, report, nowMs }] : [];
+  };
+  return [
+    ...inits.flatMap((init, at) => {
+      const place = inits.length > 1 ? ` (${at + 1} of ${inits.length})` : '';
+      return isSidecar(init)
+        ? explain(init, 'sidecar', `sidecar ${init.name}`)
+        : explain(init, 'init', `init container ${init.name}${place}`);
+    }),
+    ...spec.containers.flatMap((main) => explain(main, 'main', `container ${main.name}`)),
+  ];
+}
+
+/** Whether an event is about this container. */
+export function isEventOf({ fieldPath }: { readonly fieldPath: string | undefined }, name: string): boolean {
+  return fieldPath?.endsWith(`{${name}}`) ?? false;
+}

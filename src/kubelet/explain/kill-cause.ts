@@ -1,0 +1,11 @@
+/** Why the agent itself ends a container that is to run, by what its `Killing` event says. */
+const KILL_CAUSES: ReadonlyArray<readonly [mark: string, cause: string]> = [
+  ['failed liveness probe', 'it failed its liveness probe'],
+  ['failed startup probe', 'it failed its startup probe'],
+  ['definition changed', 'its definition changed'],
+];
+
+/** `it failed its liveness probe`; `undefined` for a container that ends with its pod. */
+export function killCause(eventMessage: string): string | undefined {
+  return KILL_CAUSES.find(([mark]) => eventMessage.includes(mark))?.[1];
+}

@@ -1,0 +1,16 @@
+/**
+ * Where parts of the agent write what an operator may want to read. A constant message plus fields, never a sentence
+ * put together from values. Who throws does not log, and the other way round.
+ */
+export interface Log {
+  /** Shown from `--v=4` on. */
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+/** `pod` is `namespace/name`; an `error` is shown with its causes. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,0 +1,36 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import type { Clock } from '../../host/clock.ts';
+
+/** What kubelet tells users about a pod: `Pulled`, `Created`, `Started`, `Killing`, `BackOff` … */
+export interface PodEvent {
+  readonly type: 'Normal' | 'Warning';
+  /** One of kubelet's event reasons. */
+  readonly reason: string;
+  readonly message: string;
+  /** `spec.containers{web}` for an event of one container. */
+  readonly fieldPath: string | undefined;
+  readonly atMs: number;
+}
+
+export type PodEventListener = (pod: Pod, event: PodEvent) => void;
+
+/** Passes events on to whoever subscribed (the log, the local API, later the API server). Recording never fails. */
+export class PodEvents {
+  readonly #clock: Clock;
+  readonly #listeners = new Set<PodEventListener>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  record(pod: Pod, type: PodEvent['type'], reason: string, message: string, fieldPath?: string): void {
+    const event: PodEvent = { type, reason, message, fieldPath, atMs: this.#clock.now() };
+    for (const listener of this.#listeners) listener(pod, event);
+  }
+
+  /** Returns the function that ends the subscription. */
+  subscribe(listener: PodEventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,9 @@
+import type { PodReport } from '../server/agent-view.ts';
+import { manifestName } from '../server/manifest-name.ts';
+
+/** As a user names it and the commands take it: `hello`, `kube-system/dns`. */
+export function podName({ pod }: Pick<PodReport, 'pod'>): string {
+  const { namespace } = pod.metadata;
+  const name = manifestName(pod, pod.spec.nodeName ?? '');
+  return namespace === 'default' ? name : `${namespace}/${name}`;
+}

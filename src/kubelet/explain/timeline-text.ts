@@ -1,0 +1,122 @@
+import { assertNever } from '../../base/assert-never.ts';
+import { errorText, shortened, spanText } from './plain-words.ts';
+import type { PodWait } from './pod-waits.ts';
+import type { Step } from './timeline.ts';
+import { stepEnd } from './timer-waits.ts';
+
+const BAR_WIDTH = 24;
+/** A table is for the overview; what `why` says has no such limit. */
+const MAX_ERROR = 120;
+const HEAD = { at: 'AT', took: 'TOOK', bar: '', step: 'STEP', rest: '' };
+
+/** One line: cells without their padding. */
+interface Row {
+  readonly at: string;
+  readonly took: string;
+  readonly bar: string;
+  readonly step: string;
+  readonly rest: string;
+}
+
+/** A time, and how much of it a bar of full width stands for. */
+interface Scale {
+  readonly fromMs: number;
+  readonly spanMs: number;
+}
+
+/**
+ * The steps of a pod as a table: when each began after the first one, how long it took, and a bar that shows which ran
+ * side by side. What was waited for stands between them, and each stretch between two waits has bars of its own scale.
+ */
+export function timelineText(steps: readonly Step[], waits: readonly PodWait[], nowMs: number): string {
+  const first = steps[0];
+  if (first === undefined) return '';
+  const entries = [
+    ...stretches(steps, waits).flatMap((stretch) => stretchRows(stretch, first.startedMs, nowMs)),
+    ...waits.map((wait) => ({ atMs: wait.fromMs, row: waitRow(wait, first.startedMs, nowMs) })),
+  ];
+  const rows = entries.toSorted((a, b) => a.atMs - b.atMs).map(({ row }) => row);
+  return layOut([HEAD, ...rows]);
+}
+
+/** Steps that follow each other without a wait. */
+function stretches(steps: readonly Step[], waits: readonly PodWait[]): Step[][] {
+  const cuts = waits.map(({ fromMs }) => fromMs);
+  const groups = Map.groupBy(steps, ({ startedMs }) => cuts.filter((cut) => cut <= startedMs).length);
+  return [...groups.values()];
+}
+
+interface Entry {
+  readonly atMs: number;
+  readonly row: Row;
+}
+
+function stretchRows(steps: readonly Step[], beganMs: number, nowMs: number): Entry[] {
+  const fromMs = Math.min(...steps.map(({ startedMs }) => startedMs));
+  const toMs = Math.max(...steps.map((step) => Math.min(stepEnd(step), nowMs)));
+  const scale = { fromMs, spanMs: Math.max(1, toMs - fromMs) };
+  return steps.map((step) => ({ atMs: step.startedMs, row: stepRow(step, scale, beganMs, nowMs) }));
+}
+
+function stepRow(step: Step, scale: Scale, beganMs: number, nowMs: number): Row {
+  const { startedMs, name, subject } = step;
+  const endMs = Math.min(stepEnd(step), Math.max(startedMs, nowMs));
+  return {
+    at: `+${spanText(startedMs - beganMs)}`,
+    took: spanText(endMs - startedMs),
+    bar: barText(startedMs, endMs, scale),
+    step: name,
+    rest: [subject, outcomeText(step)].filter(Boolean).join('  '),
+  };
+}
+
+function outcomeText({ outcome }: Step): string {
+  switch (outcome.kind) {
+    case 'running':
+      return '… under way';
+    case 'failed':
+      return `✗ ${shortened(errorText(outcome.error), MAX_ERROR)}`;
+    case 'done':
+      return '';
+    default:
+      return assertNever(outcome);
+  }
+}
+
+/** What takes less than half a cell is a line, so that it does not look as long as what takes one. */
+function barText(fromMs: number, toMs: number, scale: Scale): string {
+  const cell = (ms: number): number => Math.round(((ms - scale.fromMs) / scale.spanMs) * BAR_WIDTH);
+  const from = Math.min(BAR_WIDTH - 1, cell(fromMs));
+  return ' '.repeat(from) + ('█'.repeat(Math.max(0, cell(toMs) - from)) || '▏');
+}
+
+function waitRow({ kind, fromMs, toMs, why }: PodWait, beganMs: number, nowMs: number): Row {
+  const waited = `${toMs === undefined ? 'waits' : 'waited'}${why === '' ? '' : `: ${why}`}`;
+  return {
+    at: `+${spanText(fromMs - beganMs)}`,
+    took: spanText((toMs ?? nowMs) - fromMs),
+    bar: '·'.repeat(BAR_WIDTH),
+    step: kind === 'run' ? why : waited,
+    rest: '',
+  };
+}
+
+/** Times stand under each other by their right end; a wait may write over what it has no cells for. */
+function layOut(rows: readonly Row[]): string {
+  const width = (cell: (row: Row) => string): number => Math.max(...rows.map((row) => cell(row).length));
+  const atWidth = width(({ at }) => at);
+  const tookWidth = width(({ took }) => took);
+  const stepWidth = width(({ step, rest }) => (rest === '' ? '' : step));
+  return rows
+    .map(({ at, took, bar, step, rest }) => {
+      const cells = [
+        at.padStart(atWidth),
+        took.padStart(tookWidth),
+        bar.padEnd(BAR_WIDTH),
+        step.padEnd(stepWidth),
+        rest,
+      ];
+      return `${cells.join('  ').trimEnd()}\n`;
+    })
+    .join('');
+}

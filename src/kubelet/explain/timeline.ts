@@ -1,0 +1,88 @@
+import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
+
+/** How many steps are kept of each pod; older ones are forgotten first. */
+const STEPS_PER_POD = 200;
+
+/** One thing that the agent did for a pod, or is doing. */
+export interface Step {
+  /** `sandbox`, `pull image`, `start container` … */
+  readonly name: string;
+  /** The container, image or volume that it is about. */
+  readonly subject: string | undefined;
+  readonly startedMs: number;
+  readonly outcome: StepOutcome;
+}
+
+export type StepOutcome =
+  | { readonly kind: 'running' }
+  | { readonly kind: 'done'; readonly tookMs: number }
+  | { readonly kind: 'failed'; readonly tookMs: number; readonly error: string };
+
+export type StepListener = (uid: string, step: Step) => void;
+
+/**
+ * Records what is done for each pod, so that it can be shown while it happens and explained afterwards.
+ *
+ * 1. A step is told to listeners when it starts and when it ends, in that order.
+ * 2. `steps(uid)` is ordered by start; a running step is replaced in place when it ends.
+ */
+export class Timeline {
+  readonly #clock: Clock;
+  readonly #pods = new Map<string, Step[]>();
+  readonly #listeners = new Set<StepListener>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs `work` as a step of the pod; its result and its failure pass through. */
+  async during<T>(uid: string, name: string, subject: string | undefined, work: () => Promise<T>): Promise<T> {
+    const began = this.#clock.monotonic();
+    const running: Step = { name, subject, startedMs: this.#clock.now(), outcome: { kind: 'running' } };
+    this.#add(uid, running);
+    try {
+      const result = await work();
+      this.#end(uid, running, { kind: 'done', tookMs: this.#clock.monotonic() - began });
+      return result;
+    } catch (error) {
+      this.#end(uid, running, { kind: 'failed', tookMs: this.#clock.monotonic() - began, error: textOf(error) });
+      throw error;
+    }
+  }
+
+  steps(uid: string): readonly Step[] {
+    return this.#pods.get(uid) ?? [];
+  }
+
+  forget(uid: string): void {
+    this.#pods.delete(uid);
+  }
+
+  /** Returns the function that ends the subscription. */
+  subscribe(listener: StepListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #add(uid: string, step: Step): void {
+    const steps = this.#pods.get(uid) ?? [];
+    this.#pods.set(uid, [...steps.slice(1 - STEPS_PER_POD), step]);
+    this.#tell(uid, step);
+  }
+
+  #end(uid: string, running: Step, outcome: StepOutcome): void {
+    const ended = { ...running, outcome };
+    const steps = this.#pods.get(uid);
+    if (steps)
+      this.#pods.set(
+        uid,
+        steps.map((step) => (step === running ? ended : step)),
+      );
+    this.#tell(uid, ended);
+  }
+
+  #tell(uid: string, step: Step): void {
+    for (const listener of this.#listeners) listener(uid, step);
+  }
+}

@@ -1,0 +1,127 @@
+import type { PodReport } from '../server/agent-view.ts';
+import { isSidecar } from '../status/restart-rules.ts';
+import { endText, lastEnd } from './container-end.ts';
+import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
+import { forText, inText, listText, sentence, spanText } from './plain-words.ts';
+import { podName } from './pod-name.ts';
+import { failedPass, stepsUnderWay } from './why-pod-waits.ts';
+
+/** A container that was asked to end is given so long before it is said to ignore it. */
+const PATIENCE_MS = 2_000;
+
+/** Of a pod whose containers are being stopped. */
+export function whyStopping(report: PodReport, nowMs: number): string[] {
+  const { progress } = report;
+  const since = progress ? ` (${forText(progress.phaseSinceMs, nowMs)})` : '';
+  return [
+    `${podName(report)} is ending${since}: ${endingCause(report)}.`,
+    ...graceText(report, nowMs),
+    ...stillRunning(report, nowMs),
+    ...failedPass(report, nowMs).flatMap(({ sentences }) => sentences),
+  ];
+}
+
+/** Of a pod without live containers, that is not gone yet. */
+export function whyEnded(report: PodReport, nowMs: number): string[] {
+  const isLeaving = report.worker === 'terminated' || report.progress?.removed;
+  const work = isLeaving ? [...stepsUnderWay(report, nowMs), ...failedPass(report, nowMs)] : [];
+  const containers = explainedContainers(report, nowMs);
+  return [
+    endedVerdict(report),
+    ...verdictMessage(report),
+    ...work.flatMap(({ sentences }) => sentences),
+    ...containers.flatMap(containerEnd),
+    ...restartText(report, containers),
+  ];
+}
+
+/** Of a pod that this node did not take. */
+export function whyRefused(report: PodReport): string[] {
+  const { reason = 'no reason', message = '' } = report.status;
+  return [
+    `${podName(report)} was refused by this node (${reason}), so nothing of it was started.`,
+    ...(message === '' ? [] : [`The reason: ${withoutStop(message)}.`]),
+    'It is looked at again when its manifest changes.',
+  ];
+}
+
+function endingCause({ pod, status, progress }: PodReport): string {
+  const { reason, message } = status;
+  if (reason === 'DeadlineExceeded') return deadlineText(pod.spec.activeDeadlineSeconds);
+  if (status.phase === 'Failed' && reason !== undefined)
+    return `${reason}${message ? ` (${withoutStop(message)})` : ''}`;
+  if (pod.metadata.deletionTimestamp !== undefined) return 'it was deleted';
+  return progress?.removed ? 'it left its source, or was stopped by hand' : 'its containers are done';
+}
+
+function graceText({ pod, observed, progress }: PodReport, nowMs: number): string[] {
+  const isAnyLive = observed?.containers.some(({ state }) => state === 'running') ?? false;
+  if (progress?.graceEndsMs === undefined || !isAnyLive) return [];
+  if (progress.graceEndsMs > nowMs) return [`What still runs is killed ${inText(progress.graceEndsMs, nowMs)}.`];
+  const grace = spanText((pod.spec.terminationGracePeriodSeconds ?? 30) * 1000);
+  return [`Its time to end (${grace}) is over: what still runs is being killed.`];
+}
+
+/** Which containers keep the pod, and whether they were asked to end. */
+function stillRunning(report: PodReport, nowMs: number): string[] {
+  const { observed, steps, pod } = report;
+  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
+  const live = observed?.containers.filter(({ state }) => state === 'running') ?? [];
+  if (live.length === 0) return stepsUnderWay(report, nowMs).flatMap(({ sentences }) => sentences);
+  return live.map(({ name }) => {
+    const title = `${sidecars.includes(name) ? 'sidecar' : 'container'} ${name}`;
+    const stop = steps.findLast((step) => step.name === 'stop container' && step.subject === name);
+    if (stop?.outcome.kind !== 'running') {
+      return sentence(sidecars.includes(name) ? `${title} runs until the others have ended` : `${title} still runs`);
+    }
+    const asked = spanText(nowMs - stop.startedMs);
+    const isPatient = nowMs - stop.startedMs < PATIENCE_MS;
+    return isPatient
+      ? sentence(`${title} was asked to end ${asked} ago`)
+      : sentence(`${title} was asked to end ${asked} ago and still runs: it ignores SIGTERM, or needs the time`);
+  });
+}
+
+function endedVerdict(report: PodReport): string {
+  const { status, worker, pod } = report;
+  const name = podName(report);
+  if (status.reason === 'DeadlineExceeded')
+    return `${name} has failed: ${deadlineText(pod.spec.activeDeadlineSeconds)}.`;
+  if (status.reason === 'Evicted') return `${name} was evicted.`;
+  if (status.phase === 'Succeeded') return `${name} is done: every container ended without an error.`;
+  if (status.phase === 'Failed') return `${name} has failed${failedContainers(report)}.`;
+  return worker === 'terminated' ? `${name} has stopped, and what it holds is being given back.` : `${name} has ended.`;
+}
+
+function failedContainers(report: PodReport): string {
+  if (report.status.reason) return `: ${report.status.reason}`;
+  const failed = explainedContainers(report, 0).filter((container) => (lastEnd(container)?.exitCode ?? 0) !== 0);
+  const texts = failed.map((container) => `${container.title} (exit code ${lastEnd(container)?.exitCode})`);
+  return texts.length === 0 ? '' : `: ${listText(texts)}`;
+}
+
+function verdictMessage({ status }: PodReport): string[] {
+  const isSaid = status.reason === 'DeadlineExceeded' || !status.message;
+  return isSaid ? [] : [`The reason: ${withoutStop(status.message ?? '')}.`];
+}
+
+function containerEnd(container: ExplainedContainer): string[] {
+  const end = lastEnd(container);
+  return end ? [sentence(`${container.title} ${endText(end, container)}`)] : [];
+}
+
+function restartText({ pod, status }: PodReport, containers: readonly ExplainedContainer[]): string[] {
+  const isOwnEnd = status.reason === undefined && containers.some((container) => lastEnd(container) !== undefined);
+  const policy = pod.spec.restartPolicy ?? 'Always';
+  if (!isOwnEnd || status.phase !== 'Failed' || policy !== 'Never') return [];
+  return ['Its restart policy is Never, so nothing is tried again.'];
+}
+
+function deadlineText(seconds: number | undefined): string {
+  const limit = seconds === undefined ? '' : ` of ${spanText(seconds * 1000)}`;
+  return `it was active for longer than its deadline${limit}`;
+}
+
+function withoutStop(text: string): string {
+  return text.replace(/[.\s]+$/, '');
+}
