@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { ApiError } from '../cluster/api-server.ts';
+import type { ApiVerb } from '../cluster/fake/api-faults.ts';
+import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { type Log, silentLog } from '../explain/log.ts';
+import { createApiSource } from './api-source.ts';
+import type { SourceSnapshot } from './pod-source.ts';
+
+const LIFE = new AbortController().signal;
+/** The longest pause between two tries. */
+const LONGEST_PAUSE_MS = 60_000;
+
+function podOf(name: string, nodeName = 'box', annotations: Record<string, string> = {}): Pod {
+  return {
+    metadata: { name, namespace: 'default', uid: '', annotations },
+    spec: { nodeName, containers: [{ name: 'main', image: 'busybox' }] },
+  };
+}
+
+function setUp() {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const api = createMemoryApiServer({ clock, random });
+  const calls: ApiVerb[] = [];
+  api.faults.everyCall((verb) => {
+    calls.push(verb);
+    return undefined;
+  });
+  const warnings: string[] = [];
+  const log: Log = { ...silentLog, warn: (_, fields) => warnings.push(String(fields?.['error'])) };
+  const life = new AbortController();
+  const source = createApiSource({ nodeName: 'box' }, { api, clock, random, log });
+  const told: SourceSnapshot[] = [];
+  let done = Promise.resolve();
+  const key = (name: string) => ({ resource: 'pods', namespace: 'default', name }) as const;
+  return {
+    api,
+    clock,
+    calls,
+    warnings,
+    told,
+    start() {
+      done = (async () => {
+        for await (const snapshot of source.snapshots(life.signal)) told.push(snapshot);
+      })();
+    },
+    create: (pod: Pod) => api.direct.create(key(pod.metadata.name), pod, LIFE),
+    label: (name: string, app: string) => api.direct.patch(key(name), { metadata: { labels: { app } } }, {}, LIFE),
+    remove: (name: string) => api.direct.delete(key(name), { graceSeconds: 0 }, LIFE),
+    async after(ms: number) {
+      await clock.advance(ms);
+      return told.at(-1)?.pods.map(({ metadata }) => [metadata.name, metadata.labels?.['app'] ?? ''].join(' ').trim());
+    },
+    async stop() {
+      life.abort();
+      await clock.advance(0);
+      await done;
+      assert.equal(api.watches, 0);
+      assert.equal(clock.sleeping, 0);
+    },
+  };
+}
+
+test('an empty node says that there are no pods', async () => {
+  const it = setUp();
+  it.start();
+  assert.deepEqual(await it.after(0), []);
+  assert.equal(it.told.length, 1);
+  await it.stop();
+});
+
+test('the pods of the node are told, those of others are not', async () => {
+  const it = setUp();
+  await it.create(podOf('web'));
+  await it.create(podOf('other', 'elsewhere'));
+  it.start();
+  assert.deepEqual(await it.after(0), ['web']);
+  await it.stop();
+});
+
+test('pods come in the order in which they were made', async () => {
+  const it = setUp();
+  await it.create(podOf('b'));
+  await it.clock.advance(1000);
+  await it.create(podOf('a'));
+  it.start();
+  assert.deepEqual(await it.after(0), ['b', 'a']);
+  await it.stop();
+});
+
+test('a pod carries where it comes from, and when it was first seen, whatever happens to it later', async () => {
+  const it = setUp();
+  const mirrored = { 'kubernetes.io/config.mirror': 'h1', 'kubernetes.io/config.source': 'file' };
+  await it.create(podOf('web', 'box', mirrored));
+  it.start();
+  await it.after(0);
+  const annotations = {
+    'kubernetes.io/config.mirror': 'h1',
+    'kubernetes.io/config.source': 'api',
+    'kubernetes.io/config.seen': '2026-01-01T00:00:00Z',
+  };
+  assert.deepEqual(it.told.at(-1)?.pods[0]?.metadata.annotations, annotations);
+  await it.clock.advance(5000);
+  await it.label('web', 'changed');
+  await it.after(0);
+  assert.equal(it.told.length, 2);
+  assert.deepEqual(it.told.at(-1)?.pods[0]?.metadata.annotations, annotations);
+  await it.stop();
+});
+
+test('each change is told at once, and changes that come together make one snapshot', async () => {
+  const it = setUp();
+  it.start();
+  await it.after(0);
+  for (const name of ['a', 'b', 'c']) await it.create(podOf(name));
+  await it.label('a', 'x');
+  await it.remove('b');
+  assert.deepEqual(await it.after(0), ['a x', 'c']);
+  assert.equal(it.told.length, 2);
+  await it.stop();
+});
+
+test('a pod that has not changed stays the same object', async () => {
+  const it = setUp();
+  await it.create(podOf('a'));
+  it.start();
+  await it.after(0);
+  await it.create(podOf('b'));
+  await it.after(0);
+  assert.equal(it.told[1]?.pods[0], it.told[0]?.pods[0]);
+  await it.stop();
+});
+
+test('a pod that was deleted and made again under its name is another pod', async () => {
+  const it = setUp();
+  const first = await it.create(podOf('web'));
+  it.start();
+  await it.after(0);
+  await it.clock.advance(1000);
+  await it.remove('web');
+  const second = await it.create(podOf('web'));
+  await it.after(0);
+  assert.notEqual(first.metadata.uid, second.metadata.uid);
+  const { uid, annotations } = it.told.at(-1)?.pods[0]?.metadata ?? {};
+  assert.equal(uid, second.metadata.uid);
+  assert.equal(annotations?.['kubernetes.io/config.seen'], '2026-01-01T00:00:01Z');
+  await it.stop();
+});
+
+test('a watch that the server closes goes on where it was, at once and without a list', async () => {
+  const it = setUp();
+  it.start();
+  await it.after(2000);
+  it.api.closeWatches();
+  await it.create(podOf('web'));
+  assert.deepEqual(await it.after(0), ['web']);
+  assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
+  assert.deepEqual(it.warnings, []);
+  await it.stop();
+});
+
+test('a watch that ends at once without a word is not asked for again at once', async () => {
+  const it = setUp();
+  it.start();
+  await it.after(0);
+  it.api.closeWatches();
+  await it.after(799);
+  assert.deepEqual(it.calls, ['list', 'watch']);
+  await it.after(801);
+  assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
+  await it.stop();
+});
+
+test('a bookmark moves the place to go on from, and tells nothing', async () => {
+  const it = setUp();
+  it.start();
+  await it.after(0);
+  await it.create(podOf('other', 'elsewhere'));
+  it.api.sendBookmark();
+  await it.after(0);
+  it.api.compact();
+  it.api.closeWatches();
+  await it.create(podOf('web'));
+  assert.deepEqual(await it.after(0), ['web']);
+  assert.equal(it.told.length, 2);
+  assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
+  await it.stop();
+});
+
+test('a place that the server has forgotten means a new list, at once', async () => {
+  const it = setUp();
+  await it.create(podOf('old'));
+  it.start();
+  await it.after(2000);
+  await it.create(podOf('other', 'elsewhere'));
+  await it.create(podOf('moved'));
+  await it.after(0);
+  it.api.closeWatches();
+  await it.create(podOf('new'));
+  await it.remove('old');
+  it.api.compact();
+  assert.deepEqual(await it.after(0), ['moved', 'new']);
+  assert.deepEqual(it.calls, ['list', 'watch', 'watch', 'list', 'watch']);
+  await it.stop();
+});
+
+test('a server that forgets what it has just listed is asked with pauses', async () => {
+  const it = setUp();
+  const expired = new ApiError('Expired', 'too old resource version');
+  for (let count = 0; count < 20; count++) it.api.faults.next('watch', { kind: 'before', error: expired });
+  it.start();
+  await it.after(10_000);
+  assert.ok(it.warnings.length <= 5, `${it.warnings.length} tries`);
+  await it.stop();
+});
+
+test('an outage takes no pod away, and what changed during it is told after it', async () => {
+  const it = setUp();
+  await it.create(podOf('web'));
+  it.start();
+  await it.after(2000);
+  it.api.faults.setOutage(true);
+  await it.after(300_000);
+  await it.remove('web');
+  await it.create(podOf('next'));
+  assert.equal(it.told.length, 1);
+  it.api.faults.setOutage(false);
+  assert.deepEqual(await it.after(LONGEST_PAUSE_MS), ['next']);
+  assert.deepEqual(
+    it.calls.filter((verb) => verb === 'list'),
+    ['list'],
+  );
+  await it.stop();
+});
+
+test('until the first list is there nothing is told', async () => {
+  const it = setUp();
+  it.api.faults.setOutage(true);
+  await it.create(podOf('web'));
+  it.start();
+  await it.after(10_000);
+  assert.deepEqual(it.told, []);
+  assert.ok(it.warnings.length >= 3 && it.warnings.length <= 5, `${it.warnings.length} tries`);
+  it.api.faults.setOutage(false);
+  assert.deepEqual(await it.after(LONGEST_PAUSE_MS), ['web']);
+  await it.stop();
+});
+
+test('a watch that breaks in the middle loses nothing', async () => {
+  const it = setUp();
+  it.start();
+  await it.after(2000);
+  await it.create(podOf('a'));
+  it.api.closeWatches(new ApiError('Unavailable', 'connection reset'));
+  await it.create(podOf('b'));
+  assert.deepEqual(await it.after(0), ['a']);
+  assert.deepEqual(await it.after(1600), ['a', 'b']);
+  assert.deepEqual(it.calls, ['list', 'watch', 'watch']);
+  await it.stop();
+});
+
+test('after any other failure of a watch everything is listed again', async () => {
+  const it = setUp();
+  it.start();
+  await it.after(2000);
+  it.api.closeWatches(new ApiError('InternalError', 'storage is confused'));
+  await it.after(1600);
+  assert.deepEqual(it.calls, ['list', 'watch', 'list', 'watch']);
+  await it.stop();
+});
+
+test('a busy server is left alone for as long as it asks', async () => {
+  const it = setUp();
+  it.api.faults.next('list', {
+    kind: 'before',
+    error: new ApiError('TooManyRequests', 'busy', { retryAfterMs: 15_000 }),
+  });
+  it.start();
+  await it.after(14_999);
+  assert.deepEqual(it.told, []);
+  assert.deepEqual(await it.after(1), []);
+  await it.stop();
+});
+
+test('a reader that leaves ends the watch', async () => {
+  const it = setUp();
+  const source = createApiSource(
+    { nodeName: 'box' },
+    { api: it.api, clock: it.clock, random: new SeededRandom(1), log: silentLog },
+  );
+  const leaving = (async () => {
+    for await (const _ of source.snapshots(LIFE)) break;
+  })();
+  await it.clock.runUntil(leaving);
+  await it.stop();
+});

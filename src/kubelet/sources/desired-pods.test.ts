@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { type DesiredPods, mergeSnapshot, NO_PODS } from './desired-pods.ts';
+
+function pod(uid: string, changes: Partial<Pod['metadata']> = {}, image = 'busybox'): Pod {
+  return {
+    metadata: { name: uid, namespace: 'default', uid, ...changes },
+    spec: { containers: [{ name: 'main', image }] },
+  };
+}
+
+const before: DesiredPods = mergeSnapshot(NO_PODS, 'file', { pods: [pod('a'), pod('b')], problems: [] }).desired;
+
+const cases: Record<string, { pods: Pod[]; changes: [op: string, uid: string][]; problems?: number }> = {
+  'has nothing to say about what stays the same': { pods: [pod('a'), pod('b')], changes: [] },
+  'adds what is new': { pods: [pod('a'), pod('b'), pod('c')], changes: [['ADD', 'c']] },
+  'removes what is gone': { pods: [pod('a')], changes: [['REMOVE', 'b']] },
+  'tells removals before additions': {
+    pods: [pod('a'), pod('c')],
+    changes: [
+      ['REMOVE', 'b'],
+      ['ADD', 'c'],
+    ],
+  },
+  'updates what means something else': { pods: [pod('a', {}, 'other'), pod('b')], changes: [['UPDATE', 'a']] },
+  'deletes what is marked': {
+    pods: [pod('a', { deletionTimestamp: '2026-01-01T00:00:00Z' }), pod('b')],
+    changes: [['DELETE', 'a']],
+  },
+  'takes no notice of when a pod was first seen': {
+    pods: [pod('a', { annotations: { 'kubernetes.io/config.seen': 'now' } }), pod('b')],
+    changes: [],
+  },
+  'reconciles a status that somebody else wrote': {
+    pods: [{ ...pod('a'), status: { phase: 'Running' } }, pod('b')],
+    changes: [['RECONCILE', 'a']],
+  },
+  'keeps the first of two pods with one name': {
+    pods: [pod('a'), pod('b'), pod('c', { name: 'a' })],
+    changes: [],
+    problems: 1,
+  },
+};
+
+for (const [name, { pods, changes, problems = 0 }] of Object.entries(cases)) {
+  test(`mergeSnapshot() ${name}`, () => {
+    const merged = mergeSnapshot(before, 'file', { pods, problems: [] });
+    assert.deepEqual(
+      merged.changes.map(({ op, pod: { metadata } }) => [op, metadata.uid]),
+      changes,
+    );
+    assert.equal(merged.problems.length, problems);
+  });
+}
+
+test('mergeSnapshot() leaves the pods of another source alone', () => {
+  const merged = mergeSnapshot(before, 'api', { pods: [], problems: [] });
+  assert.deepEqual(merged.changes, []);
+  assert.deepEqual([...merged.desired.ready], ['file', 'api']);
+  assert.equal(merged.desired.bySource.get('file')?.size, 2);
+});

@@ -1,0 +1,122 @@
+import type { Clock } from '../../host/clock.ts';
+import type { HttpRequest, HttpResponse, Network } from '../../host/network.ts';
+
+/** Of kubelet's client: for one reading, redirects and body included. */
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 10 * 2 ** 20;
+const MAX_REQUESTS = 10;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+/** Secrets of one host are none of another's business. */
+const NOT_FOR_OTHER_HOSTS: readonly string[] = ['authorization', 'cookie', 'cookie2', 'www-authenticate'];
+
+export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>;
+
+export interface ManifestRequest {
+  readonly url: string;
+  readonly headers: HeaderList;
+  /** Of what was read last, to be told when it is still the same. */
+  readonly etag: string | undefined;
+}
+
+export type ManifestAnswer =
+  | { readonly kind: 'text'; readonly text: string; readonly etag: string | undefined }
+  | { readonly kind: 'unchanged' };
+
+export interface FetchDeps {
+  readonly network: Network;
+  readonly clock: Clock;
+}
+
+/**
+ * The text at an http or https URL. Redirects are followed, and certificates checked against the machine's authorities.
+ * The host is an IP address or `localhost`. Rejects with an error that says what is wrong, or with the signal's reason.
+ */
+export async function fetchManifest(
+  request: ManifestRequest,
+  { network, clock }: FetchDeps,
+  signal: AbortSignal,
+): Promise<ManifestAnswer> {
+  const limit = clock.deadline(TIMEOUT_MS);
+  const done = new AbortController();
+  try {
+    return await answerTo(request, network, AbortSignal.any([signal, limit, done.signal]));
+  } catch (error) {
+    if (!signal.aborted && limit.aborted) throw new Error(`no answer within ${TIMEOUT_MS / 1000} s`, { cause: error });
+    throw error;
+  } finally {
+    done.abort(); // ends the connections whose answers were not read to the end
+  }
+}
+
+async function answerTo(request: ManifestRequest, network: Network, signal: AbortSignal): Promise<ManifestAnswer> {
+  const first = parsedUrl(request.url);
+  let url = first;
+  for (let count = 1; count <= MAX_REQUESTS; count++) {
+    const headers = headersFor(url, request, url.host === first.host);
+    const response = await network.request({ ...placeOf(url), method: 'GET', headers }, signal);
+    const location = REDIRECTS.includes(response.status) ? response.headers['location'] : undefined;
+    if (location === undefined) return readAnswer(response, request);
+    url = parsedUrl(location, url.href);
+  }
+  throw new Error(`stopped after ${MAX_REQUESTS} redirects`);
+}
+
+async function readAnswer(response: HttpResponse, { etag }: ManifestRequest): Promise<ManifestAnswer> {
+  if (response.status === 304 && etag !== undefined) return { kind: 'unchanged' };
+  if (response.status !== 200) throw new Error(`the server answered with HTTP status ${response.status}`);
+  return { kind: 'text', text: await textOfBody(response.body), etag: response.headers['etag'] };
+}
+
+async function textOfBody(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    if (length > MAX_BYTES) throw new Error(`the answer is longer than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parsedUrl(text: string, base?: string): URL {
+  const url = URL.parse(text, base);
+  if (url === null) throw new Error('the URL cannot be parsed');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new Error(`the URL has the scheme ${JSON.stringify(url.protocol.slice(0, -1))}, not http or https`);
+  }
+  return url;
+}
+
+function placeOf(url: URL): Pick<HttpRequest, 'target' | 'scheme' | 'path'> {
+  const scheme = url.protocol === 'https:' ? 'https' : 'http';
+  const port = url.port === '' ? { http: 80, https: 443 }[scheme] : Number(url.port);
+  return { target: { host: addressOf(url), port }, scheme, path: `${url.pathname}${url.search}` };
+}
+
+/** Names are not looked up: static pods are what a machine runs before it has a working DNS. */
+function addressOf({ hostname }: URL): string {
+  if (hostname === 'localhost') return '127.0.0.1';
+  if (hostname.startsWith('[')) return hostname.slice(1, -1);
+  if (/^[\d.]+$/.test(hostname)) return hostname;
+  throw new Error(`the host name ${JSON.stringify(hostname)} cannot be looked up: give the URL with an IP address`);
+}
+
+/** `Host` is the URL's, whatever else was given, as in kubelet. */
+function headersFor(url: URL, { headers, etag }: ManifestRequest, isFirstHost: boolean): HeaderList {
+  const given = headers.filter(([name]) => {
+    const lower = name.toLowerCase();
+    return lower !== 'host' && (isFirstHost || !NOT_FOR_OTHER_HOSTS.includes(lower));
+  });
+  return [
+    ['Host', url.host],
+    ...given,
+    ...basicAuthorization(url, given),
+    ...(etag === undefined ? [] : [['If-None-Match', etag] as const]),
+  ];
+}
+
+function basicAuthorization({ username, password }: URL, given: HeaderList): HeaderList {
+  if (username === '' || given.some(([name]) => name.toLowerCase() === 'authorization')) return [];
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return [['Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`]];
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { createFileSource } from './file-source.ts';
+import type { SourceSnapshot } from './pod-source.ts';
+
+const FOLDER = '/etc/kubernetes/manifests';
+
+function manifest(name: string, image = 'busybox'): string {
+  return `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: main, image: ${image}}]}\n`;
+}
+
+async function setUp(paths = [FOLDER]) {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory(FOLDER);
+  const life = new AbortController();
+  const source = createFileSource({ paths, nodeName: 'box', rescanMs: 20_000 }, host);
+  const told: SourceSnapshot[] = [];
+  const done = (async () => {
+    for await (const snapshot of source.snapshots(life.signal)) told.push(snapshot);
+  })();
+  return {
+    ...host,
+    told,
+    write: (name: string, text: string) => host.fs.writeFile(`${FOLDER}/${name}`, text),
+    async last() {
+      await host.clock.advance(0);
+      const { pods = [], problems = [] } = told.at(-1) ?? {};
+      return {
+        pods: pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`),
+        problems: problems.map(({ message }) => message),
+      };
+    },
+    async stop() {
+      life.abort();
+      await host.clock.runUntil(done);
+    },
+  };
+}
+
+test('an empty folder says that there are no pods', async () => {
+  const it = await setUp();
+  assert.deepEqual(await it.last(), { pods: [], problems: [] });
+  assert.equal(it.told.length, 1);
+  await it.stop();
+});
+
+test('a new, a changed and a removed file are seen at once', async () => {
+  const it = await setUp();
+  await it.last();
+  await it.write('web.yaml', manifest('web'));
+  assert.deepEqual((await it.last()).pods, ['web-box busybox']);
+  await it.write('web.yaml', manifest('web', 'nginx'));
+  assert.deepEqual((await it.last()).pods, ['web-box nginx']);
+  await it.fs.remove(`${FOLDER}/web.yaml`);
+  assert.deepEqual((await it.last()).pods, []);
+  await it.stop();
+});
+
+test('a pod keeps its UID while its manifest stays the same, and gets another with another text', async () => {
+  const it = await setUp();
+  const uid = async () => {
+    await it.last();
+    return it.told.at(-1)?.pods[0]?.metadata.uid;
+  };
+  await it.write('web.yaml', manifest('web'));
+  const first = await uid();
+  await it.write('other.yaml', manifest('other'));
+  const again = it.told.at(-1)?.pods.find(({ metadata }) => metadata.name === 'web-box')?.metadata.uid ?? (await uid());
+  await it.fs.remove(`${FOLDER}/other.yaml`);
+  assert.equal(again, first);
+  await it.write('web.yaml', manifest('web', 'nginx'));
+  assert.notEqual(await uid(), first);
+  await it.stop();
+});
+
+test('nothing is told when nothing changed', async () => {
+  const it = await setUp();
+  await it.write('web.yaml', manifest('web'));
+  await it.last();
+  const before = it.told.length;
+  await it.clock.advance(100_000);
+  assert.equal(it.told.length, before);
+  await it.stop();
+});
+
+test('several documents in a file are several pods, and a bad one spoils only itself', async () => {
+  const it = await setUp();
+  await it.write('all.yaml', `${manifest('a')}---\n${manifest('B_')}---\n${manifest('c')}`);
+  const { pods, problems } = await it.last();
+  assert.deepEqual(pods, ['a-box busybox', 'c-box busybox']);
+  assert.equal(problems.length, 1);
+  assert.match(
+    problems[0] ?? '',
+    /all\.yaml:8:\d+: metadata\.name: Invalid value: "B_": a lowercase RFC 1123 subdomain/,
+  );
+  await it.stop();
+});
+
+test('a file that breaks takes no pod away; mended or removed it counts again', async () => {
+  const it = await setUp();
+  await it.write('web.yaml', manifest('web'));
+  assert.deepEqual((await it.last()).pods, ['web-box busybox']);
+  await it.write('web.yaml', 'apiVersion: v1\nkind: [Pod\n');
+  const broken = await it.last();
+  assert.deepEqual(broken.pods, ['web-box busybox']);
+  assert.match(broken.problems[0] ?? '', /web\.yaml:\d+:\d+: /);
+  await it.write('web.yaml', manifest('web', 'nginx'));
+  assert.deepEqual(await it.last(), { pods: ['web-box nginx'], problems: [] });
+  await it.fs.remove(`${FOLDER}/web.yaml`);
+  assert.deepEqual(await it.last(), { pods: [], problems: [] });
+  await it.stop();
+});
+
+test('names that begin with a dot, and folders below, are left alone', async () => {
+  const it = await setUp();
+  await it.write('.web.yaml.swp', manifest('swap'));
+  await it.fs.makeDirectory(`${FOLDER}/below`);
+  await it.fs.writeFile(`${FOLDER}/below/web.yaml`, manifest('below'));
+  assert.deepEqual(await it.last(), { pods: [], problems: [] });
+  await it.stop();
+});
+
+test('a folder that is not there yet is told, and found when it comes', async () => {
+  const it = await setUp(['/later']);
+  assert.deepEqual((await it.last()).problems, ['read /later: ENOENT']);
+  await it.fs.makeDirectory('/later');
+  await it.fs.writeFile('/later/web.yaml', manifest('web'));
+  await it.clock.advance(1000);
+  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: [] });
+  await it.stop();
+});

@@ -1,0 +1,159 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { ChangeBell } from '../../base/change-bell.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { FileSystemError } from '../../host/file-system.ts';
+import { keepLostPods } from './keep-lost-pods.ts';
+import { parseStaticPods } from './parse-static-pods.ts';
+import type { PodSource, SourceProblem, SourceSnapshot } from './pod-source.ts';
+
+/** How long a folder or file that is not there is left alone before it is looked for again. */
+const MISSING_MS = 1_000;
+
+export interface FileSourceOptions {
+  /** Files, or folders whose files are read (not those below them, nor names that begin with a dot). */
+  readonly paths: readonly string[];
+  readonly nodeName: string;
+  /** The net under the watch: everything is read again this often. */
+  readonly rescanMs: number;
+}
+
+export interface FileSourceDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+}
+
+interface Manifest {
+  readonly text: string;
+  readonly pods: readonly Pod[];
+  readonly problems: readonly SourceProblem[];
+}
+
+/**
+ * Pods from manifests on this machine's disk.
+ *
+ * A file that cannot be read or understood any more takes no running pod away: what was last good in it stays wanted
+ * until the file is mended or removed.
+ */
+export function createFileSource(options: FileSourceOptions, deps: FileSourceDeps): PodSource {
+  return { name: 'file', snapshots: (signal) => snapshots(options, deps, signal) };
+}
+
+async function* snapshots(
+  options: FileSourceOptions,
+  deps: FileSourceDeps,
+  signal: AbortSignal,
+): AsyncGenerator<SourceSnapshot> {
+  const bell = new ChangeBell();
+  signal.addEventListener('abort', () => bell.silence(), { once: true });
+  const tasks = [
+    ...options.paths.map((path) => ringOnChange(path, bell, deps, signal)),
+    rescan(options, bell, deps, signal),
+  ];
+  let known: ReadonlyMap<string, Manifest> = new Map();
+  let told: string | undefined;
+  do {
+    const { manifests, problems } = await readAll(options, known, deps);
+    known = manifests;
+    const snapshot = combine(manifests, problems);
+    const state = JSON.stringify(snapshot);
+    if (state !== told && !signal.aborted) yield snapshot;
+    told = state;
+  } while (await bell.heard());
+  await Promise.all(tasks);
+}
+
+async function ringOnChange(
+  path: string,
+  bell: ChangeBell,
+  { fs, clock }: FileSourceDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const _ of fs.watch(path, signal)) bell.ring();
+    } catch {
+      // Not there (any more): the reading tells of it, and the watch begins again when it is back.
+      await clock.sleep(MISSING_MS, signal).catch(() => undefined);
+    }
+  }
+}
+
+async function rescan(
+  { rescanMs }: FileSourceOptions,
+  bell: ChangeBell,
+  { clock }: FileSourceDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(rescanMs, signal).catch(() => undefined);
+    bell.ring();
+  }
+}
+
+async function readAll(
+  { paths, nodeName }: FileSourceOptions,
+  known: ReadonlyMap<string, Manifest>,
+  { fs, clock }: FileSourceDeps,
+): Promise<{ manifests: ReadonlyMap<string, Manifest>; problems: readonly SourceProblem[] }> {
+  const manifests = new Map<string, Manifest>();
+  const problems: SourceProblem[] = [];
+  for (const path of paths) {
+    const files = await filesAt(path, fs).catch((error: unknown) => {
+      problems.push({ location: path, message: textOf(error) });
+      // The folder is not readable: that says nothing about its files.
+      return error instanceof FileSystemError && error.code === 'ENOENT'
+        ? []
+        : [...known.keys()].filter((file) => isIn(path, file));
+    });
+    for (const file of files) {
+      const manifest = await readManifest(file, known.get(file), nodeName, fs, clock.now());
+      if (manifest) manifests.set(file, manifest);
+    }
+  }
+  return { manifests, problems };
+}
+
+async function filesAt(path: string, fs: FileSystem): Promise<string[]> {
+  const stat = await fs.stat(path);
+  if (!stat) throw new FileSystemError('ENOENT', 'read', path);
+  if (stat.kind !== 'directory') return [path];
+  const entries = await fs.readDirectory(path);
+  const files = entries.filter(({ name, kind }) => !name.startsWith('.') && (kind === 'file' || kind === 'symlink'));
+  return files.map(({ name }) => `${path.replace(/\/$/, '')}/${name}`);
+}
+
+function isIn(path: string, file: string): boolean {
+  return file === path || file.startsWith(`${path.replace(/\/$/, '')}/`);
+}
+
+/** `undefined` when the file is gone. */
+async function readManifest(
+  file: string,
+  before: Manifest | undefined,
+  nodeName: string,
+  fs: FileSystem,
+  nowMs: number,
+): Promise<Manifest | undefined> {
+  try {
+    const stat = await fs.stat(file);
+    if (!stat || stat.kind === 'directory') return undefined;
+    const text = await fs.readText(file);
+    if (before?.text === text) return before;
+    const snapshot = parseStaticPods(text, { source: 'file', location: file, nodeName, nowMs });
+    return { text, ...keepLostPods(before?.pods ?? [], snapshot) };
+  } catch (error) {
+    if (error instanceof FileSystemError && error.code === 'ENOENT') return undefined;
+    const problem = { location: file, message: textOf(error) };
+    return { text: before?.text ?? '', pods: before?.pods ?? [], problems: [problem] };
+  }
+}
+
+function combine(manifests: ReadonlyMap<string, Manifest>, problems: readonly SourceProblem[]): SourceSnapshot {
+  const all = [...manifests.values()];
+  return {
+    pods: all.flatMap(({ pods }) => pods),
+    problems: [...problems, ...all.flatMap((manifest) => manifest.problems)],
+  };
+}

@@ -1,0 +1,135 @@
+import { GrowingPause } from '../../base/growing-pause.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Network } from '../../host/network.ts';
+import type { Random } from '../../host/random.ts';
+import { type Log, silentLog } from '../explain/log.ts';
+import { fetchManifest, type ManifestAnswer } from './fetch-manifest.ts';
+import { keepLostPods } from './keep-lost-pods.ts';
+import { parseStaticPods } from './parse-static-pods.ts';
+import type { PodSource, SourceSnapshot } from './pod-source.ts';
+
+/** Of the period: a failure that passes is made up for soon, one that lasts is asked about less often. */
+const FIRST_RETRY = 1 / 16;
+const LAST_RETRY = 2;
+const RETRY_JITTER = 0.5;
+
+export interface HttpSourceOptions {
+  /** What is there is a pod or a list of pods, in JSON or YAML. */
+  readonly url: string;
+  /** `staticPodURLHeader`: sent with each request. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly nodeName: string;
+  /** `httpCheckFrequency`. */
+  readonly periodMs: number;
+}
+
+export interface HttpSourceDeps {
+  readonly network: Network;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+}
+
+/** What the URL held when it could last be read. */
+interface Reading extends SourceSnapshot {
+  readonly text: string;
+  readonly etag: string | undefined;
+}
+
+const NOTHING: Reading = { text: '', etag: undefined, pods: [], problems: [] };
+
+/**
+ * Pods from a URL that is read again and again.
+ *
+ * 1. Until something was read, nothing is told. An empty answer is a failure, but one that the server gave: it makes
+ *    the source ready.
+ * 2. A failure takes no pod away: what was last good stays wanted, and the failure is told as a problem.
+ * 3. The same text gives no new snapshot; a server that gives an `ETag` is asked only for what has changed.
+ */
+export function createHttpSource(options: HttpSourceOptions, deps: HttpSourceDeps): PodSource {
+  return { name: 'http', snapshots: (signal) => snapshots(options, deps, signal) };
+}
+
+async function* snapshots(
+  options: HttpSourceOptions,
+  deps: HttpSourceDeps,
+  signal: AbortSignal,
+): AsyncGenerator<SourceSnapshot> {
+  const { clock, random } = deps;
+  const { periodMs } = options;
+  const pause = new GrowingPause({
+    firstMs: periodMs * FIRST_RETRY,
+    maxMs: periodMs * LAST_RETRY,
+    jitter: RETRY_JITTER,
+  });
+  let reading: Reading | undefined;
+  let failure: string | undefined;
+  let told: string | undefined;
+  while (!signal.aborted) {
+    const result = await readAgain(options, reading, deps, signal);
+    if (signal.aborted) return;
+    if (reading === undefined) logFailure(options, deps, failure, result.failure);
+    ({ reading, failure } = result);
+    if (failure === undefined) pause.reset();
+    const snapshot = reading && snapshotOf(options, reading, failure);
+    const state = snapshot && JSON.stringify(snapshot);
+    if (snapshot && state !== told) yield snapshot;
+    told = state;
+    const waitMs = failure === undefined ? periodMs : pause.next(random.fraction());
+    await clock.sleep(waitMs, signal).catch(() => undefined);
+  }
+}
+
+interface ReadResult {
+  readonly reading: Reading | undefined;
+  readonly failure: string | undefined;
+}
+
+async function readAgain(
+  { url, headers, nodeName }: HttpSourceOptions,
+  before: Reading | undefined,
+  deps: HttpSourceDeps,
+  signal: AbortSignal,
+): Promise<ReadResult> {
+  const sent = Object.entries(headers).flatMap(([name, values]) => values.map((value) => [name, value] as const));
+  let answer: ManifestAnswer;
+  try {
+    answer = await fetchManifest({ url, headers: sent, etag: before?.etag }, deps, signal);
+  } catch (error) {
+    return { reading: before, failure: textOf(error) };
+  }
+  if (answer.kind === 'unchanged') return { reading: before, failure: undefined };
+  const { text, etag } = answer;
+  if (text.trim() === '')
+    return { reading: { ...NOTHING, ...before, etag: undefined }, failure: 'the answer is empty' };
+  if (before?.text === text) return { reading: { ...before, etag }, failure: undefined };
+  const origin = { source: 'http', location: shownUrl(url), nodeName, nowMs: deps.clock.now() } as const;
+  const { pods, problems } = keepLostPods(before?.pods ?? [], parseStaticPods(text, origin));
+  return { reading: { text, etag, pods, problems }, failure: undefined };
+}
+
+function snapshotOf({ url }: HttpSourceOptions, reading: Reading, failure: string | undefined): SourceSnapshot {
+  const { pods, problems } = reading;
+  return {
+    pods,
+    problems: failure === undefined ? problems : [...problems, { location: shownUrl(url), message: failure }],
+  };
+}
+
+/** Before the first snapshot there is no other way to tell. */
+function logFailure(
+  { url }: HttpSourceOptions,
+  { log = silentLog }: HttpSourceDeps,
+  before: string | undefined,
+  now: string | undefined,
+): void {
+  if (now === undefined) return;
+  const level = now === before ? 'debug' : 'warn';
+  log[level]('cannot read pods from the URL, will try again', { url: shownUrl(url), problem: now });
+}
+
+/** Without a user's name and password. */
+function shownUrl(url: string): string {
+  return url.replace(/\/\/[^/@]*@/, '//');
+}

@@ -1,0 +1,158 @@
+import type { Pod } from '../api/generated/core-v1.ts';
+import { podFullName } from '../api/pod-names.ts';
+import { assertNever } from '../base/assert-never.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from './explain/log.ts';
+import type { ObservedPods } from './observe/observed-pods.ts';
+import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
+import type { PodSource, SourceProblem, SourceSnapshot } from './sources/pod-source.ts';
+import type { PodVerdict } from './status/pod-status-view.ts';
+import { graceOf } from './workers/pod-grace.ts';
+import type { PodWorkers } from './workers/pod-workers.ts';
+
+/** What a pod of which nobody knows anything any more gets to end: kubelet's own choice. */
+const ORPHAN_GRACE_SECONDS = 1;
+/** How often what is left over is looked for when nothing happens. */
+const HOUSEKEEPING_MS = 60_000;
+
+export interface SyncLoopDeps {
+  readonly sources: readonly PodSource[];
+  readonly workers: PodWorkers;
+  readonly observed: ObservedPods;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** May it run here, beside those that do? `undefined`: yes. */
+  readonly admit: (pod: Pod, running: readonly Pod[]) => PodVerdict | undefined;
+  /** A pod that was refused, with the reason that its status shall show. */
+  readonly refuse: (pod: Pod, verdict: PodVerdict) => void;
+  /** A refused pod left its source. */
+  readonly forget: (pod: Pod) => void;
+  /** Pods of which something is left in the runtime, on disk or in control groups, by UID. */
+  readonly leftovers: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
+  readonly onProblems: (source: PodSource, problems: readonly SourceProblem[]) => void;
+}
+
+/**
+ * Takes the word of every source to the workers, and finds what no source speaks of any more.
+ *
+ * 1. A removal acts at once, whatever the state of the other sources.
+ * 2. What is left over is ended only when every source has spoken.
+ * 3. A pod whose name is still taken by a leftover waits for its end.
+ */
+export class SyncLoop {
+  readonly #deps: SyncLoopDeps;
+  #desired: DesiredPods = NO_PODS;
+  readonly #refused = new Map<string, Pod>();
+  #closed = false;
+
+  constructor(deps: SyncLoopDeps) {
+    this.#deps = deps;
+  }
+
+  get refused(): ReadonlyMap<string, Pod> {
+    return this.#refused;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { sources } = this.#deps;
+    await Promise.all([...sources.map((source) => this.#follow(source, signal)), this.#keepHouse(signal)]);
+  }
+
+  /** Takes no more, and ends every pod: those that run and those of which anything is left. */
+  async close(signal: AbortSignal): Promise<void> {
+    const { workers, leftovers } = this.#deps;
+    this.#closed = true;
+    for (const { pod } of [...workers.all.values()]) this.#remove(pod);
+    for (const pod of (await leftovers(signal)).values()) workers.endOrphan(pod, ORPHAN_GRACE_SECONDS);
+  }
+
+  async #follow(source: PodSource, signal: AbortSignal): Promise<void> {
+    for await (const snapshot of source.snapshots(signal)) {
+      if (this.#closed) continue;
+      this.#take(source, snapshot);
+      await this.#endLeftovers(signal);
+    }
+  }
+
+  #take(source: PodSource, snapshot: SourceSnapshot): void {
+    const { desired, changes, problems } = mergeSnapshot(this.#desired, source.name, snapshot);
+    this.#desired = desired;
+    this.#deps.onProblems(source, problems);
+    for (const change of changes) this.#dispatch(change);
+  }
+
+  #dispatch(change: PodChange): void {
+    const { workers } = this.#deps;
+    const { pod } = change;
+    switch (change.op) {
+      case 'ADD':
+        return this.#add(pod);
+      case 'UPDATE':
+        return this.#refused.has(pod.metadata.uid) ? undefined : workers.update(pod);
+      case 'DELETE':
+        workers.update(pod);
+        return workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: false });
+      case 'REMOVE':
+        return this.#remove(pod);
+      case 'RECONCILE':
+        return workers.wake(pod.metadata.uid);
+      default:
+        return assertNever(change);
+    }
+  }
+
+  #add(pod: Pod): void {
+    const { workers, admit, refuse } = this.#deps;
+    const running = [...workers.all.values()].filter(({ state }) => state.phase !== 'finished').map((each) => each.pod);
+    const verdict = admit(pod, running);
+    if (verdict) {
+      this.#refused.set(pod.metadata.uid, pod);
+      return refuse(pod, verdict);
+    }
+    this.#endNamesakes(pod);
+    workers.update(pod);
+  }
+
+  /** What an earlier life of the agent left of another pod of this name has to be gone first. */
+  #endNamesakes(pod: Pod): void {
+    const { observed, workers } = this.#deps;
+    const wanted = new Set(allDesired(this.#desired).map(({ metadata }) => metadata.uid));
+    for (const { uid, name, namespace } of observed.all.values()) {
+      const isNamesake = uid !== pod.metadata.uid && podFullName(orphanPod(uid, name, namespace)) === podFullName(pod);
+      if (isNamesake && !wanted.has(uid)) workers.endOrphan(orphanPod(uid, name, namespace), ORPHAN_GRACE_SECONDS);
+    }
+  }
+
+  #remove(pod: Pod): void {
+    if (this.#refused.delete(pod.metadata.uid)) return this.#deps.forget(pod);
+    return this.#deps.workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: true });
+  }
+
+  async #keepHouse(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#deps.clock.sleep(HOUSEKEEPING_MS, signal).catch(() => undefined);
+      if (!signal.aborted) await this.#endLeftovers(signal);
+    }
+  }
+
+  async #endLeftovers(signal: AbortSignal): Promise<void> {
+    const { sources, workers, leftovers, log } = this.#deps;
+    if (!sources.every(({ name }) => this.#desired.ready.has(name))) return;
+    try {
+      const found = await leftovers(signal);
+      const wanted = new Set(allDesired(this.#desired).map(({ metadata }) => metadata.uid));
+      workers.syncKnownPods(wanted);
+      for (const [uid, pod] of found) {
+        const isWanted = wanted.has(uid) && !this.#refused.has(uid);
+        if (!isWanted) workers.endOrphan(pod, ORPHAN_GRACE_SECONDS);
+      }
+    } catch (error) {
+      if (!signal.aborted) log.warn('cannot look for what earlier pods left', { error });
+    }
+  }
+}
+
+/** A pod of which only the traces are known: enough to end it and to clean up behind it. */
+export function orphanPod(uid: string, name: string, namespace: string): Pod {
+  return { metadata: { uid, name, namespace }, spec: { containers: [] } };
+}

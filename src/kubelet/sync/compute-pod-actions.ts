@@ -1,0 +1,104 @@
+import type { Container } from '../../api/generated/core-v1.ts';
+import { assertNever } from '../../base/assert-never.ts';
+import type { ObservedContainer } from '../observe/observed-pod.ts';
+import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
+import { containerHash } from './config/container-hash.ts';
+import { planInitContainers } from './plan-init-containers.ts';
+import type { ContainerKill, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
+import { exitedWith, type PodView, restartsOnFailure } from './pod-view.ts';
+import { sandboxChange } from './sandbox-change.ts';
+
+/** Decides what a pod needs now. Values in, a plan out. */
+export function computePodActions(view: PodView): PodPlan {
+  const sandbox = sandboxChange(view);
+  if (sandbox.kind === 'create') return planNewSandbox(view, sandbox.attempt);
+
+  const init = planInitContainers(view);
+  if (init.progress === 'failed') return { kind: 'end' };
+  if (init.progress === 'running') return { kind: 'adjust', kill: init.kill, start: init.start };
+
+  const verdicts = view.spec.containers.map((container) => judge(container, view));
+  const start = verdicts.flatMap((verdict) => (verdict.start ? [main(verdict.name)] : []));
+  const anyKept = verdicts.some((verdict) => verdict.keep);
+  // Sidecars alone do not keep a pod alive.
+  if (!anyKept && start.length === 0) return { kind: 'end' };
+  const kill = verdicts.flatMap((verdict) => verdict.kill ?? []);
+  return { kind: 'adjust', kill: [...init.kill, ...kill], start: [...init.start, ...start] };
+}
+
+/** Everything begins anew, init containers too, except what has run its course. */
+function planNewSandbox(view: PodView, attempt: number): PodPlan {
+  const { spec, containers } = view;
+  const anyCreated = spec.containers.some(({ name }) => containers.has(name));
+  if (!restartsOnFailure(spec) && attempt > 0 && containers.size > 0) return { kind: 'end' };
+
+  const left = spec.containers.filter(
+    ({ name }) => !(spec.restartPolicy === 'OnFailure' && exitedWith(containers.get(name)) === 0),
+  );
+  // A main container was created, so the init containers are through, and nothing is left to run.
+  if (left.length === 0 && anyCreated) return { kind: 'end' };
+
+  const first = spec.initContainers?.[0];
+  const start: ContainerStart[] = first
+    ? [{ name: first.name, role: isSidecar(first) ? 'sidecar' : 'init' }]
+    : left.map(({ name }) => main(name));
+  return { kind: 'newSandbox', attempt, start };
+}
+
+/** What becomes of one main container. At most one of `keep` and `start` is set; neither: it is done. */
+interface Verdict {
+  readonly name: string;
+  readonly keep?: true;
+  readonly start?: boolean;
+  readonly kill?: ContainerKill;
+}
+
+function judge(container: Container, view: PodView): Verdict {
+  const { name } = container;
+  const seen = view.containers.get(name);
+  switch (seen?.state) {
+    case undefined:
+    case 'created':
+      return { name, start: true };
+    case 'unknown':
+      // It may still run: it is killed first, so that there are never two.
+      return {
+        name,
+        start: true,
+        kill: kill(seen, 'unknownState', 'Container is in "unknown" state, try killing it before restart'),
+      };
+    case 'exited':
+      return { name, start: restartsAfter(container, view.spec, seen.exitCode) };
+    case 'running':
+      return judgeRunning(container, seen, view);
+    default:
+      return assertNever(seen);
+  }
+}
+
+function judgeRunning(container: Container, seen: ObservedContainer, { spec, probes }: PodView): Verdict {
+  const { name } = container;
+  const end = (reason: KillReason, text: string, start: boolean): Verdict => ({
+    name,
+    start,
+    kill: kill(seen, reason, start ? `${text}, will be restarted` : text),
+  });
+  if (seen.hash !== containerHash(container)) {
+    return end('definitionChanged', `Container ${name} definition changed`, true);
+  }
+  if (probes.result('liveness', seen.id) === 'failure') {
+    return end('livenessFailed', `Container ${name} failed liveness probe`, restartsOnFailure(spec));
+  }
+  if (probes.result('startup', seen.id) === 'failure') {
+    return end('startupFailed', `Container ${name} failed startup probe`, restartsOnFailure(spec));
+  }
+  return { name, keep: true };
+}
+
+function kill(seen: ObservedContainer, reason: KillReason, message: string): ContainerKill {
+  return { id: seen.id, name: seen.name, reason, message };
+}
+
+function main(name: string): ContainerStart {
+  return { name, role: 'main' };
+}

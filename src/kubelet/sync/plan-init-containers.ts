@@ -1,0 +1,107 @@
+import type { Container } from '../../api/generated/core-v1.ts';
+import type { ObservedContainer } from '../observe/observed-pod.ts';
+import { isSidecar } from '../status/restart-rules.ts';
+import { containerHash } from './config/container-hash.ts';
+import type { ContainerKill, ContainerStart } from './pod-plan.ts';
+import { exitedWith, type PodView, restartsOnFailure } from './pod-view.ts';
+
+/** How far a pod's init containers are, and what they need. */
+export interface InitPlan {
+  /** `done`: main containers may run. `failed`: they never will. */
+  readonly progress: 'running' | 'done' | 'failed';
+  readonly kill: readonly ContainerKill[];
+  readonly start: readonly ContainerStart[];
+}
+
+/** What one init container needs, and whether the next one may start. */
+interface Verdict {
+  readonly passed: boolean;
+  readonly failed?: true;
+  readonly kill?: ContainerKill;
+  readonly start?: true;
+}
+
+const FAILED: InitPlan = { progress: 'failed', kill: [], start: [] };
+
+/**
+ * Init containers run one after the other. The last one that the runtime knows tells how far the pod is: those before
+ * it are through, though the runtime may have forgotten them. Only sidecars among them are kept running.
+ */
+export function planInitContainers(view: PodView): InitPlan {
+  const inits = view.spec.initContainers ?? [];
+  const wasDone = view.spec.containers.some((main) => isLive(view.containers.get(main.name)));
+  const current = wasDone ? inits.length : inits.findLastIndex((init) => view.containers.has(init.name));
+  if (inits.length > 0 && current === -1) return { progress: 'running', kill: [], start: starts(inits.slice(0, 1)) };
+
+  const verdicts = inits.map((init, index): Verdict => {
+    if (index > current) return { passed: false };
+    return index === current ? judgeCurrent(init, view) : judgePassed(init, view);
+  });
+  if (verdicts.some((verdict) => verdict.failed)) return FAILED;
+
+  const next = verdicts[current]?.passed ? current + 1 : -1;
+  return {
+    progress: wasDone || verdicts.every((verdict) => verdict.passed) ? 'done' : 'running',
+    kill: verdicts.flatMap((verdict) => verdict.kill ?? []),
+    start: starts(inits.filter((_, index) => verdicts[index]?.start || index === next)),
+  };
+}
+
+/** The container that the pod has come to. */
+function judgeCurrent(init: Container, view: PodView): Verdict {
+  const seen = view.containers.get(init.name);
+  if (isSidecar(init)) return judgeSidecar(init, seen, view);
+  switch (seen?.state) {
+    case 'running':
+      return { passed: false };
+    case 'exited':
+      if (seen.exitCode === 0) return { passed: true };
+      return restartsOnFailure(view.spec) ? { passed: false, start: true } : { passed: false, failed: true };
+    case 'unknown':
+      if (!restartsOnFailure(view.spec)) return { passed: false, failed: true };
+      return { passed: false, start: true, kill: killUnknown(init, seen) };
+    default:
+      // Created but never started: the runtime failed in between.
+      return { passed: false, start: true };
+  }
+}
+
+/** A container before the current one: its work is done, unless it is a sidecar. */
+function judgePassed(init: Container, view: PodView): Verdict {
+  if (!isSidecar(init)) return { passed: true };
+  return { ...judgeSidecar(init, view.containers.get(init.name), view), passed: true };
+}
+
+function judgeSidecar(init: Container, seen: ObservedContainer | undefined, { probes }: PodView): Verdict {
+  if (seen?.state === 'unknown') return { passed: false, start: true, kill: killUnknown(init, seen) };
+  if (seen?.state !== 'running') return { passed: false, start: true };
+
+  const restart = (reason: ContainerKill['reason'], what: string): Omit<Verdict, 'passed'> => ({
+    start: true,
+    kill: { id: seen.id, name: init.name, reason, message: `Init container ${init.name} ${what}` },
+  });
+  if (init.startupProbe) {
+    const startup = probes.result('startup', seen.id);
+    if (startup === 'failure') return { passed: false, ...restart('startupFailed', 'failed startup probe') };
+    if (startup !== 'success') return { passed: false };
+  }
+  if (seen.hash !== containerHash(init)) return { passed: true, ...restart('definitionChanged', 'definition changed') };
+  if (init.livenessProbe && probes.result('liveness', seen.id) === 'failure') {
+    return { passed: true, ...restart('livenessFailed', 'failed liveness probe') };
+  }
+  return { passed: true };
+}
+
+function killUnknown(init: Container, seen: ObservedContainer): ContainerKill {
+  const message = 'Init container is in "unknown" state, try killing it before restart';
+  return { id: seen.id, name: init.name, reason: 'unknownState', message };
+}
+
+function starts(containers: readonly Container[]): ContainerStart[] {
+  return containers.map((init) => ({ name: init.name, role: isSidecar(init) ? 'sidecar' : 'init' }));
+}
+
+function isLive(container: ObservedContainer | undefined): boolean {
+  // An exited main container says nothing: it may be of an older sandbox, from before a reboot.
+  return container !== undefined && exitedWith(container) === undefined && container.state !== 'unknown';
+}

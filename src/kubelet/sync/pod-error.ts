@@ -1,0 +1,59 @@
+/** kubelet's reasons for a container or sandbox that did not come up, with the event that tells of each. */
+const REASONS = {
+  InvalidImageName: { event: 'InspectFailed', type: 'Warning' },
+  ImageInspectError: { event: 'InspectFailed', type: 'Warning' },
+  ErrImagePull: { event: 'Failed', type: 'Warning' },
+  ErrImageNeverPull: { event: 'ErrImageNeverPull', type: 'Warning' },
+  ImagePullBackOff: { event: 'BackOff', type: 'Normal' },
+  RegistryUnavailable: { event: 'Failed', type: 'Warning' },
+  SignatureValidationFailed: { event: 'Failed', type: 'Warning' },
+  CreatePodSandboxError: { event: 'FailedCreatePodSandBox', type: 'Warning' },
+  ConfigPodSandboxError: { event: 'FailedCreatePodSandBox', type: 'Warning' },
+  KillPodSandboxError: { event: 'FailedKillPod', type: 'Warning' },
+  KillContainerError: { event: 'FailedKillPod', type: 'Warning' },
+  CreateContainerConfigError: { event: 'Failed', type: 'Warning' },
+  CreateContainerError: { event: 'Failed', type: 'Warning' },
+  RunContainerError: { event: 'Failed', type: 'Warning' },
+  CrashLoopBackOff: { event: 'BackOff', type: 'Warning' },
+  NetworkNotReady: { event: 'NetworkNotReady', type: 'Warning' },
+  FailedMount: { event: 'FailedMount', type: 'Warning' },
+  FailedCreatePodContainer: { event: 'FailedCreatePodContainer', type: 'Warning' },
+} as const satisfies Record<string, { event: string; type: 'Normal' | 'Warning' }>;
+
+export type PodErrorReason = keyof typeof REASONS;
+
+export interface PodErrorOptions extends ErrorOptions {
+  /** Upstream often words the event and the status differently. */
+  readonly eventMessage?: string;
+  /** The failure repeats until then: looking again earlier is of no use. */
+  readonly retryAfterMs?: number;
+  /** The failure has been told already, or is told by its own part. */
+  readonly silent?: boolean;
+}
+
+/** A failure that a user of the pod gets to see: `reason` and `message` are kubelet's own. */
+export class PodError extends Error {
+  override readonly name = 'PodError';
+  readonly reason: PodErrorReason;
+  readonly eventMessage: string;
+  readonly retryAfterMs: number | undefined;
+  readonly silent: boolean;
+
+  constructor(reason: PodErrorReason, message: string, options: PodErrorOptions = {}) {
+    super(message, options);
+    this.reason = reason;
+    this.eventMessage = options.eventMessage ?? message;
+    this.retryAfterMs = options.retryAfterMs;
+    this.silent = options.silent ?? false;
+  }
+}
+
+/** The event that goes with a failure. */
+export function eventOf({ reason, eventMessage }: PodError): {
+  reason: string;
+  type: 'Normal' | 'Warning';
+  message: string;
+} {
+  const { event, type } = REASONS[reason];
+  return { reason: event, type, message: eventMessage };
+}

@@ -1,0 +1,27 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
+import { podLogDirectory } from './config/pod-paths.ts';
+
+/**
+ * How often a container was started before. When the runtime has forgotten it (a reboot), the names of its log files
+ * tell, so that an old log is not written over.
+ */
+export async function nextRestartCount(
+  pod: Pod,
+  name: string,
+  observed: ObservedPod | undefined,
+  podLogsDir: string,
+  fs: FileSystem,
+): Promise<number> {
+  const newest = newestContainer(observed, name);
+  if (newest) return newest.restartCount + 1;
+  const folder = `${podLogDirectory(podLogsDir, pod)}/${name}`;
+  if (!(await fs.stat(folder))) return 0;
+  const entries = await fs.readDirectory(folder);
+  const counts = entries.flatMap((entry) => {
+    const match = /^(\d+)\.log/.exec(entry.name);
+    return match ? [Number(match[1])] : [];
+  });
+  return counts.length === 0 ? 0 : Math.max(...counts) + 1;
+}

@@ -1,0 +1,8 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** What the end of a pod is given: what its deletion asks for, else what it asks for itself. */
+export function graceOf({ metadata, spec }: Pod): number {
+  return metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worker-state.ts';
+
+const terminating: PodWorkerState = { phase: 'terminating', graceSeconds: 30 };
+
+const cases: Record<string, { state: PodWorkerState; event: PodWorkerEvent; next: PodWorkerState }> = {
+  'starts a pod whose name is free': {
+    state: { phase: 'waiting' },
+    event: { type: 'nameFree' },
+    next: { phase: 'syncing' },
+  },
+  'ends a pod that never started': {
+    state: { phase: 'waiting' },
+    event: { type: 'killRequested', graceSeconds: 5 },
+    next: { phase: 'terminating', graceSeconds: 5 },
+  },
+  'ends a syncing pod': {
+    state: { phase: 'syncing' },
+    event: { type: 'killRequested', graceSeconds: 30 },
+    next: terminating,
+  },
+  'ends a pod whose containers are done': {
+    state: { phase: 'syncing' },
+    event: { type: 'podEnded', graceSeconds: 30 },
+    next: terminating,
+  },
+  'shortens the grace period': {
+    state: terminating,
+    event: { type: 'killRequested', graceSeconds: 2 },
+    next: { phase: 'terminating', graceSeconds: 2 },
+  },
+  'never lengthens it': { state: terminating, event: { type: 'killRequested', graceSeconds: 60 }, next: terminating },
+  'grants one second at least': {
+    state: terminating,
+    event: { type: 'killRequested', graceSeconds: 0 },
+    next: { phase: 'terminating', graceSeconds: 1 },
+  },
+  'does not start a pod that is ending': { state: terminating, event: { type: 'nameFree' }, next: terminating },
+  'is terminated once nothing runs': {
+    state: terminating,
+    event: { type: 'containersStopped' },
+    next: { phase: 'terminated' },
+  },
+  'ignores a kill of a terminated pod': {
+    state: { phase: 'terminated' },
+    event: { type: 'killRequested', graceSeconds: 1 },
+    next: { phase: 'terminated' },
+  },
+  'is finished once everything is given back': {
+    state: { phase: 'terminated' },
+    event: { type: 'resourcesReleased' },
+    next: { phase: 'finished' },
+  },
+  'does not believe that containers stopped while it syncs': {
+    state: { phase: 'syncing' },
+    event: { type: 'containersStopped' },
+    next: { phase: 'syncing' },
+  },
+};
+
+for (const [name, { state, event, next }] of Object.entries(cases)) {
+  test(`nextState() ${name}`, () => assert.deepEqual(nextState(state, event), next));
+}
+
+const ORDER = ['waiting', 'syncing', 'terminating', 'terminated', 'finished'];
+
+test('nextState() never moves a phase back, nor a grace period up', () => {
+  const grace = fc.integer({ min: -5, max: 100 });
+  const event = fc.oneof(
+    fc.record({ type: fc.constantFrom('killRequested' as const, 'podEnded' as const), graceSeconds: grace }),
+    fc.record({
+      type: fc.constantFrom('nameFree' as const, 'containersStopped' as const, 'resourcesReleased' as const),
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 20 }), (events) => {
+      let state: PodWorkerState = { phase: 'waiting' };
+      for (const each of events) {
+        const next = nextState(state, each);
+        assert.ok(ORDER.indexOf(next.phase) >= ORDER.indexOf(state.phase));
+        if (state.phase === 'terminating' && next.phase === 'terminating') {
+          assert.ok(next.graceSeconds <= state.graceSeconds && next.graceSeconds >= 1);
+        }
+        state = next;
+      }
+    }),
+  );
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { silentLog } from '../explain/log.ts';
+import type { PodEnding, PodSyncer, SyncOutcome } from './pod-syncer.ts';
+import { PodWorkers } from './pod-workers.ts';
+
+function pod(uid: string, name = uid): Pod {
+  return {
+    metadata: { name, namespace: 'default', uid },
+    spec: { containers: [{ name: 'main', image: 'busybox' }], terminationGracePeriodSeconds: 30 },
+  };
+}
+
+/** A syncer that writes down what it is asked, and does as it is told. */
+class ScriptedSyncer implements PodSyncer {
+  readonly calls: string[] = [];
+  outcome: () => Promise<SyncOutcome> = async () => ({ kind: 'settled' });
+  terminated: () => Promise<void> = async () => undefined;
+
+  async sync({ metadata }: Pod, signal: AbortSignal): Promise<SyncOutcome> {
+    this.calls.push(`sync ${metadata.uid}`);
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    return Promise.race([this.outcome(), aborted]);
+  }
+
+  async terminate({ metadata }: Pod, { graceSeconds }: PodEnding, signal: AbortSignal): Promise<void> {
+    this.calls.push(`terminate ${metadata.uid} in ${graceSeconds} s`);
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    await Promise.race([this.terminated(), aborted]);
+  }
+
+  async release({ metadata }: Pod): Promise<void> {
+    this.calls.push(`release ${metadata.uid}`);
+  }
+
+  async purge({ metadata }: Pod): Promise<void> {
+    this.calls.push(`purge ${metadata.uid}`);
+  }
+}
+
+function setUp() {
+  const clock = new VirtualClock();
+  const syncer = new ScriptedSyncer();
+  const gone: string[] = [];
+  const life = new AbortController();
+  const workers = new PodWorkers(
+    {
+      clock,
+      random: new SeededRandom(1),
+      syncer,
+      log: silentLog,
+      syncFrequencyMs: 60_000,
+      onGone: ({ metadata }) => gone.push(metadata.uid),
+    },
+    life.signal,
+  );
+  return { clock, syncer, workers, gone, life };
+}
+
+const forever = new Promise<never>(() => undefined);
+
+test('a pod is synced at once, then again in its own time', async () => {
+  const { clock, syncer, workers } = setUp();
+  workers.update(pod('a'));
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync a']);
+  await clock.advance(59_999);
+  assert.equal(syncer.calls.length, 1);
+  await clock.advance(30_001);
+  assert.equal(syncer.calls.length, 2);
+});
+
+test('a wake during a pass leads to one more pass', async () => {
+  const { clock, syncer, workers } = setUp();
+  const first = Promise.withResolvers<SyncOutcome>();
+  syncer.outcome = () => first.promise;
+  workers.update(pod('a'));
+  workers.wake('a');
+  workers.wake('a');
+  syncer.outcome = async () => ({ kind: 'settled' });
+  first.resolve({ kind: 'settled' });
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync a', 'sync a']);
+});
+
+test('the end of a pause wakes the pod to the millisecond', async () => {
+  const { clock, syncer, workers } = setUp();
+  syncer.outcome = async () => ({ kind: 'settled', lookAgainInMs: 10_000 });
+  workers.update(pod('a'));
+  await clock.advance(9_999);
+  assert.equal(syncer.calls.length, 1);
+  await clock.advance(1);
+  assert.equal(syncer.calls.length, 2);
+});
+
+test('a failed pass is tried again after 10 s and some', async () => {
+  const { clock, syncer, workers } = setUp();
+  syncer.outcome = async () => {
+    throw new Error('no');
+  };
+  workers.update(pod('a'));
+  await clock.advance(9_999);
+  assert.equal(syncer.calls.length, 1);
+  await clock.advance(5_001);
+  assert.equal(syncer.calls.length, 2);
+});
+
+test('a removed pod goes all the way, and its running pass is cut short', async () => {
+  const { clock, syncer, workers, gone } = setUp();
+  syncer.outcome = () => forever;
+  workers.update(pod('a'));
+  workers.end('a', { graceSeconds: 30, removed: true });
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'release a', 'purge a']);
+  assert.deepEqual(gone, ['a']);
+  assert.equal(workers.all.size, 0);
+});
+
+test('a shorter grace period takes the place of a longer one under way, a longer one does not', async () => {
+  const { clock, syncer, workers } = setUp();
+  syncer.terminated = () => forever;
+  workers.update(pod('a'));
+  await clock.advance(0);
+  workers.end('a', { graceSeconds: 30, removed: true });
+  await clock.advance(0);
+  workers.end('a', { graceSeconds: 5, removed: true });
+  await clock.advance(0);
+  workers.end('a', { graceSeconds: 60, removed: true });
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'terminate a in 5 s']);
+});
+
+test('a pod that ended by itself keeps its traces until it leaves its source', async () => {
+  const { clock, syncer, workers, gone } = setUp();
+  syncer.outcome = async () => ({ kind: 'ended' });
+  workers.update(pod('a'));
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'release a']);
+  assert.deepEqual(gone, []);
+  workers.end('a', { graceSeconds: 30, removed: true });
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls.slice(3), ['purge a']);
+  assert.deepEqual(gone, ['a']);
+});
+
+test('a pod waits for the end of the one that has its name', async () => {
+  const { clock, syncer, workers } = setUp();
+  const end = Promise.withResolvers<void>();
+  syncer.terminated = () => end.promise;
+  workers.update(pod('old', 'web'));
+  await clock.advance(0);
+  workers.end('old', { graceSeconds: 30, removed: true });
+  workers.update(pod('new', 'web'));
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync old', 'terminate old in 30 s']);
+  end.resolve();
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls.slice(2), ['release old', 'purge old', 'sync new']);
+});
+
+test('a UID that comes back while it ends starts anew afterwards', async () => {
+  const { clock, syncer, workers, gone } = setUp();
+  const end = Promise.withResolvers<void>();
+  syncer.terminated = () => end.promise;
+  workers.update(pod('a'));
+  await clock.advance(0);
+  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.update(pod('a'));
+  end.resolve();
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'release a', 'purge a', 'sync a']);
+  assert.deepEqual(gone, []);
+});
+
+test('a removal takes the wish to start anew back', async () => {
+  const { clock, syncer, workers, gone } = setUp();
+  const end = Promise.withResolvers<void>();
+  syncer.terminated = () => end.promise;
+  workers.update(pod('a'));
+  await clock.advance(0);
+  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.update(pod('a'));
+  workers.end('a', { graceSeconds: 30, removed: true });
+  end.resolve();
+  await clock.advance(0);
+  assert.deepEqual(gone, ['a']);
+});
+
+test('the end of the agent ends no pod', async () => {
+  const { clock, syncer, workers, life } = setUp();
+  syncer.outcome = () => forever;
+  workers.update(pod('a'));
+  await clock.advance(0);
+  life.abort(new Error('bye'));
+  await workers.settled();
+  assert.deepEqual(syncer.calls, ['sync a']);
+});

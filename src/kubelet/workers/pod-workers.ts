@@ -1,0 +1,119 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { podFullName } from '../../api/pod-names.ts';
+import { graceOf } from './pod-grace.ts';
+import { isKnownTerminated, isTerminationRequested, type PodQuestion } from './pod-questions.ts';
+import type { PodEnding } from './pod-syncer.ts';
+import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
+
+export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone'> {
+  /** Nothing of the pod is left, and no successor waits. */
+  readonly onGone: (pod: Pod) => void;
+}
+
+/**
+ * Every pod that the agent has to do with: those it runs, those it ends, and those of which traces are left.
+ *
+ * 1. One worker per UID.
+ * 2. Never two pods of one full name at once: the later one waits, in the order of arrival, until the earlier is gone.
+ * 3. A UID that comes back while its pod is still ending starts anew after the end.
+ * 4. A pod that is marked as deleted when it is first seen is never started: its life begins with its end.
+ */
+export class PodWorkers {
+  readonly #deps: PodWorkersDeps;
+  readonly #life: AbortSignal;
+  readonly #workers = new Map<string, PodWorker>();
+  /** Full name → UIDs in the order of arrival; the first one has the name. */
+  readonly #names = new Map<string, string[]>();
+  /** The workers were compared with all sources once. */
+  #synced = false;
+
+  constructor(deps: PodWorkersDeps, life: AbortSignal) {
+    this.#deps = deps;
+    this.#life = life;
+  }
+
+  get all(): ReadonlyMap<string, PodWorker> {
+    return this.#workers;
+  }
+
+  /** A pod that is to run, or a new version of one that does. */
+  update(pod: Pod): void {
+    const uid = pod.metadata.uid;
+    const known = this.#workers.get(uid);
+    if (known) known.update(pod);
+    else this.#start(pod);
+  }
+
+  wake(uid: string): void {
+    this.#workers.get(uid)?.wake();
+  }
+
+  /** Ends a pod; one that is not known is fine. */
+  end(uid: string, ending: PodEnding & { readonly removed: boolean }): void {
+    this.#workers.get(uid)?.end(ending);
+  }
+
+  /** Ends a pod that no source knows: left over in the runtime or on disk from before. */
+  endOrphan(pod: Pod, graceSeconds: number): void {
+    const uid = pod.metadata.uid;
+    if (this.#workers.has(uid)) return;
+    this.#start(pod, { graceSeconds, removed: true });
+  }
+
+  /**
+   * Compares with what every source wants: whoever is in none of them, and has not been told so, is ended. From now on
+   * a pod without a worker is known to be gone.
+   */
+  syncKnownPods(wanted: ReadonlySet<string>): void {
+    this.#synced = true;
+    for (const worker of [...this.#workers.values()]) {
+      if (!wanted.has(worker.uid) && !worker.removed) worker.end({ graceSeconds: graceOf(worker.pod), removed: true });
+    }
+  }
+
+  ask(question: PodQuestion, uid: string): boolean {
+    return question(this.#workers.get(uid), this.#synced);
+  }
+
+  /** Whether the pod that has this full name is on its way out: a mirror pod of it is not to be made. */
+  isTerminatingByFullName(fullName: string): boolean {
+    const uid = this.#names.get(fullName)?.[0];
+    if (uid === undefined) return false;
+    return this.ask(isTerminationRequested, uid) && !this.ask(isKnownTerminated, uid);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.settled()));
+  }
+
+  #start(pod: Pod, ending = deletionOf(pod)): void {
+    const onGone = (worker: PodWorker): void => this.#forget(worker);
+    const worker = new PodWorker(pod, { ...this.#deps, onGone }, this.#life);
+    this.#workers.set(worker.uid, worker);
+    const name = podFullName(pod);
+    const queue = this.#names.get(name) ?? [];
+    this.#names.set(name, [...queue, worker.uid]);
+    // Before it could take its first step.
+    if (ending) worker.end(ending);
+    if (queue.length === 0) worker.nameFree();
+  }
+
+  #forget(worker: PodWorker): void {
+    this.#workers.delete(worker.uid);
+    this.#freeName(podFullName(worker.pod), worker.uid);
+    if (worker.successor) this.#start(worker.successor);
+    else this.#deps.onGone(worker.pod);
+  }
+
+  #freeName(name: string, uid: string): void {
+    const left = (this.#names.get(name) ?? []).filter((each) => each !== uid);
+    if (left.length === 0) this.#names.delete(name);
+    else this.#names.set(name, left);
+    const next = left[0] === undefined ? undefined : this.#workers.get(left[0]);
+    next?.nameFree();
+  }
+}
+
+function deletionOf(pod: Pod): (PodEnding & { readonly removed: boolean }) | undefined {
+  return pod.metadata.deletionTimestamp ? { graceSeconds: graceOf(pod), removed: false } : undefined;
+}
