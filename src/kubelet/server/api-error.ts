@@ -1,0 +1,23 @@
+/** What can be wrong with a request to the local API, and the HTTP status that says so. */
+const STATUS = { BadRequest: 400, NotFound: 404, Conflict: 409, Internal: 500, Unavailable: 503 } as const;
+
+export type ApiErrorCode = keyof typeof STATUS;
+
+/** An answer that is a refusal; `message` is for the user. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ApiErrorCode;
+
+  constructor(code: ApiErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  get status(): number {
+    return STATUS[this.code];
+  }
+}
+
+export function isApiErrorCode(code: unknown): code is ApiErrorCode {
+  return typeof code === 'string' && Object.hasOwn(STATUS, code);
+}

@@ -1,0 +1,70 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { ServerResponse } from '../../host/network.ts';
+import { logText } from '../containers/log-text.ts';
+import { readLogs } from '../containers/read-logs.ts';
+import { newestContainer, type ObservedContainer } from '../observe/observed-pod.ts';
+import type { AgentView, PodReport } from './agent-view.ts';
+import { ApiError } from './api-error.ts';
+import { chooseContainer } from './choose-container.ts';
+import { containerEnded } from './container-ended.ts';
+import { findPod } from './find-pod.ts';
+import { type LogsQuery, NOTE_HEADER } from './local-api-types.ts';
+
+/** Streams the log of one container. */
+export function serveLogs(
+  { view, fs }: { readonly view: AgentView; readonly fs: FileSystem },
+  query: LogsQuery,
+  signal: AbortSignal,
+): ServerResponse {
+  const report = findPod(view, query.pod);
+  const { name, note } = chooseContainer(report.pod, query.container);
+  const container = query.previous ? previousContainer(report, name) : startedContainer(report, name);
+  const { uid } = report.pod.metadata;
+  const answered = new AbortController();
+  const both = AbortSignal.any([signal, answered.signal]);
+  const ended = query.follow ? containerEnded(view, uid, container.id, both) : undefined;
+  const { follow, tailLines, sinceMs, timestamps, limitBytes } = query;
+  const lines = readLogs({ fs }, container.logPath, { follow, tailLines, sinceMs, ended }, both);
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/plain; charset=utf-8', ...(note && { [NOTE_HEADER]: note }) },
+    body: abortAfter(logText(lines, { timestamps, limitBytes }), answered),
+  };
+}
+
+/** However the iteration ends, nothing goes on behind it. */
+async function* abortAfter<T>(items: AsyncIterable<T>, end: AbortController): AsyncGenerator<T, void, void> {
+  try {
+    yield* items;
+  } finally {
+    end.abort();
+  }
+}
+
+function startedContainer(report: PodReport, name: string): ObservedContainer {
+  const container = newestContainer(report.observed, name);
+  if (container !== undefined && container.state !== 'created') return container;
+  const reason = waitingReason(report, name) ?? 'ContainerCreating';
+  throw new ApiError(
+    'BadRequest',
+    `container "${name}" in pod "${report.pod.metadata.name}" is waiting to start: ${reason}`,
+  );
+}
+
+function previousContainer(report: PodReport, name: string): ObservedContainer {
+  const [newest, previous] = report.observed?.containers.filter((container) => container.name === name) ?? [];
+  // A container that ended and waits for its restart is itself the one before the next.
+  const isBetween = newest?.state === 'exited' && waitingReason(report, name) !== undefined;
+  const found = isBetween ? newest : previous;
+  if (found !== undefined) return found;
+  throw new ApiError(
+    'BadRequest',
+    `previous terminated container "${name}" in pod "${report.pod.metadata.name}" not found`,
+  );
+}
+
+/** Why a container waits, as the pod's status says it. */
+export function waitingReason({ status }: PodReport, name: string): string | undefined {
+  const statuses = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
+  return statuses.find((container) => container.name === name)?.state?.waiting?.reason;
+}

@@ -1,0 +1,45 @@
+import { pino } from 'pino';
+import { formatMicroTime } from '../base/rfc3339.ts';
+import type { Clock } from '../host/clock.ts';
+import { humanLine } from './human-line.ts';
+import { loggedFields } from './log-record.ts';
+import { type LogLevel, levelOfVerbosity } from './verbosity.ts';
+
+export interface LogOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** kubelet's `--v`. */
+  readonly verbosity: number;
+  /** `human` for a terminal, `json` (a record a line) for what collects logs. */
+  readonly format: 'human' | 'json';
+  readonly coloured?: boolean;
+  /** Takes whole lines, line feed included. */
+  write(line: string): void;
+}
+
+type Write = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+/** The program's own log. Values of secrets are hidden, errors are shown with their causes. */
+export function createLog(options: LogOptions): Readonly<Record<LogLevel, Write>> {
+  const { clock, format, coloured = false } = options;
+  const level = levelOfVerbosity(options.verbosity);
+  const logger = pino(
+    {
+      level,
+      base: null,
+      messageKey: 'message',
+      timestamp: () => `,"time":"${formatMicroTime(clock.now())}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line) => options.write(format === 'json' ? line : asHuman(line, coloured)) },
+  );
+  const writer =
+    (at: LogLevel): Write =>
+    (message, fields = {}) => {
+      if (logger.isLevelEnabled(at)) logger[at]({ fields: loggedFields(fields) }, message);
+    };
+  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+}
+
+function asHuman(line: string, coloured: boolean): string {
+  return `${humanLine(JSON.parse(line), coloured)}\n`;
+}

@@ -1,0 +1,54 @@
+import { tracingChannel } from 'node:diagnostics_channel';
+import { textOf } from '../base/text-of.ts';
+import { RPC_CHANNEL, type RpcTrace } from '../cri/instrument.ts';
+import type { Clock } from '../host/clock.ts';
+
+interface DebugLog {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/**
+ * Writes a line per call to the runtime: what was called for which object, how long it took, how it ended. Requests
+ * themselves are not written: they carry environment variables and registry credentials. Returns what ends it.
+ */
+export function logCriCalls({
+  log,
+  clock,
+}: {
+  readonly log: DebugLog;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}): () => void {
+  const channel = tracingChannel<object>(RPC_CHANNEL);
+  const began = new WeakMap<object, number>();
+  const subscribers = {
+    start: (trace: object) => {
+      began.set(trace, clock.monotonic());
+    },
+    asyncEnd: (trace: object) => {
+      const since = began.get(trace);
+      if (since === undefined || !isTrace(trace)) return;
+      const ms = Math.round(clock.monotonic() - since);
+      const failure = trace.error === undefined ? {} : { error: textOf(trace.error) };
+      log.debug('runtime call', { method: trace.method, ...subjectOf(trace.request), ms, ...failure });
+    },
+  };
+  channel.subscribe(subscribers);
+  return () => channel.unsubscribe(subscribers);
+}
+
+function isTrace(trace: object): trace is RpcTrace {
+  return 'method' in trace && 'request' in trace;
+}
+
+const SUBJECTS = ['containerId', 'podSandboxId'] as const;
+
+function subjectOf(request: unknown): Record<string, string> {
+  if (typeof request !== 'object' || request === null) return {};
+  const fields = new Map(Object.entries(request));
+  return Object.fromEntries(
+    SUBJECTS.flatMap((name) => {
+      const value: unknown = fields.get(name);
+      return typeof value === 'string' && value !== '' ? [[name, value.slice(0, 13)]] : [];
+    }),
+  );
+}
