@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { type TarMember, tarArchive } from './tar.ts';
+
+/** A file of an image. Paths are relative to its root; missing parent folders are made with mode 755. */
+export type ImageFile = TarMember;
+
+export interface ImageContent {
+  /** The name under which a runtime keeps it: `localhost/nodelet/pause:1`. */
+  readonly reference: string;
+  /** As Go names it: `amd64`, `arm64`. */
+  readonly architecture: string;
+  readonly files: readonly ImageFile[];
+  readonly config: ImageConfig;
+}
+
+/** The part of an OCI image's configuration that we use. */
+export interface ImageConfig {
+  readonly Entrypoint?: readonly string[];
+  readonly Cmd?: readonly string[];
+  readonly Env?: readonly string[];
+  readonly WorkingDir?: string;
+}
+
+export interface OciArchive {
+  /** `sha256:…` of the configuration, by which runtimes know an image; another content has another. */
+  readonly id: string;
+  /** A tar archive in the OCI image layout, as `ctr images import` takes it. */
+  readonly bytes: Uint8Array;
+}
+
+/** An image of one layer. The same content gives the same bytes. */
+export function ociArchive({ reference, architecture, files, config }: ImageContent): OciArchive {
+  const layer = tarArchive(withParents(files));
+  const imageConfig = json({
+    architecture,
+    os: 'linux',
+    config,
+    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+  });
+  const manifest = json({
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    config: descriptor('application/vnd.oci.image.config.v1+json', imageConfig),
+    layers: [descriptor('application/vnd.oci.image.layer.v1.tar', layer)],
+  });
+  const index = json({
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.index.v1+json',
+    manifests: [
+      {
+        ...descriptor('application/vnd.oci.image.manifest.v1+json', manifest),
+        platform: { architecture, os: 'linux' },
+        annotations: { 'io.containerd.image.name': reference },
+      },
+    ],
+  });
+  const bytes = tarArchive([
+    file('oci-layout', json({ imageLayoutVersion: '1.0.0' })),
+    file('index.json', index),
+    ...[imageConfig, manifest, layer].map((blob) => file(`blobs/${digestOf(blob).replace(':', '/')}`, blob)),
+  ]);
+  return { id: digestOf(imageConfig), bytes };
+}
+
+/** Puts every folder before what is in it. */
+function withParents(files: readonly ImageFile[]): readonly ImageFile[] {
+  const known = new Set(files.map(({ path }) => path));
+  return files.flatMap((member) => {
+    const missing = parentsOf(member.path).filter((parent) => !known.has(parent));
+    for (const parent of missing) known.add(parent);
+    return [...missing.map((path) => ({ kind: 'directory', path, mode: 0o755 }) as const), member];
+  });
+}
+
+function parentsOf(path: string): readonly string[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+function file(path: string, data: Uint8Array): TarMember {
+  return { kind: 'file', path, mode: 0o644, data };
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function descriptor(mediaType: string, data: Uint8Array) {
+  return { mediaType, digest: digestOf(data), size: data.byteLength };
+}
+
+function digestOf(data: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
+}

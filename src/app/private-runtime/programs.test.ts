@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { daemonEnvironment, SEARCH_PATH } from './programs.ts';
+
+test('daemonEnvironment() hands on proxies and nothing else', () => {
+  const ours = { PATH: '/home/me/bin', HOME: '/home/me', HTTPS_PROXY: 'http://proxy:3128', no_proxy: '10.0.0.0/8' };
+  assert.deepEqual(daemonEnvironment(ours), {
+    PATH: SEARCH_PATH,
+    HTTPS_PROXY: 'http://proxy:3128',
+    no_proxy: '10.0.0.0/8',
+  });
+});

@@ -1,0 +1,81 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Mounts } from '../../host/mounts.ts';
+import type { Processes } from '../../host/processes.ts';
+import { hasHostPortChains, hostPortChainRemoval, type NatChange, networkRemoval } from './nat-leftovers.ts';
+import { SEARCH_PATH } from './programs.ts';
+import type { RuntimePaths } from './runtime-paths.ts';
+
+export interface LeftoverParts {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly processes: Processes;
+  readonly paths: RuntimePaths;
+}
+
+/** Whether something runs in the containers of this runtime, or may: without asking the daemon, which may be gone. */
+export async function hasPods({ fs, paths }: LeftoverParts): Promise<boolean> {
+  const bundles = `${paths.state}/io.containerd.runtime.v2.task/k8s.io`;
+  return (await namesIn(fs, bundles)).length > 0 || (await bridgePorts(fs, paths)).length > 0;
+}
+
+/** Takes away what a stopped daemon without pods leaves on the machine. Images stay. Nothing to do is fine. */
+export async function removeLeftovers(
+  parts: LeftoverParts,
+  { ownsHostPortChains }: { readonly ownsHostPortChains: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const { fs, paths } = parts;
+  await removeUnusedBridge(parts, signal);
+  await changeNat(parts, networkRemoval(await savedNat(parts, signal), paths.bridge), signal);
+  if (ownsHostPortChains) await changeNat(parts, hostPortChainRemoval(await savedNat(parts, signal)), signal);
+  await unmountBelow(parts, [paths.folder, paths.root]);
+  await fs.removeTree(paths.folder);
+  await fs.remove(paths.log);
+  await fs.remove(paths.record); // last: a cleanup that is cut short starts over from it
+}
+
+/** A bridge keeps the gateway's address of an earlier pod range, which would fail the next pod's network. */
+export async function removeUnusedBridge(parts: LeftoverParts, signal: AbortSignal): Promise<void> {
+  const { fs, paths } = parts;
+  if ((await fs.stat(`/sys/class/net/${paths.bridge}`)) === undefined) return;
+  if ((await bridgePorts(fs, paths)).length > 0) return;
+  await runTool(parts, 'ip', ['link', 'delete', paths.bridge], signal);
+}
+
+/** Of all networks of this machine together: the portmap plugin shares them. */
+export async function hostPortChainsExist(parts: LeftoverParts, signal: AbortSignal): Promise<boolean> {
+  return hasHostPortChains(await savedNat(parts, signal));
+}
+
+async function changeNat(parts: LeftoverParts, changes: readonly NatChange[], signal: AbortSignal): Promise<void> {
+  for (const change of changes) await runTool(parts, 'iptables', ['--wait', '-t', 'nat', ...change], signal);
+}
+
+function savedNat(parts: LeftoverParts, signal: AbortSignal): Promise<string> {
+  return runTool(parts, 'iptables-save', ['-t', 'nat'], signal);
+}
+
+async function unmountBelow({ mounts }: LeftoverParts, folders: readonly string[]): Promise<void> {
+  const below = (await mounts.list()).filter(({ target }) => folders.some((folder) => target.startsWith(`${folder}/`)));
+  for (const { target } of below.toReversed()) await mounts.unmount(target, { lazy: true });
+}
+
+function bridgePorts(fs: FileSystem, { bridge }: RuntimePaths): Promise<readonly string[]> {
+  return namesIn(fs, `/sys/class/net/${bridge}/brif`);
+}
+
+async function namesIn(fs: FileSystem, folder: string): Promise<readonly string[]> {
+  if ((await fs.stat(folder)) === undefined) return [];
+  return (await fs.readDirectory(folder)).map(({ name }) => name);
+}
+
+async function runTool(
+  { processes }: LeftoverParts,
+  program: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const { exitCode, stdout, stderr } = await processes.run({ program, args, env: { PATH: SEARCH_PATH } }, signal);
+  if (exitCode === 0) return new TextDecoder().decode(stdout);
+  throw new Error(`${program} ${args.join(' ')}: exit code ${exitCode}: ${new TextDecoder().decode(stderr).trim()}`);
+}
