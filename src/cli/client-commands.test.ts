@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { WebSocketConnection } from '../host/network.ts';
+import { observedOf, READY, reportOf, runningContainer, staticPod } from '../kubelet/server/fake/scripted-view.ts';
+import { execCommand } from './exec-command.ts';
+import { ScriptedAgent } from './fake/scripted-agent.ts';
+import { type ScriptedContextOptions, scriptedContext } from './fake/scripted-context.ts';
+import { startLocalAgent } from './local-agent.ts';
+import { logsCommand } from './logs-command.ts';
+import { psCommand } from './ps-command.ts';
+import { stopCommand } from './stop-command.ts';
+
+const client = { stateDir: '/run/nodelet', namespace: undefined };
+const exec = { ...client, pod: 'hello', container: undefined, stdin: false, tty: false, command: ['ls'] };
+
+/** An agent in memory with the pod `hello`, whose container `web` runs. */
+async function setUp(t: TestContext, options: ScriptedContextOptions = {}) {
+  const scripted = scriptedContext(options);
+  const { fs, network, clock } = scripted.host;
+  const agent = new ScriptedAgent();
+  const identity = { version: '1.2.3', pid: 42 };
+  const local = await startLocalAgent({ ...client, identity, fs, network, clock }, agent.wiring(), t.signal);
+  t.after(() => local.stop());
+  await fs.makeDirectory('/logs');
+  await fs.writeFile('/logs/0.log', '2026-01-01T00:00:00Z stdout F old\n2026-01-01T00:05:00Z stdout F new\n');
+  const pod = staticPod();
+  const observed = observedOf(pod, [runningContainer('c1', 'web', '/logs/0.log')]);
+  agent.show(reportOf(pod, { observed, status: { ...READY, startTime: '2025-12-31T23:58:00Z' } }));
+  return { ...scripted, agent };
+}
+
+/** Answers at the address that the runtime of a scripted agent gives. */
+function serveExec(
+  { host }: Pick<Awaited<ReturnType<typeof setUp>>, 'host'>,
+  accept: (connection: WebSocketConnection) => Promise<void>,
+): void {
+  const webSocket = {
+    protocols: ['v4.channel.k8s.io'],
+    accept: (connection: WebSocketConnection) => void accept(connection),
+  };
+  host.network.listen({ host: '127.0.0.1', port: 9 }, { webSocket });
+}
+
+const message = (channel: number, text: string): Uint8Array => Buffer.from(`${String.fromCharCode(channel)}${text}`);
+
+test('ps prints a table as kubectl does', async (t) => {
+  const { context, written } = await setUp(t);
+  assert.equal(await psCommand({ ...client, output: 'wide' }, context), 0);
+  assert.deepEqual(written.stdout.split('\n'), [
+    'NAME        READY   STATUS    RESTARTS   AGE   IP          NODE',
+    'hello-box   0/1     Running   0          2m    10.87.0.5   box',
+    '',
+  ]);
+});
+
+test('ps has a column for namespaces once there is another than default', async (t) => {
+  const { context, written, agent } = await setUp(t);
+  agent.show(reportOf(staticPod('dns', 'kube-system')));
+  await psCommand({ ...client, output: 'table' }, context);
+  assert.deepEqual(written.stdout.split('\n'), [
+    'NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE',
+    'default       hello-box   0/1     Running   0          2m',
+    'kube-system   dns-box     0/1     Pending   0          <unknown>',
+    '',
+  ]);
+});
+
+test('ps tells of manifests that could not be used', async (t) => {
+  const { context, written, agent } = await setUp(t);
+  agent.refuse({ source: '/m/a.yaml', problems: ['/m/a.yaml:1:1: no', 'EACCES'] });
+  await psCommand({ ...client, namespace: 'other', output: 'table' }, context);
+  assert.deepEqual(written, {
+    stdout: '',
+    stderr: 'No resources found.\n/m/a.yaml:1:1: no\n/m/a.yaml: EACCES\n',
+  });
+});
+
+test('ps prints whole objects as a List', async (t) => {
+  const { context, written } = await setUp(t);
+  await psCommand({ ...client, output: 'json' }, context);
+  const { kind, items } = JSON.parse(written.stdout);
+  assert.deepEqual([kind, items[0].kind, items[0].status.phase], ['List', 'Pod', 'Running']);
+});
+
+test('logs prints nothing but the log', async (t) => {
+  const { context, written, host } = await setUp(t);
+  const all = { container: undefined, follow: false, previous: false, timestamps: false, tailLines: undefined };
+  host.clock.jump(6 * 60_000);
+  assert.equal(await logsCommand({ ...client, ...all, pod: 'hello', sinceMs: 5 * 60_000 }, context), 0);
+  assert.deepEqual(written, { stdout: 'new\n', stderr: '' });
+});
+
+test('stop names what is gone, and fails when one pod could not be stopped', async (t) => {
+  const { context, written, agent } = await setUp(t);
+  assert.equal(await stopCommand({ ...client, pods: ['other', 'pod/hello'], graceSeconds: 2 }, context), 1);
+  assert.deepEqual(agent.stopped, ['default-hello 2']);
+  assert.deepEqual(written, {
+    stdout: 'default/hello-box stopped\n',
+    stderr: 'nodelet stop: pods "other" not found\n',
+  });
+});
+
+test('exec shows both outputs and ends with the exit code of the command', async (t) => {
+  const given = await setUp(t);
+  serveExec(given, async (connection) => {
+    await connection.send(message(1, 'out\n'));
+    await connection.send(message(2, 'err\n'));
+    const details = { causes: [{ reason: 'ExitCode', message: '3' }] };
+    await connection.send(message(3, JSON.stringify({ status: 'Failure', reason: 'NonZeroExitCode', details })));
+    connection.close();
+  });
+  assert.equal(await execCommand(exec, given.context), 3);
+  assert.deepEqual(given.written, { stdout: 'out\n', stderr: 'err\ncommand terminated with exit code 3\n' });
+});
+
+test('exec passes keys and the size of the terminal on', async (t) => {
+  const given = await setUp(t, {
+    terminal: {
+      inputIsTerminal: true,
+      async *keys() {
+        yield Buffer.from('ls\r');
+      },
+      async *sizes() {
+        yield { columns: 80, rows: 24 };
+      },
+    },
+  });
+  const received: string[] = [];
+  serveExec(given, async (connection) => {
+    for await (const bytes of connection.messages) {
+      received.push(Buffer.from(bytes).toString());
+      if (received.length === 2) await connection.send(message(3, JSON.stringify({ status: 'Success' })));
+    }
+  });
+  assert.equal(await execCommand({ ...exec, stdin: true, tty: true }, given.context), 0);
+  assert.deepEqual(new Set(received), new Set(['\x00ls\r', '\x04{"Width":80,"Height":24}']));
+});
+
+test('exec fails when the connection is lost', async (t) => {
+  const given = await setUp(t);
+  serveExec(given, async (connection) => connection.close());
+  await assert.rejects(execCommand(exec, given.context), { message: 'the connection to the container was lost' });
+});
+
+test('exec refuses input that is no terminal', async (t) => {
+  const { context } = await setUp(t);
+  await assert.rejects(execCommand({ ...exec, stdin: true }, context), {
+    exitCode: 2,
+    message: /^-i needs a terminal/,
+  });
+});

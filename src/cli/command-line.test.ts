@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NetworkError } from '../host/network.ts';
+import { NoAgentError } from '../kubelet/server/local-client.ts';
+import { CommandError } from './command-context.ts';
+import { runWith } from './command-line.ts';
+import type { Commands } from './commands.ts';
+import { scriptedContext } from './fake/scripted-context.ts';
+
+const client = { stateDir: '/run/nodelet', namespace: undefined };
+const run = {
+  paths: ['a.yaml'],
+  once: false,
+  rootDir: '/var/lib/nodelet',
+  stateDir: '/run/nodelet',
+  podCidr: '10.87.0.0/16',
+  verbosity: 0,
+  timeoutMs: 300_000,
+};
+const logs = {
+  ...client,
+  pod: 'hello',
+  container: undefined,
+  follow: false,
+  previous: false,
+  timestamps: false,
+  tailLines: undefined,
+  sinceMs: undefined,
+};
+const exec = { ...client, pod: 'hello', container: undefined, stdin: false, tty: false, command: ['ls', '-l'] };
+
+/** Records what it is asked for, and answers with 7. */
+function recorder(calls: unknown[]): Commands {
+  const called =
+    (name: string) =>
+    async (...args: unknown[]): Promise<number> => {
+      calls.push([name, ...args]);
+      return 7;
+    };
+  return {
+    run: called('run'),
+    ps: called('ps'),
+    logs: called('logs'),
+    why: called('why'),
+    timeline: called('timeline'),
+    exec: called('exec'),
+    stop: called('stop'),
+    kubelet: called('kubelet'),
+    cri: called('cri'),
+    version: called('version'),
+  };
+}
+
+const understood: Record<string, unknown[]> = {
+  'run a.yaml': ['run', run],
+  'run a.yaml b --once --timeout 90s --root /r --state /s --v 4 --pod-cidr 10.1.0.0/24': [
+    'run',
+    {
+      paths: ['a.yaml', 'b'],
+      once: true,
+      rootDir: '/r',
+      stateDir: '/s',
+      podCidr: '10.1.0.0/24',
+      verbosity: 4,
+      timeoutMs: 90_000,
+    },
+  ],
+  'run --v=2 a.yaml': ['run', { ...run, verbosity: 2 }],
+  ps: ['ps', { ...client, output: 'table' }],
+  'ps -n kube-system -o wide': ['ps', { ...client, namespace: 'kube-system', output: 'wide' }],
+  'ps --state /s --output=json': ['ps', { ...client, stateDir: '/s', output: 'json' }],
+  'logs hello': ['logs', logs],
+  'logs -f hello -c web --tail 20 --since 5m --timestamps -p': [
+    'logs',
+    { ...logs, container: 'web', follow: true, previous: true, timestamps: true, tailLines: 20, sinceMs: 300_000 },
+  ],
+  'logs --tail=-1 pod/hello': ['logs', { ...logs, pod: 'pod/hello' }],
+  'why hello': ['why', { ...client, pod: 'hello', output: 'text' }],
+  'timeline kube-system/dns --state /s -o json': [
+    'timeline',
+    { ...client, stateDir: '/s', pod: 'kube-system/dns', output: 'json' },
+  ],
+  'exec hello -- ls -l': ['exec', exec],
+  'exec -it hello -c web -- sh': ['exec', { ...exec, container: 'web', stdin: true, tty: true, command: ['sh'] }],
+  'stop hello default/other --grace-period 1': [
+    'stop',
+    { ...client, pods: ['hello', 'default/other'], graceSeconds: 1 },
+  ],
+  'stop --all': ['stop', { ...client, pods: [], graceSeconds: undefined }],
+  'kubelet --config /c.yaml --v=2 --help --node-ip 10.0.0.1 x': [
+    'kubelet',
+    ['--config', '/c.yaml', '--v=2', '--help', '--node-ip', '10.0.0.1', 'x'],
+  ],
+  'kubelet --version': ['kubelet', ['--version']],
+  kubelet: ['kubelet', []],
+  'cri --listen unix:///x': ['cri'],
+  version: ['version'],
+};
+
+for (const [line, call] of Object.entries(understood)) {
+  test(`nodelet ${line}`, async () => {
+    const calls: unknown[] = [];
+    const { context } = scriptedContext();
+    assert.equal(await runWith(recorder(calls), line.split(' '), context), 7);
+    assert.deepEqual(calls, [call]);
+  });
+}
+
+const misused: Record<string, RegExp> = {
+  run: /missing required argument 'file'/,
+  'run a.yaml --tiemout 5m': /unknown option '--tiemout'\n\(Did you mean --timeout\?\)/,
+  'run a.yaml --pod-cidr 10.87.0.0': /It must be an IPv4 network/,
+  'run a.yaml --v x': /It must be a whole number/,
+  'ps -o xml': /Allowed choices are wide, json, yaml/,
+  'logs hello --since yesterday': /It must be a duration such as 30s/,
+  'logs hello --tail -5': /It must be a whole number/,
+  'exec hello': /missing required argument 'command'/,
+  stop: /name the pods to stop, or give --all/,
+  'stop --all hello': /name the pods to stop, or give --all/,
+  frobnicate: /unknown command 'frobnicate'/,
+};
+
+for (const [line, message] of Object.entries(misused)) {
+  test(`nodelet ${line} is wrong usage`, async () => {
+    const calls: unknown[] = [];
+    const { context, written } = scriptedContext();
+    assert.equal(await runWith(recorder(calls), line.split(' '), context), 2);
+    assert.deepEqual(calls, []);
+    assert.match(written.stderr, message);
+  });
+}
+
+test('nodelet without a command shows its help', async () => {
+  const { context, written } = scriptedContext();
+  assert.equal(await runWith(recorder([]), [], context), 2);
+  assert.match(written.stderr, /^Usage: nodelet/);
+});
+
+test('nodelet --help names every command and the exit codes', async () => {
+  const { context, written } = scriptedContext();
+  assert.equal(await runWith(recorder([]), ['--help'], context), 0);
+  for (const name of ['run', 'ps', 'logs', 'exec', 'stop', 'kubelet', 'cri', 'version']) {
+    assert.match(written.stdout, new RegExp(`^  ${name} `, 'm'));
+  }
+  assert.match(written.stdout, /Exit codes:\n {2}0 {3}done/);
+});
+
+const failures: Record<string, { error: Error; exitCode: number; stderr: string }> = {
+  'a refusal for the user': {
+    error: new CommandError('cannot read x.yaml: no such file', 2),
+    exitCode: 2,
+    stderr: 'nodelet ps: cannot read x.yaml: no such file\n',
+  },
+  'that no agent is running': {
+    error: new NoAgentError('/run/nodelet/nodelet.sock', new NetworkError('ENOENT', ''), {}),
+    exitCode: 1,
+    stderr:
+      "nodelet: no agent is running here (/run/nodelet/nodelet.sock: ENOENT); start one with 'nodelet run FILE'\n",
+  },
+  'nothing when nobody reads any more': {
+    error: Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }),
+    exitCode: 1,
+    stderr: '',
+  },
+};
+
+for (const [name, { error, exitCode, stderr }] of Object.entries(failures)) {
+  test(`a failing command tells ${name}`, async () => {
+    const { context, written } = scriptedContext();
+    const commands = { ...recorder([]), ps: () => Promise.reject(error) };
+    assert.equal(await runWith(commands, ['ps'], context), exitCode);
+    assert.equal(written.stderr, stderr);
+  });
+}

@@ -1,0 +1,87 @@
+import { CommanderError } from 'commander';
+import { textOf } from '../base/text-of.ts';
+import { NoAgentError } from '../kubelet/server/local-client.ts';
+import { type CommandContext, CommandError, EXIT } from './command-context.ts';
+import type { Commands } from './commands.ts';
+import { buildProgram } from './program.ts';
+
+/** Failures whose message says it all; by name, since loading their modules would load what they belong to. */
+const TOLD_WITHOUT_TRACE: ReadonlySet<string> = new Set([
+  'ApiError',
+  'CommandError',
+  'CriError',
+  'FileSystemError',
+  'NetworkError',
+  'NoAgentError',
+  'RuntimeStartError',
+]);
+
+/** Runs one command line and resolves to the exit code of the process. What is wrong has been told by then. */
+export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
+  return runWith(commandsOf(context), args, context);
+}
+
+/** The same with other commands behind the command line. */
+export async function runWith(commands: Commands, args: readonly string[], context: CommandContext): Promise<number> {
+  const { stdout, stderr } = context.terminal;
+  const writes: Promise<void>[] = [];
+  const output = {
+    out: (text: string) => void writes.push(stdout.write(text)),
+    err: (text: string) => void writes.push(stderr.write(text)),
+  };
+  let exitCode: number = EXIT.ok;
+  const program = buildProgram(commands, output, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    await Promise.all(writes);
+    return exitCode;
+  } catch (error) {
+    await Promise.allSettled(writes);
+    return failureCode(error, args, context);
+  }
+}
+
+async function failureCode(error: unknown, args: readonly string[], { terminal }: CommandContext): Promise<number> {
+  if (isBrokenPipe(error)) return EXIT.failed; // `nodelet logs … | head`: nobody is left to tell
+  // Commander has told what is wrong, or has shown the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
+  const command = args.find((arg) => !arg.startsWith('-')) ?? '';
+  const isForUser = error instanceof Error && TOLD_WITHOUT_TRACE.has(error.name);
+  const name = error instanceof NoAgentError ? 'nodelet' : `nodelet ${command}`;
+  if (isForUser) {
+    await terminal.stderr.write(`${name}: ${textOf(error)}\n`);
+    return error instanceof CommandError ? error.exitCode : EXIT.failed;
+  }
+  await terminal.stderr.write(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return EXIT.failed;
+}
+
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}
+
+/** Each command is loaded when it is called: `nodelet ps` needs no gRPC. */
+function commandsOf(context: CommandContext): Commands {
+  return {
+    run: async (options) => {
+      const [{ runCommand }, { localWiring }] = [await import('./run-command.ts'), await import('./local-wiring.ts')];
+      return runCommand(options, context, localWiring);
+    },
+    ps: async (options) => (await import('./ps-command.ts')).psCommand(options, context),
+    logs: async (options) => (await import('./logs-command.ts')).logsCommand(options, context),
+    why: async (options) => (await import('./why-command.ts')).whyCommand(options, context),
+    timeline: async (options) => (await import('./timeline-command.ts')).timelineCommand(options, context),
+    exec: async (options) => (await import('./exec-command.ts')).execCommand(options, context),
+    stop: async (options) => (await import('./stop-command.ts')).stopCommand(options, context),
+    kubelet: async (flags) => (await import('./kubelet-command.ts')).kubeletCommand(flags, context),
+    cri: async () => {
+      throw new CommandError('the embedded runtime is not part of this version yet');
+    },
+    version: async () => {
+      await context.terminal.stdout.write(`nodelet ${context.version}\n`);
+      return EXIT.ok;
+    },
+  };
+}

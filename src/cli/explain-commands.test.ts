@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { READY, reportOf, staticPod } from '../kubelet/server/fake/scripted-view.ts';
+import { ScriptedAgent } from './fake/scripted-agent.ts';
+import { scriptedContext } from './fake/scripted-context.ts';
+import { startLocalAgent } from './local-agent.ts';
+import { timelineCommand } from './timeline-command.ts';
+import { whyCommand } from './why-command.ts';
+
+const client = { stateDir: '/run/nodelet', namespace: undefined };
+const hello = { ...client, pod: 'hello', output: 'text' } as const;
+
+/** An agent in memory with the pod `hello`, whose sandbox could not be made at first. */
+async function setUp(t: TestContext) {
+  const scripted = scriptedContext();
+  const { fs, network, clock } = scripted.host;
+  const agent = new ScriptedAgent();
+  const identity = { version: '1.2.3', pid: 42 };
+  const local = await startLocalAgent({ ...client, identity, fs, network, clock }, agent.wiring(), t.signal);
+  t.after(() => local.stop());
+  const began = clock.now();
+  const step = (name: string, atMs: number, tookMs: number, error?: string) => ({
+    name,
+    subject: undefined,
+    startedMs: began + atMs,
+    outcome: error === undefined ? { kind: 'done' as const, tookMs } : { kind: 'failed' as const, tookMs, error },
+  });
+  const steps = [step('volumes', 0, 20), step('sandbox', 20, 100, 'no network')];
+  const error = 'no network';
+  agent.show(
+    reportOf(staticPod(), {
+      steps,
+      progress: {
+        phaseSinceMs: began,
+        removed: false,
+        nextPassMs: began + 12_000,
+        pauseEndsMs: undefined,
+        graceEndsMs: undefined,
+        failure: { error, atMs: began + 120, inARow: 1 },
+      },
+    }),
+  );
+  clock.jump(5120);
+  return { ...scripted, agent };
+}
+
+test('why prints the verdict, then its reasons', async (t) => {
+  const { context, written } = await setUp(t);
+  assert.equal(await whyCommand(hello, context), 0);
+  assert.deepEqual(written, {
+    stdout: [
+      'hello is not ready: the creation of its sandbox fails.',
+      '  The creation of its sandbox failed 5 s ago: no network.',
+      '  It is tried again in 6.9 s.',
+      '',
+    ].join('\n'),
+    stderr: '',
+  });
+});
+
+test('why answers programs in JSON', async (t) => {
+  const { context, written, agent } = await setUp(t);
+  agent.show(reportOf(staticPod(), { status: READY }));
+  assert.equal(await whyCommand({ ...hello, output: 'json' }, context), 0);
+  assert.deepEqual(JSON.parse(written.stdout), {
+    pod: 'default/hello-box',
+    sentences: ['hello is running and ready.'],
+  });
+});
+
+test('timeline prints the steps of a pod', async (t) => {
+  const { context, written } = await setUp(t);
+  assert.equal(await timelineCommand(hello, context), 0);
+  assert.deepEqual(written.stdout.split('\n'), [
+    '     AT    TOOK                            STEP',
+    '  +0 ms   20 ms  ████                      volumes',
+    ' +20 ms  100 ms      ████████████████████  sandbox  ✗ no network',
+    '+120 ms     5 s  ························  waits: the next try',
+    '',
+  ]);
+});
+
+test('timeline says that there is nothing to show', async (t) => {
+  const { context, written, agent } = await setUp(t);
+  agent.show(reportOf(staticPod()));
+  assert.equal(await timelineCommand(hello, context), 0);
+  assert.deepEqual(written, { stdout: '', stderr: 'Nothing has been done for this pod yet.\n' });
+});
+
+test('timeline answers programs in JSON', async (t) => {
+  const { context, written } = await setUp(t);
+  await timelineCommand({ ...hello, output: 'json' }, context);
+  const { pod, steps, waits } = JSON.parse(written.stdout);
+  assert.deepEqual([pod, steps.length, waits.length], ['default/hello-box', 2, 1]);
+});
+
+test('why and timeline fail for a pod that is not there', async (t) => {
+  const { context } = await setUp(t);
+  for (const command of [whyCommand, timelineCommand]) {
+    await assert.rejects(command({ ...hello, pod: 'other' }, context), { message: 'pods "other" not found' });
+  }
+});

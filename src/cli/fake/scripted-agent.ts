@@ -1,0 +1,53 @@
+import type { Agent } from '../../app/agent.ts';
+import { ScriptedView } from '../../kubelet/server/fake/scripted-view.ts';
+import type { AgentWiring } from '../local-agent.ts';
+
+/** An agent that does nothing by itself, and the runtime below it. */
+export class ScriptedAgent extends ScriptedView implements Agent {
+  /** What happened, in order. */
+  readonly happened: string[] = [];
+  /** Ends the agent's work from within. */
+  readonly failure = Promise.withResolvers<never>();
+  /** Resolves when the agent works. */
+  readonly working = Promise.withResolvers<void>();
+  /** Resolves the pods' end; a test that wants them to end at once resolves it beforehand. */
+  readonly drained = Promise.withResolvers<void>();
+
+  constructor() {
+    super();
+    this.failure.promise.catch(() => {});
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    this.happened.push('run');
+    this.working.resolve();
+    const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    return Promise.race([this.failure.promise, ended.then(() => void this.happened.push('agent ended'))]);
+  }
+
+  async drain(): Promise<void> {
+    this.happened.push('drain');
+    await this.drained.promise;
+    for (const { pod } of this.pods()) this.remove(pod.metadata.uid);
+  }
+
+  override async stopPod(uid: string, graceSeconds: number | undefined): Promise<void> {
+    await super.stopPod(uid, graceSeconds);
+    if (this.pods().length === 0) this.drained.resolve();
+  }
+
+  wiring(more: Partial<AgentWiring> = {}): AgentWiring {
+    return {
+      startRuntime: async () => {
+        this.happened.push('runtime started');
+        return { endpoint: 'unix:///x', stop: async () => void this.happened.push('runtime stopped') };
+      },
+      build: async () => ({
+        agent: this,
+        runtime: { exec: async () => ({ url: 'http://127.0.0.1:9/exec/token' }) },
+        close: () => void this.happened.push('connection closed'),
+      }),
+      ...more,
+    };
+  }
+}

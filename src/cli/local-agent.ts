@@ -1,0 +1,134 @@
+import type { Agent } from '../app/agent.ts';
+import type { RuntimeService } from '../cri/services.ts';
+import type { Clock } from '../host/clock.ts';
+import type { FileSystem } from '../host/file-system.ts';
+import { type HttpServer, type Network, NetworkError } from '../host/network.ts';
+import { createLocalApi, type RunningAgent } from '../kubelet/server/local-api.ts';
+import type { VersionInfo } from '../kubelet/server/local-api-types.ts';
+import { createLocalClient } from '../kubelet/server/local-client.ts';
+import { CommandError } from './command-context.ts';
+import { localSocket } from './local-socket.ts';
+
+/** How long another agent may take to say who it is. */
+const ANSWER_MS = 2_000;
+
+/** Makes the parts of an agent in the order in which they are needed. */
+export interface AgentWiring {
+  /** A runtime of our own, that ends with us. */
+  startRuntime(signal: AbortSignal): Promise<StartedRuntime>;
+  /** An agent on that runtime; it does not work yet. */
+  build(endpoint: string, signal: AbortSignal): Promise<BuiltAgent>;
+}
+
+export interface StartedRuntime {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+export interface BuiltAgent {
+  readonly agent: Agent;
+  readonly runtime: Pick<RuntimeService, 'exec'>;
+  /** Lets go of the runtime. */
+  close(): void;
+}
+
+export interface LocalAgentOptions {
+  readonly stateDir: string;
+  readonly identity: VersionInfo;
+  readonly fs: FileSystem;
+  readonly network: Network;
+  readonly clock: Pick<Clock, 'deadline' | 'now'>;
+  /** Somebody asked over the socket for the end; resolves when the pods are gone. */
+  readonly shutdown?: (graceSeconds: number | undefined) => Promise<void>;
+  /** Sees the agent before it begins to work, so that nothing it tells is missed. */
+  readonly built?: (agent: Agent) => void;
+}
+
+/** An agent at work, with its socket. */
+export interface LocalAgent {
+  readonly agent: Agent;
+  /** Settles when the agent's work ends: when it is stopped, or with a failure of its own. */
+  readonly finished: Promise<void>;
+  /** Leaves the pods as they are; ends the agent, then its runtime, then the socket. Goes on after a failure. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts an agent: first its socket, which keeps a second one away, then the runtime, then the work. When that fails
+ * or is aborted half-way, what was started is stopped again.
+ */
+export async function startLocalAgent(
+  options: LocalAgentOptions,
+  wiring: AgentWiring,
+  signal: AbortSignal,
+): Promise<LocalAgent> {
+  const undo = new Undo();
+  let running: RunningAgent | undefined;
+  try {
+    const server = await serveLocalApi(options, () => running);
+    undo.push(() => server.close());
+    const runtime = await wiring.startRuntime(signal);
+    undo.push(() => runtime.stop());
+    const built = await wiring.build(runtime.endpoint, signal);
+    undo.push(async () => built.close());
+    signal.throwIfAborted();
+    const { agent } = built;
+    options.built?.(agent);
+    running = { view: agent, runtime: built.runtime };
+    const work = new AbortController();
+    const finished = agent.run(work.signal);
+    undo.push(() => {
+      work.abort();
+      return finished;
+    });
+    finished.catch(() => {}); // told to whoever awaits `finished`, and by `stop`
+    return { agent, finished, stop: () => undo.run() };
+  } catch (error) {
+    await undo.run();
+    throw error;
+  }
+}
+
+async function serveLocalApi(
+  { stateDir, identity, fs, network, clock, shutdown }: LocalAgentOptions,
+  agent: () => RunningAgent | undefined,
+): Promise<HttpServer> {
+  const socketPath = localSocket(stateDir);
+  await fs.makeDirectory(stateDir, 0o700);
+  const api = createLocalApi({ identity, fs, clock, agent, ...(shutdown && { shutdown }) });
+  try {
+    return await network.serve({ socketPath, mode: 0o600 }, api);
+  } catch (error) {
+    if (!(error instanceof NetworkError && error.code === 'EADDRINUSE')) throw error;
+    const pid = await pidBehind(network, socketPath, clock.deadline(ANSWER_MS));
+    throw new CommandError(`another agent is running (${pid}${socketPath})`, undefined, { cause: error });
+  }
+}
+
+/** `pid 123, `, or nothing when who listens there is no agent. */
+async function pidBehind(network: Network, socketPath: string, signal: AbortSignal): Promise<string> {
+  try {
+    const { pid } = await createLocalClient({ network, socketPath }).version(signal);
+    return `pid ${pid}, `;
+  } catch {
+    return '';
+  }
+}
+
+/** Last in, first out; a failing step does not stop the rest. */
+class Undo {
+  readonly #steps: Array<() => Promise<void>> = [];
+
+  push(step: () => Promise<void>): void {
+    this.#steps.push(step);
+  }
+
+  async run(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
+      await step().catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length === 1) throw failures[0];
+    if (failures.length > 1) throw new AggregateError(failures, 'cannot stop everything');
+  }
+}

@@ -1,0 +1,87 @@
+import type { FileSystem } from '../host/file-system.ts';
+import { readLogs } from '../kubelet/containers/read-logs.ts';
+import type { ObservedContainer } from '../kubelet/observe/observed-pod.ts';
+import type { AgentView, PodReport } from '../kubelet/server/agent-view.ts';
+import { containerEnded } from '../kubelet/server/container-ended.ts';
+import { manifestName } from '../kubelet/server/manifest-name.ts';
+import { type Colour, type Paint, plain } from './paint.ts';
+
+const COLOURS: readonly Colour[] = ['cyan', 'yellow', 'green', 'magenta', 'blue'];
+
+export interface PodLogOptions {
+  readonly view: Pick<AgentView, 'nodeName' | 'pods' | 'subscribe'>;
+  readonly fs: FileSystem;
+  /** Resolves when the line is handed on; a slow reader slows the reading. */
+  write(line: string): Promise<void>;
+  readonly paint?: Paint;
+  /** Lines before this wall-clock time are left out: what a container wrote before we came. */
+  readonly sinceMs?: number;
+}
+
+/** The logs of every container of every pod, each line with `pod/container | ` before it. */
+export class PodLogLines {
+  readonly #options: PodLogOptions;
+  readonly #followed = new Set<string>();
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #prefixes = new Map<string, string>();
+
+  constructor(options: PodLogOptions) {
+    this.#options = options;
+  }
+
+  /** Follows containers as they appear, until the signal aborts; those that end are read to their end. */
+  follow(signal: AbortSignal): void {
+    const look = (): void => {
+      for (const { report, container } of this.#containers()) this.#followOne(report, container, signal);
+    };
+    const unsubscribe = this.#options.view.subscribe(look);
+    signal.addEventListener('abort', unsubscribe, { once: true });
+    look();
+  }
+
+  /** Resolves when every container that is being followed has been read to its end. Rejects if a log cannot be read. */
+  async finish(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+
+  /** What there is now, pod by pod, the oldest container first. */
+  async print(signal: AbortSignal): Promise<void> {
+    for (const { report, container } of this.#containers()) {
+      const lines = readLogs(this.#options, container.logPath, { follow: false }, signal);
+      for await (const { text } of lines) await this.#write(report, container, text);
+    }
+  }
+
+  #followOne(report: PodReport, container: ObservedContainer, signal: AbortSignal): void {
+    if (this.#followed.has(container.id)) return;
+    this.#followed.add(container.id);
+    const { view, sinceMs } = this.#options;
+    const ended = containerEnded(view, report.pod.metadata.uid, container.id, signal);
+    const lines = readLogs(this.#options, container.logPath, { follow: true, ended, sinceMs }, signal);
+    const task = (async () => {
+      for await (const { text } of lines) await this.#write(report, container, text);
+    })();
+    this.#tasks.add(task);
+    void task.then(
+      () => this.#tasks.delete(task),
+      () => {}, // stays among the tasks, for `finish` to tell
+    );
+  }
+
+  *#containers(): Generator<{ report: PodReport; container: ObservedContainer }> {
+    for (const report of this.#options.view.pods()) {
+      for (const container of report.observed?.containers.toReversed() ?? []) {
+        if (container.state !== 'created' && container.logPath !== '') yield { report, container };
+      }
+    }
+  }
+
+  #write({ pod }: PodReport, { name }: ObservedContainer, text: string): Promise<void> {
+    const { view, paint = plain } = this.#options;
+    const source = `${manifestName(pod, view.nodeName)}/${name}`;
+    const colour = COLOURS[this.#prefixes.size % COLOURS.length] ?? 'cyan';
+    const prefix = this.#prefixes.get(source) ?? paint(colour, `${source} |`);
+    this.#prefixes.set(source, prefix);
+    return this.#options.write(`${prefix} ${text}`);
+  }
+}

@@ -1,0 +1,24 @@
+import { textOf } from '../base/text-of.ts';
+import { createLocalClient } from '../kubelet/server/local-client.ts';
+import { type CommandContext, EXIT } from './command-context.ts';
+import type { StopOptions } from './commands.ts';
+import { localSocket } from './local-socket.ts';
+import { podArgument } from './pod-argument.ts';
+
+/** `nodelet stop`: all named pods at once; one that cannot be stopped does not keep the others. */
+export async function stopCommand(options: StopOptions, { terminal, host }: CommandContext): Promise<number> {
+  const { stateDir, namespace, pods, graceSeconds } = options;
+  const client = createLocalClient({ network: host.network, socketPath: localSocket(stateDir) });
+  const { signal } = new AbortController();
+  const references = pods.map((pod) => podArgument(pod, namespace));
+  const stops =
+    references.length === 0
+      ? [client.shutdown(graceSeconds, signal)]
+      : references.map((reference) => client.stop(reference, graceSeconds, signal));
+  const results = await Promise.allSettled(stops);
+  for (const result of results) {
+    if (result.status === 'rejected') await terminal.stderr.write(`nodelet stop: ${textOf(result.reason)}\n`);
+    else for (const name of result.value.stopped) await terminal.stdout.write(`${name} stopped\n`);
+  }
+  return results.every(({ status }) => status === 'fulfilled') ? EXIT.ok : EXIT.failed;
+}

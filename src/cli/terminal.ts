@@ -1,0 +1,99 @@
+import process from 'node:process';
+import { ReadStream } from 'node:tty';
+
+/** Where text for the user goes. */
+export interface Output {
+  readonly isTerminal: boolean;
+  /** Resolves when the text is handed on; rejects with `EPIPE` when nobody reads any more. */
+  write(text: string | Uint8Array): Promise<void>;
+}
+
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The terminal, or the pipes, that the program was started with. */
+export interface Terminal {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly inputIsTerminal: boolean;
+  /** Keys as they are pressed, Ctrl-C included: the terminal is in raw mode until the iteration ends. */
+  keys(signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** The size now, and again whenever it changes; nothing where there is no terminal. */
+  sizes(signal: AbortSignal): AsyncIterable<TerminalSize>;
+}
+
+/** The one place that touches the standard streams of this process. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr } = process;
+  return {
+    stdout: outputTo(stdout),
+    stderr: outputTo(stderr),
+    inputIsTerminal: stdin.isTTY === true,
+    keys: (signal) => rawKeys(stdin, signal),
+    sizes: (signal) => sizesOf(stdout, signal),
+  };
+}
+
+function outputTo(stream: NodeJS.WriteStream): Output {
+  // Every write tells its own failure; without a listener the same failure would also end the process.
+  stream.on('error', () => {});
+  return {
+    isTerminal: stream.isTTY === true,
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        stream.write(text, (error) => (error ? reject(error) : resolve()));
+      }),
+  };
+}
+
+async function* rawKeys(stdin: NodeJS.ReadStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  if (signal.aborted) return;
+  const end = (): void => {
+    setRawMode(stdin, false); // before it is closed: a closed terminal keeps its mode
+    stdin.destroy();
+  };
+  signal.addEventListener('abort', end, { once: true });
+  setRawMode(stdin, true);
+  try {
+    for await (const keys of stdin) yield keys;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    setRawMode(stdin, false);
+    signal.removeEventListener('abort', end);
+  }
+}
+
+function setRawMode(stdin: NodeJS.ReadStream, on: boolean): void {
+  if (stdin instanceof ReadStream && !stdin.destroyed) stdin.setRawMode(on);
+}
+
+async function* sizesOf(stdout: NodeJS.WriteStream, signal: AbortSignal): AsyncGenerator<TerminalSize, void, void> {
+  if (stdout.isTTY !== true) return;
+  let wake = (): void => {};
+  let changed = true;
+  const onResize = (): void => {
+    changed = true;
+    wake();
+  };
+  const onAbort = (): void => wake();
+  stdout.on('resize', onResize);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    while (!signal.aborted) {
+      if (changed) {
+        changed = false;
+        yield { columns: stdout.columns, rows: stdout.rows };
+        continue;
+      }
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  } finally {
+    stdout.off('resize', onResize);
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * What `import … from 'nodelet'` offers: a node agent to put into a program of one's own, with a runtime, sources or a
+ * machine of one's own behind it.
+ *
+ *     const host = createLinuxHost();
+ *     const cri = connectCri('unix:///run/containerd/containerd.sock', { clock: host.clock, runtimeRequestTimeoutMs });
+ *     const agent = await buildAgent({ host, cri, runtimeEvents, sources, settings, log }, signal);
+ *     await agent.run(signal);
+ */
+export type { Pod, PodStatus } from './api/generated/core-v1.ts';
+export type { Agent, AgentParts, AgentSettings } from './app/agent.ts';
+export { agentSettings } from './app/agent-settings.ts';
+export { buildAgent } from './app/build-agent.ts';
+export { type KubeletSettings, loadKubeletConfig } from './app/config/load-config.ts';
+export { chooseRuntimeEvents } from './cri/choose-runtime-events.ts';
+export { type CriConnection, connectCri } from './cri/client.ts';
+export { type CriCode, CriError } from './cri/cri-error.ts';
+export type { RuntimeEvent, RuntimeEvents } from './cri/runtime-events.ts';
+export { serveCri } from './cri/server.ts';
+export type { Cri, ImageService, RuntimeService } from './cri/services.ts';
+export type { Host } from './host/host.ts';
+export { createLinuxHost } from './host/linux/linux-host.ts';
+export { readMachineFacts } from './host/linux/read-machine-facts.ts';
+export type { MachineFacts } from './host/machine-facts.ts';
+export { type Log, silentLog } from './kubelet/explain/log.ts';
+export type { AgentEvent, AgentView, PodReport } from './kubelet/server/agent-view.ts';
+export { createFileSource } from './kubelet/sources/file-source.ts';
+export type { PodSource, SourceSnapshot } from './kubelet/sources/pod-source.ts';
