@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { executableFault } from '../../tools/dist-executable.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+suite('make dist', { timeout: 60_000 }, () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'nodelet-dist-test-')));
+  const at = (...names: string[]): string => join(folder, ...names);
+  const elsewhere = at('elsewhere');
+
+  /** As on a machine that has nothing of this checkout. */
+  const run = (program: string, ...args: string[]) =>
+    spawnSync(program, args, { cwd: elsewhere, env: { PATH: '/usr/bin:/bin' }, encoding: 'utf8' });
+
+  before(() => {
+    mkdirSync(at('mount'));
+    mkdirSync(elsewhere);
+    dist(at('nodelet'), join(root, 'src/main.ts'));
+    dist(at('probe'), join(import.meta.dirname, 'dist-probe.ts'));
+  });
+
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const executable = executableFault() ?? false;
+  const mounting = process.getuid?.() === 0 ? false : 'needs root';
+  const forms: readonly { name: string; skip: string | false; command: (built: string) => [string, ...string[]] }[] = [
+    { name: 'the bundle', skip: false, command: (built) => [process.execPath, at(built, 'nodelet.mjs')] },
+    { name: 'the executable', skip: executable, command: (built) => [at(built, 'nodelet')] },
+  ];
+
+  for (const { name, skip, command } of forms) {
+    test(`${name} tells its version`, { skip }, () => {
+      const { status, stdout, stderr } = run(...command('nodelet'), 'version');
+      assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: `nodelet ${version}\n`, stderr: '' });
+    });
+
+    test(`${name} tells how it is used`, { skip }, () => {
+      const { status, stdout, stderr } = run(...command('nodelet'), '--help');
+      assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+      assert.match(stdout, /nodelet/);
+    });
+
+    test(`${name} makes system calls without the checkout`, { skip: skip || mounting }, () => {
+      const { status, stdout, stderr } = run(...command('probe'), at('mount'));
+      assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: 'tmpfs nodelet-probe\n', stderr: '' });
+      assert.deepEqual(readdirSync(elsewhere), []);
+      assert.deepEqual(
+        ['/run', tmpdir()].flatMap((place) => readdirSync(place).filter((entry) => entry.startsWith('nodelet-addon-'))),
+        [],
+      );
+    });
+  }
+
+  test('the library talks to a runtime without the checkout', () => {
+    const program = `
+      import { connectCri, createLinuxHost } from '${at('nodelet/library.mjs')}';
+      const { clock } = createLinuxHost();
+      const cri = connectCri('unix:///none.sock', { clock, runtimeRequestTimeoutMs: 1000 });
+      cri.runtime.version({ version: '' }, new AbortController().signal).catch(({ name, code }) => {
+        console.log(name, code);
+        process.exit(0);
+      });`;
+    const { stdout, stderr } = run(process.execPath, '--input-type=module', '--eval', program);
+    assert.deepEqual({ stdout, stderr }, { stdout: 'CriError Unavailable\n', stderr: '' });
+  });
+
+  test('the bundle says what it needs on an older Node.js', { skip: olderNodeReason() }, () => {
+    const { status, stderr } = run('/usr/bin/env', 'node', at('nodelet/nodelet.mjs'), '--help');
+    assert.equal(status, 1);
+    assert.match(stderr, /^nodelet: needs Node\.js 24 or newer; this is v\d+/);
+  });
+
+  function dist(output: string, entry: string): void {
+    execFileSync(process.execPath, [join(root, 'tools/dist.ts'), output, entry], { cwd: root, stdio: 'pipe' });
+  }
+});
+
+function olderNodeReason(): string | false {
+  const { stdout } = spawnSync('/usr/bin/env', ['node', '--version'], {
+    env: { PATH: '/usr/bin:/bin' },
+    encoding: 'utf8',
+  });
+  if (!stdout) return 'no other Node.js on this machine';
+  return Number.parseInt(stdout.slice(1), 10) < 24 ? false : "this machine's Node.js is new enough";
+}

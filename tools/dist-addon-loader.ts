@@ -1,0 +1,37 @@
+/**
+ * Stands in for koffi's search for its native part in the bundle: the part is inside the bundle, and dlopen(3) takes
+ * it only from a file. tools/dist-embed-koffi.ts puts this file in place.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { textOf } from '../src/base/text-of.ts';
+
+/** Several, because a system may forbid to run anything from one of them (`noexec`). */
+const FOLDERS = ['/run', tmpdir(), '/var/tmp', '/var/lib'];
+
+/** Through a file in a new folder that nobody else can reach into, which is gone again when this returns. */
+export function loadAddon(bytes: Uint8Array): unknown {
+  const failures: unknown[] = [];
+  for (const parent of FOLDERS) {
+    try {
+      return loadThrough(parent, bytes);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  throw new AggregateError(failures, `cannot load the native part of koffi: ${failures.map(textOf).join('; ')}`);
+}
+
+function loadThrough(parent: string, bytes: Uint8Array): unknown {
+  const folder = mkdtempSync(join(parent, 'nodelet-addon-'));
+  try {
+    const path = join(folder, 'koffi.node');
+    writeFileSync(path, bytes, { mode: 0o500 });
+    const addon: { exports: unknown } = { exports: {} };
+    process.dlopen(addon, path);
+    return addon.exports;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,31 @@
+import { build } from 'esbuild';
+import { embedKoffi } from './dist-embed-koffi.ts';
+
+/** Packages written for CommonJS call `require` for what is built into Node.js. */
+const PROLOGUE = `#!/usr/bin/env node
+import { createRequire as nodeletCreateRequire } from 'node:module';
+if (Number.parseInt(process.versions.node, 10) < 24) {
+  console.error('nodelet: needs Node.js 24 or newer; this is ' + process.version);
+  process.exit(1);
+}
+const require = nodeletCreateRequire(import.meta.url);`;
+
+/** Writes the program that starts at `entry` as one file that needs Node.js and nothing else. */
+export async function bundle(entry: string, output: string): Promise<void> {
+  await build({
+    entryPoints: [entry],
+    outfile: output,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    // An older Node.js must get as far as the message above.
+    target: 'node20',
+    banner: { js: PROLOGUE },
+    loader: { '.node': 'binary' },
+    plugins: [embedKoffi()],
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'eof',
+    logLevel: 'warning',
+  });
+}

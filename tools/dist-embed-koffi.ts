@@ -1,0 +1,30 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Plugin } from 'esbuild';
+
+/** koffi asks this module of its own for the native part before it looks anywhere else. */
+const LOADER = /^\.\/src\/static\.js$/;
+
+/** Puts koffi's native part for this machine's architecture (glibc) into the bundle. */
+export function embedKoffi(): Plugin {
+  const require = createRequire(import.meta.url);
+  const addon = join(
+    dirname(require.resolve(`@koromix/koffi-linux-${process.arch}/package.json`)),
+    `linux_${process.arch}/koffi.node`,
+  );
+  return {
+    name: 'embed-koffi',
+    setup(build) {
+      build.onResolve({ filter: LOADER }, ({ importer }) =>
+        importer.includes('/node_modules/koffi/') ? { path: 'loader', namespace: 'embed-koffi' } : undefined,
+      );
+      build.onLoad({ filter: /.*/, namespace: 'embed-koffi' }, () => ({
+        resolveDir: import.meta.dirname,
+        contents: `
+          import { loadAddon } from './dist-addon-loader.ts';
+          import bytes from ${JSON.stringify(addon)};
+          export const loadStatic = () => loadAddon(bytes);`,
+      }));
+    },
+  };
+}

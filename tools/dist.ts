@@ -1,0 +1,50 @@
+/**
+ * Makes what runs elsewhere, without the checkout: one file for a machine with Node.js 24 or newer, one executable with
+ * Node.js inside, and the library for who embeds an agent. The same sources on the same machine give the same bytes.
+ *
+ *   scripts/node tools/dist.ts [FOLDER [ENTRY]]
+ */
+import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { textOf } from '../src/base/text-of.ts';
+import { bundle } from './dist-bundle.ts';
+import { executableFault, makeExecutable } from './dist-executable.ts';
+
+const root = resolve(import.meta.dirname, '..');
+
+const MAIN = join(root, 'src/main.ts');
+const LIBRARY = join(root, 'src/library.ts');
+
+async function main(folder = join(root, 'dist'), entry = MAIN): Promise<void> {
+  const bundled = join(resolve(folder), 'nodelet.mjs');
+  const executable = join(resolve(folder), 'nodelet');
+  mkdirSync(folder, { recursive: true });
+  for (const path of [bundled, executable]) rmSync(path, { force: true });
+
+  if (entry === MAIN) {
+    const library = join(resolve(folder), 'library.mjs');
+    await bundle(LIBRARY, library);
+    tell(library);
+  }
+  await bundle(resolve(entry), bundled);
+  chmodSync(bundled, 0o755);
+  tell(bundled);
+  const fault = executableFault();
+  if (fault !== undefined) {
+    console.log(`${relative(process.cwd(), executable)}: not made: ${fault}`);
+    return;
+  }
+  makeExecutable(bundled, executable);
+  tell(executable);
+}
+
+function tell(path: string): void {
+  console.log(`${relative(process.cwd(), path)}: ${(statSync(path).size / 1024 ** 2).toFixed(1)} MiB`);
+}
+
+try {
+  await main(...process.argv.slice(2));
+} catch (error) {
+  console.error(`dist: ${textOf(error)}`);
+  process.exitCode = 1;
+}
