@@ -1,0 +1,229 @@
+/** The whole agent, unchanged, on virtual time against a runtime and a machine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriError } from '../../src/cri/cri-error.ts';
+import { type MemoryAgent, newWorld, podOf, startAgent } from './memory-agent.ts';
+
+function phases({ agent }: MemoryAgent): Record<string, string | undefined> {
+  return Object.fromEntries(agent.pods().map(({ pod, status }) => [pod.metadata.name, status.phase]));
+}
+
+function containerStates({ runtime }: MemoryAgent): string[] {
+  return [...runtime.containers.values()]
+    .map(({ config, phase }) => `${config.metadata?.name} ${phase.phase}`)
+    .toSorted(byText);
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
+async function traces({ runtime, host }: MemoryAgent): Promise<number> {
+  const folders = await host.fs.readDirectory('/var/lib/kubelet/pods');
+  return runtime.containers.size + runtime.sandboxes.size + folders.length;
+}
+
+test('a pod runs, and goes without a trace', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(0);
+  assert.deepEqual(phases(it), { web: 'Running' });
+  it.source.set();
+  await it.host.clock.advance(0);
+  assert.deepEqual(phases(it), {});
+  assert.equal(await traces(it), 0);
+  await it.stop();
+});
+
+test('init containers run one after the other before the main one', async () => {
+  const it = await startAgent();
+  for (const name of ['first', 'second']) it.runtime.behaviours.set(name, { exits: { afterMs: 1000, code: 0 } });
+  const init = (name: string) => ({ name, image: 'busybox:1' });
+  it.source.set(podOf('web', { initContainers: [init('first'), init('second')] }));
+  await it.host.clock.advance(999);
+  assert.deepEqual(containerStates(it), ['first running']);
+  await it.host.clock.advance(1);
+  assert.deepEqual(containerStates(it), ['first exited', 'second running']);
+  await it.host.clock.advance(1000);
+  assert.deepEqual(containerStates(it), ['first exited', 'main running', 'second exited']);
+  await it.stop();
+});
+
+test('a container that ends is started again: at once, then when its pause ends, to the millisecond', async () => {
+  const it = await startAgent();
+  it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
+  it.source.set(podOf('web'));
+  const starts = (): number => it.runtime.containers.size;
+  await it.host.clock.advance(1000);
+  assert.equal(starts(), 2);
+  await it.host.clock.advance(1000 + 9_999);
+  assert.equal(starts(), 2);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.state?.waiting?.reason, 'CrashLoopBackOff');
+  await it.host.clock.advance(1);
+  assert.equal(starts(), 3);
+  await it.stop();
+});
+
+test('a pod that never restarts succeeds, and keeps its dead container until it leaves its source', async () => {
+  const it = await startAgent();
+  it.runtime.behaviours.set('main', { exits: { afterMs: 10, code: 0 } });
+  it.source.set(podOf('job', { restartPolicy: 'Never' }));
+  await it.host.clock.advance(10);
+  assert.deepEqual(phases(it), { job: 'Succeeded' });
+  assert.deepEqual(containerStates(it), ['main exited']);
+  it.source.set();
+  await it.host.clock.advance(0);
+  assert.equal(await traces(it), 0);
+  await it.stop();
+});
+
+test('an agent that was killed is followed by one that takes the pods over without a restart', async () => {
+  const world = newWorld();
+  const first = await startAgent(world);
+  first.source.set(podOf('web'));
+  await world.host.clock.advance(0);
+  await first.stop();
+  const [before] = world.runtime.containers.keys();
+
+  const second = await startAgent(world);
+  second.source.set(podOf('web'));
+  await world.host.clock.advance(0);
+  assert.deepEqual([...world.runtime.containers.keys()], [before]);
+  assert.deepEqual(phases(second), { web: 'Running' });
+  await second.stop();
+});
+
+test('what nobody wants any more is ended by the next agent', async () => {
+  const world = newWorld();
+  const first = await startAgent(world);
+  first.source.set(podOf('old'), podOf('kept'));
+  await world.host.clock.advance(0);
+  await first.stop();
+
+  const second = await startAgent(world);
+  second.source.set(podOf('kept'));
+  await world.host.clock.advance(0);
+  assert.deepEqual(phases(second), { kept: 'Running' });
+  assert.equal(world.runtime.sandboxes.size, 1);
+  await second.stop();
+});
+
+test('a pod is never up beside an older one of its name', async () => {
+  const world = newWorld();
+  world.runtime.behaviours.set('main', { onTerminate: { afterMs: 500, code: 0 } });
+  const first = await startAgent(world);
+  first.source.set(podOf('web'));
+  await world.host.clock.advance(0);
+  const next = podOf('web');
+  first.source.set({ ...next, metadata: { ...next.metadata, uid: 'other' } });
+  await world.host.clock.advance(499);
+  assert.deepEqual(containerStates(first), ['main running']);
+  await world.host.clock.advance(1);
+  assert.deepEqual(
+    first.agent.pods().map(({ pod, status }) => [pod.metadata.uid, status.phase]),
+    [['other', 'Running']],
+  );
+  await first.stop();
+});
+
+test('a pod that cannot run here is refused with its reason, and the others run', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web'), podOf('nfs', { volumes: [{ name: 'data', nfs: { server: 'x', path: '/' } }] }));
+  await it.host.clock.advance(0);
+  assert.deepEqual(phases(it), { web: 'Running', nfs: 'Failed' });
+  const refused = it.agent.pods().find(({ pod }) => pod.metadata.name === 'nfs');
+  assert.equal(refused?.status.reason, 'PodFeatureUnsupported');
+  assert.match(refused?.status.message ?? '', /spec\.volumes\[0\]\.nfs/);
+  await it.stop();
+});
+
+test('draining ends everything and leaves no control group', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('a'), podOf('b'));
+  await it.host.clock.advance(0);
+  await it.host.clock.runUntil(it.agent.drain());
+  assert.equal(await traces(it), 0);
+  assert.equal(await it.host.cgroups.exists('/kubepods'), false);
+  await it.stop();
+});
+
+test('a failing sandbox is told, and tried again', async () => {
+  const it = await startAgent();
+  it.runtime.faults.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
+  it.source.set(podOf('web', { dnsPolicy: 'Default' }));
+  await it.host.clock.advance(0);
+  const [report] = it.agent.pods();
+  assert.equal(report?.status.phase, 'Pending');
+  assert.deepEqual(
+    report?.events.map(({ reason, message }) => [reason, message]),
+    [['FailedCreatePodSandBox', 'Failed to create pod sandbox: rpc error: code = Unknown desc = no network']],
+  );
+  await it.host.clock.advance(15_000);
+  assert.deepEqual(phases(it), { web: 'Running' });
+  await it.stop();
+});
+
+test('steps of a start are on the timeline, in order', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(0);
+  assert.deepEqual(
+    it.agent.pods()[0]?.steps.map(({ name, outcome }) => `${name} ${outcome.kind}`),
+    ['directories', 'cgroup', 'volumes', 'sandbox', 'image', 'create container', 'start container'].map(
+      (name) => `${name} done`,
+    ),
+  );
+  await it.stop();
+});
+
+test('a pod that is active for too long fails, to the millisecond', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web', { activeDeadlineSeconds: 60 }));
+  await it.host.clock.advance(59_000);
+  assert.deepEqual(phases(it), { web: 'Running' });
+  await it.host.clock.advance(1_000);
+  const [report] = it.agent.pods();
+  assert.deepEqual(
+    [report?.status.phase, report?.status.reason, report?.worker],
+    ['Failed', 'DeadlineExceeded', 'finished'],
+  );
+  assert.deepEqual(containerStates(it), ['main exited']);
+  await it.stop();
+});
+
+test('a pod waits for the network of the runtime, and one on the host network does not', async () => {
+  const it = await startAgent();
+  await it.host.fs.makeDirectory('/etc');
+  await it.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
+  it.runtime.setCondition('NetworkReady', { status: false, reason: 'NoPlugin', message: 'cni plugin not initialized' });
+  it.source.set(podOf('web', { dnsPolicy: 'Default' }), podOf('host', { dnsPolicy: 'Default', hostNetwork: true }));
+  await it.host.clock.advance(500);
+  assert.deepEqual(phases(it), { web: 'Pending', host: 'Running' });
+  assert.deepEqual(
+    it.agent
+      .pods()
+      .find(({ pod }) => pod.metadata.name === 'web')
+      ?.events.map(({ message }) => message),
+    [
+      'network is not ready: container runtime network not ready: NetworkReady=false reason:NoPlugin message:cni plugin not initialized',
+    ],
+  );
+  it.runtime.setCondition('NetworkReady', { status: true });
+  await it.host.clock.advance(500);
+  assert.deepEqual(phases(it), { web: 'Running', host: 'Running' });
+  await it.stop();
+});
+
+test('a runtime that is away is asked again soon', async () => {
+  const it = await startAgent();
+  let calls = 0;
+  it.runtime.faults.everyCall((method) => {
+    if (method !== 'runPodSandbox') return undefined;
+    calls++;
+    return calls > 4 ? undefined : { kind: 'before', error: new CriError('Unavailable', 'away') };
+  });
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(100 + 200 + 400 + 800);
+  assert.deepEqual(phases(it), { web: 'Running' });
+  await it.stop();
+});

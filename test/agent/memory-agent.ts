@@ -1,0 +1,106 @@
+import { defaultPod } from '../../src/api/default-pod.ts';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import type { Agent, AgentSettings } from '../../src/app/agent.ts';
+import { buildAgent } from '../../src/app/build-agent.ts';
+import { ChangeBell } from '../../src/base/change-bell.ts';
+import { criEvents } from '../../src/cri/cri-events.ts';
+import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
+import { silentLog } from '../../src/kubelet/explain/log.ts';
+import type { PodSource, SourceSnapshot } from '../../src/kubelet/sources/pod-source.ts';
+
+/** A source that says what the test sets. */
+export class ScriptedSource implements PodSource {
+  readonly name = 'file';
+  readonly #bell = new ChangeBell();
+  #snapshot: SourceSnapshot | undefined;
+
+  set(...pods: Pod[]): void {
+    this.#snapshot = { pods: pods.map(defaultPod), problems: [] };
+    this.#bell.ring();
+  }
+
+  async *snapshots(signal: AbortSignal): AsyncGenerator<SourceSnapshot> {
+    signal.addEventListener('abort', () => this.#bell.silence(), { once: true });
+    if (this.#snapshot) yield this.#snapshot;
+    while (await this.#bell.heard()) if (this.#snapshot) yield this.#snapshot;
+  }
+}
+
+/** A machine, its runtime, and an agent on them, all in memory and on virtual time. */
+export interface MemoryAgent {
+  readonly host: MemoryHost;
+  readonly runtime: FakeRuntime;
+  readonly source: ScriptedSource;
+  readonly agent: Agent;
+  /** Lets go of everything, as the end of the process does; the machine and the runtime stay as they are. */
+  stop(): Promise<void>;
+}
+
+export interface World {
+  readonly host: MemoryHost;
+  readonly runtime: FakeRuntime;
+}
+
+export const SETTINGS: AgentSettings = {
+  nodeName: 'box',
+  hostIPs: ['192.0.2.1'],
+  rootDir: '/var/lib/kubelet',
+  podLogsDir: '/var/log/pods',
+  cgroupRoot: '/',
+  clusterDns: [],
+  clusterDomain: '',
+  resolvConf: '',
+  maxPods: 110,
+  podPidsLimit: -1,
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodMs: 100,
+  seccompDefault: false,
+  maxContainerRestartPeriodMs: 300_000,
+  syncFrequencyMs: 60_000,
+  serializeImagePulls: true,
+  maxParallelImagePulls: undefined,
+  memoryCapacityBytes: 16 * 2 ** 30,
+};
+
+export function newWorld(): World {
+  const host = createMemoryHost();
+  const runtime = createFakeRuntime({ clock: host.clock, random: host.random });
+  runtime.addImage('busybox:1');
+  return { host, runtime };
+}
+
+/** Starts an agent; on a world that had one before, it is the next one after a crash. */
+export async function startAgent({ host, runtime }: World = newWorld()): Promise<MemoryAgent> {
+  const source = new ScriptedSource();
+  const life = new AbortController();
+  const agent = await buildAgent(
+    {
+      host,
+      cri: runtime.cri,
+      runtimeEvents: criEvents(runtime.cri.runtime),
+      sources: [source],
+      settings: SETTINGS,
+      log: silentLog,
+    },
+    life.signal,
+  );
+  const done = agent.run(life.signal);
+  return {
+    host,
+    runtime,
+    source,
+    agent,
+    async stop() {
+      life.abort(new Error('stopped'));
+      await host.clock.runUntil(done);
+    },
+  };
+}
+
+export function podOf(name: string, spec: Partial<Pod['spec']> = {}): Pod {
+  return {
+    metadata: { name, namespace: 'default', uid: `uid-${name}` },
+    spec: { containers: [{ name: 'main', image: 'busybox:1' }], ...spec },
+  };
+}

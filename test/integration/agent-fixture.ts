@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import type { Agent, AgentSettings } from '../../src/app/agent.ts';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { buildOnRuntime } from '../../src/cli/build-on-runtime.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { silentLog } from '../../src/kubelet/explain/log.ts';
+import type { AgentEvent, PodReport } from '../../src/kubelet/server/agent-view.ts';
+import { ScriptedSource, SETTINGS } from '../agent/memory-agent.ts';
+import { startContainerd, type TestContainerd } from './containerd-fixture.ts';
+import { CriCalls } from './cri-calls.ts';
+
+/** How long anything that a test waits for may take on a busy machine. */
+const PATIENCE_MS = 30_000;
+
+/** The agent of `nodelet run`, in this process, on a containerd of its own and with pods that the test sets. */
+export interface TestAgent {
+  readonly containerd: TestContainerd;
+  readonly agent: Agent;
+  readonly source: ScriptedSource;
+  /** Its calls to the runtime. */
+  readonly calls: CriCalls;
+  /** What is known of the pod; throws when the agent has none of that name. */
+  report(name: string): PodReport;
+  /** Resolves with the `performance.now()` of the first event that fits. Ask before you cause it. */
+  next(fits: (event: AgentEvent) => boolean, what: string): Promise<number>;
+  /** Resolves when the pod is Ready, or its last trace is gone. Ask before you cause it. */
+  ready(name: string): Promise<number>;
+  gone(name: string): Promise<number>;
+  /** Ends the pods, the agent and containerd, and takes everything away. */
+  stop(): Promise<void>;
+}
+
+export async function startTestAgent(settings: Partial<AgentSettings> = {}): Promise<TestAgent> {
+  const containerd = await startContainerd();
+  const source = new ScriptedSource();
+  const life = new AbortController();
+  const calls = new CriCalls();
+  const { agent, close } = await buildOnRuntime(
+    {
+      host: createLinuxHost(),
+      endpoint: containerd.endpoint,
+      runtimeRequestTimeoutMs: 120_000,
+      source,
+      settings: {
+        ...SETTINGS,
+        rootDir: join(containerd.folder, 'kubelet'),
+        podLogsDir: join(containerd.folder, 'pod-logs'),
+        cgroupRoot: containerd.cgroupParent,
+        ...settings,
+      },
+      log: silentLog,
+      prepare: async () => {},
+    },
+    life.signal,
+  );
+  source.set();
+  const done = agent.run(life.signal);
+  const next = (fits: (event: AgentEvent) => boolean, what: string): Promise<number> => nextEvent(agent, fits, what);
+  return {
+    containerd,
+    agent,
+    source,
+    calls,
+    report: (name) => reportOf(agent, name),
+    next,
+    ready: (name) =>
+      next((event) => event.kind === 'status' && isNamed(event, name) && isReady(event), `${name} ready`),
+    gone: (name) => next((event) => event.kind === 'gone' && isNamed(event, name), `${name} gone`),
+    async stop() {
+      await agent.drain();
+      life.abort(new Error('the test is over'));
+      await done;
+      close();
+      calls.stop();
+      await containerd.stop();
+    },
+  };
+}
+
+function nextEvent(agent: Agent, fits: (event: AgentEvent) => boolean, what: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const late = setTimeout(() => reject(new Error(`not within ${PATIENCE_MS} ms: ${what}`)), PATIENCE_MS);
+  const stop = agent.subscribe((event) => fits(event) && resolve(performance.now()));
+  return promise.finally(() => {
+    clearTimeout(late);
+    stop();
+  });
+}
+
+function isNamed(event: AgentEvent, name: string): boolean {
+  return 'pod' in event && event.pod.metadata.name === name;
+}
+
+function isReady(event: AgentEvent): boolean {
+  if (event.kind !== 'status') return false;
+  return event.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}
+
+function reportOf(agent: Agent, name: string): PodReport {
+  const found = agent.pods().find(({ pod }) => pod.metadata.name === name);
+  if (!found) throw new Error(`the agent has no pod ${name}`);
+  return found;
+}
+
+/** A container of the local busybox that runs a line of shell. */
+export function shell(name: string, line: string): Pod['spec']['containers'][number] {
+  return { name, image: BUSYBOX_IMAGE, command: ['sh', '-c', line] };
+}
+
+/** Runs until it is told to stop, and then stops at once. */
+export const OBEDIENT = "trap 'exit 0' TERM; sleep 1000 & wait";

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
+import { type CriConnection, connectCri } from '../../src/cri/client.ts';
+import { hasCode } from '../../src/cri/cri-error.ts';
+import { ContainerState } from '../../src/cri/generated/runtime-v1.ts';
+import type { RuntimeEvent } from '../../src/cri/runtime-events.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxRandom } from '../../src/host/linux/linux-random.ts';
+import { eventually, runPod, type Subject, signal, statusOf } from '../contract/cri/subject.ts';
+import { skipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
+import { networkNamespaces } from './containerd-leftovers.ts';
+
+const skip = skipReason();
+
+type Started = Subject & { readonly cri: CriConnection };
+
+function subjectOf(containerd: TestContainerd): Started {
+  const cri = connectCri(containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
+  return {
+    cri,
+    events: { watch: () => assert.fail('not used here') },
+    image: BUSYBOX_IMAGE,
+    unpullable: { image: '', code: '' },
+    logDirectory: join(containerd.folder, 'logs'),
+    cgroupParent: containerd.cgroupParent,
+    readLog: async (path) => readFileSync(path, 'utf8'),
+    stop: async () => cri.close(),
+  };
+}
+
+/** What of it is still on this machine: processes, mounts, links, cgroups, files. */
+function traces({ folder, cgroupParent }: Pick<TestContainerd, 'folder' | 'cgroupParent'>): string[] {
+  const processes = readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${folder}/`);
+    } catch {
+      return false;
+    }
+  });
+  const links = readdirSync('/sys/class/net').filter((name) => name === folder.replace(/.*-(\d+-\d+)$/, 'nlt$1'));
+  const cgroups = readdirSync('/sys/fs/cgroup').filter((name) =>
+    existsSync(join('/sys/fs/cgroup', name, cgroupParent)),
+  );
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').includes(folder) ? ['a mount'] : [];
+  return [...processes, ...links, ...cgroups, ...mounts, ...(existsSync(folder) ? [folder] : [])];
+}
+
+test('two run side by side, and nothing of them is left', { skip }, async () => {
+  const both = await Promise.all([startContainerd(), startContainerd()]);
+  const subjects = both.map(subjectOf);
+  const pods = await Promise.all(subjects.map(runPod));
+  await Promise.all(pods.map((pod) => pod.start('stubborn')));
+  const namespaces = both.flatMap(({ folder }) => networkNamespaces(folder));
+  assert.equal(namespaces.length, 2);
+  for (const subject of subjects) await subject.stop();
+  await Promise.all(both.map((containerd) => containerd.stop()));
+  assert.deepEqual(both.flatMap(traces), []);
+  assert.deepEqual(namespaces.filter(existsSync), []);
+});
+
+test('containers outlive containerd, and a broken event stream is told', { skip }, async (t) => {
+  const containerd = await startContainerd();
+  t.after(() => containerd.stop());
+  const subject = subjectOf(containerd);
+  t.after(() => subject.stop());
+  const pod = await runPod(subject);
+  const containerId = await pod.start('obedient');
+  const { endpoint } = containerd;
+  const events = await chooseRuntimeEvents(
+    { endpoint, runtime: subject.cri.runtime, clock: linuxClock, random: linuxRandom },
+    signal,
+  );
+  assert.ok(events);
+
+  const seen: RuntimeEvent[] = [];
+  const watching = (async () => {
+    for await (const event of events.watch(signal)) seen.push(event);
+  })();
+  await eventually(async () => (seen.length > 0 ? true : undefined));
+  const broken = assert.rejects(watching, (error) => hasCode(error, 'Unavailable'));
+  await containerd.restart();
+  await broken;
+
+  const { state, startedAt } = await eventually(() => statusOf(subject, containerId).catch(() => undefined));
+  assert.equal(state, ContainerState.CONTAINER_RUNNING);
+  assert.ok(startedAt > 0n);
+});
+
+test('what a killed run left is taken away by the next', { skip }, async () => {
+  const script = `
+    const { startContainerd } = await import(${JSON.stringify(join(import.meta.dirname, 'containerd-fixture.ts'))});
+    const containerd = await startContainerd();
+    console.log(JSON.stringify(containerd));
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  const killed: TestContainerd = JSON.parse(String(line));
+  const subject = subjectOf(killed);
+  await (await runPod(subject)).start('stubborn');
+  const namespaces = networkNamespaces(killed.folder);
+  await subject.stop();
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  assert.ok(traces(killed).length > 0 && namespaces.some(existsSync));
+
+  const next = await startContainerd();
+  await next.stop();
+  assert.deepEqual(traces(killed), []);
+  assert.deepEqual(namespaces.filter(existsSync), []);
+});

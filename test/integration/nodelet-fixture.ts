@@ -1,0 +1,171 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bridgeName } from '../../src/app/private-runtime/runtime-paths.ts';
+
+const BIN = join(import.meta.dirname, '../../bin/nodelet');
+
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A `nodelet run` that goes on. */
+export interface RunningNodelet {
+  readonly process: ChildProcess;
+  /** Everything that it has printed, both streams in order of arrival. */
+  output(): string;
+  /** Resolves when the output has a line that fits; rejects when the process ends without one. */
+  line(pattern: RegExp): Promise<RegExpMatchArray>;
+  readonly exited: Promise<number>;
+}
+
+/** `nodelet` with a root, a state, a bridge, addresses and control groups of its own. */
+export class TestNodelet {
+  readonly folder: string;
+  readonly rootDir: string;
+  readonly stateDir: string;
+  readonly bridge: string;
+  readonly podCidr: string;
+  readonly #running = new Set<ChildProcess>();
+
+  constructor(slot: number) {
+    this.folder = mkdtempSync(join(tmpdir(), 'nodelet-run-'));
+    this.rootDir = join(this.folder, 'root');
+    this.stateDir = join(this.folder, 'state');
+    this.bridge = bridgeName(this.rootDir);
+    this.podCidr = `10.${60 + slot}.${process.pid % 256}.0/24`;
+  }
+
+  write(name: string, text: string): string {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** Runs a command to its end. */
+  async command(...args: string[]): Promise<CommandResult> {
+    const started = spawn(BIN, this.#withState(args), { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [stdout, stderr] = [collect(started.stdout), collect(started.stderr)];
+    const exitCode = await exitOf(started);
+    return { exitCode, stdout: stdout(), stderr: stderr() };
+  }
+
+  run(...args: string[]): RunningNodelet {
+    const options = ['run', '--root', this.rootDir, '--state', this.stateDir, '--pod-cidr', this.podCidr];
+    const started = spawn(BIN, [...options, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#running.add(started);
+    return watch(started);
+  }
+
+  /** What this nodelet has on the machine now; empty when it left nothing but its images. */
+  traces(): string[] {
+    return [
+      ...readFileSync('/proc/self/mountinfo', 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(this.folder)),
+      ...execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })
+        .split('\n')
+        .filter((line) => line.includes(this.bridge)),
+      ...cgroupsNamed(this.bridge),
+      ...processesNaming(this.folder),
+      ...execFileSync('iptables-save', { encoding: 'utf8' })
+        .split('\n')
+        .filter((line) => line.includes(this.podCidr.replace('.0/24', '.'))),
+      ...entries(join(this.stateDir)).map((name) => `state: ${name}`),
+      ...entries(join(this.rootDir, 'kubelet/pods')).map((name) => `pod folder: ${name}`),
+      ...entries(join(this.rootDir, 'pod-logs')).map((name) => `log folder: ${name}`),
+    ];
+  }
+
+  /** Ends what still runs, then everything that is left, and removes the folder. */
+  async cleanUp(): Promise<void> {
+    for (const started of this.#running) if (started.exitCode === null) started.kill('SIGKILL');
+    if (this.traces().length > 0) {
+      const last = this.run(this.write('empty.yaml', EMPTY), '--once');
+      await last.exited;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #withState(args: readonly string[]): string[] {
+    const [verb = '', ...rest] = args;
+    return [verb, '--state', this.stateDir, ...rest];
+  }
+}
+
+/** A pod that is done at once: the agent starts, takes everything else away, and ends. */
+const EMPTY = `apiVersion: v1
+kind: Pod
+metadata: {name: done}
+spec: {restartPolicy: Never, containers: [{name: main, image: "localhost/nodelet/busybox:1", command: ["true"]}]}
+`;
+
+function watch(started: ChildProcess): RunningNodelet {
+  let text = '';
+  const watchers = new Set<() => void>();
+  for (const stream of [started.stdout, started.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      for (const look of watchers) look();
+    });
+  }
+  const exited = exitOf(started);
+  return {
+    process: started,
+    output: () => text,
+    exited,
+    line(pattern) {
+      const found = Promise.withResolvers<RegExpMatchArray>();
+      const look = (): void => {
+        const match = pattern.exec(text);
+        if (match) found.resolve(match);
+      };
+      watchers.add(look);
+      look();
+      const late = setTimeout(() => found.reject(new Error(`no ${pattern} within a minute:\n${text}`)), 60_000);
+      void exited.then((code) => found.reject(new Error(`ended with ${code} without ${pattern}:\n${text}`)));
+      return found.promise.finally(() => {
+        clearTimeout(late);
+        watchers.delete(look);
+      });
+    },
+  };
+}
+
+function collect(stream: NodeJS.ReadableStream | null): () => string {
+  let text = '';
+  stream?.setEncoding('utf8');
+  stream?.on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
+}
+
+function exitOf(started: ChildProcess): Promise<number> {
+  return new Promise((resolve) => started.on('close', (code) => resolve(code ?? 128)));
+}
+
+function cgroupsNamed(name: string): string[] {
+  return entries('/sys/fs/cgroup')
+    .map((controller) => join('/sys/fs/cgroup', controller, name))
+    .concat(join('/sys/fs/cgroup', name))
+    .filter((path) => existsSync(path));
+}
+
+function processesNaming(folder: string): string[] {
+  return entries('/proc').flatMap((pid) => {
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return /^\d+$/.test(pid) && line.includes(folder) ? [`process ${pid}: ${line}`] : [];
+    } catch {
+      return []; // gone meanwhile
+    }
+  });
+}
+
+function entries(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}

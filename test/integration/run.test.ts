@@ -1,0 +1,160 @@
+/** `nodelet run` as a user has it: the program, a private containerd, real containers. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { skipReason } from './containerd-fixture.ts';
+import { TestNodelet } from './nodelet-fixture.ts';
+
+const HELLO = join(import.meta.dirname, '../../examples/hello.yaml');
+const IMAGE = 'localhost/nodelet/busybox:1';
+
+function sleeper(name: string, extra = ''): string {
+  return `apiVersion: v1
+kind: Pod
+metadata: {name: ${name}}
+spec:
+  terminationGracePeriodSeconds: 5
+  containers:
+  - {name: main, image: "${IMAGE}", command: [sh, -c, "trap 'exit 0' TERM; echo up; sleep 1000 & wait"]${extra}}
+`;
+}
+
+function fetchText(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve(text));
+    }).on('error', reject);
+  });
+}
+
+suite('nodelet run', { skip: skipReason(), timeout: 240_000 }, () => {
+  const nodelet = new TestNodelet(0);
+  after(() => nodelet.cleanUp());
+
+  test('runs the example to its end with --once, and leaves nothing behind', async () => {
+    const run = nodelet.run('--once', HELLO);
+    assert.equal(await run.exited, 0, run.output());
+    for (const pattern of [/✓ init +prepare +exit 0/, /✓ sidecar +caller/, /● ready/, /nothing left behind/]) {
+      assert.match(run.output(), pattern);
+    }
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('serves the page at the address that it shows, and stops on SIGINT', async () => {
+    const run = nodelet.run(HELLO);
+    const [, url = ''] = await run.line(/curl (http:\S+)/);
+    assert.match(await fetchText(url), /Hello from pod hello-/);
+    await run.line(/hello\/caller \| Hello from pod hello-/);
+    run.process.kill('SIGINT');
+    assert.equal(await run.exited, 0, run.output());
+    assert.match(run.output(), /nothing left behind/);
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('answers ps, logs, exec and stop', async () => {
+    const run = nodelet.run(nodelet.write('web.yaml', sleeper('web')));
+    await run.line(/● ready/);
+    const ps = await nodelet.command('ps');
+    assert.match(ps.stdout, /^NAME +READY +STATUS +RESTARTS +AGE\nweb-\S+ +1\/1 +Running +0 /);
+    assert.equal((await nodelet.command('logs', 'web')).stdout, 'up\n');
+    const exec = await nodelet.command('exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7');
+    assert.deepEqual([exec.exitCode, exec.stdout], [7, 'out\n']);
+    assert.match(exec.stderr, /^err\n/);
+    const second = nodelet.run(nodelet.write('other.yaml', sleeper('other')));
+    assert.equal(await second.exited, 1);
+    assert.match(second.output(), /another agent is running \(pid \d+, /);
+    assert.equal((await nodelet.command('stop', 'web')).exitCode, 0);
+    assert.doesNotMatch((await nodelet.command('ps')).stdout, /web-/);
+    assert.equal((await nodelet.command('stop', '--all')).exitCode, 0);
+    assert.equal(await run.exited, 0, run.output());
+    assert.deepEqual(nodelet.traces(), []);
+    assert.match((await nodelet.command('ps')).stderr, /no agent is running here/);
+  });
+
+  test('takes the pods of a killed agent over without a restart', async () => {
+    const manifest = nodelet.write('web.yaml', sleeper('web'));
+    const first = nodelet.run(manifest);
+    await first.line(/● ready/);
+    const containerIds = async () => (await nodelet.command('ps', '-o', 'json')).stdout.match(/containerd:\/\/\w+/g);
+    const before = await containerIds();
+    first.process.kill('SIGKILL');
+    await first.exited;
+    const second = nodelet.run(manifest);
+    await second.line(/● ready/);
+    assert.deepEqual(await containerIds(), before);
+    second.process.kill('SIGTERM');
+    assert.equal(await second.exited, 0);
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('replaces the pods of a killed agent when their manifest is another', async () => {
+    const first = nodelet.run(nodelet.write('web.yaml', sleeper('web')), nodelet.write('old.yaml', sleeper('old')));
+    await first.line(/web +● ready/);
+    await first.line(/old +● ready/);
+    first.process.kill('SIGKILL');
+    await first.exited;
+    const second = nodelet.run('--once', nodelet.write('web.yaml', sleeper('web', ', env: [{name: A, value: b}]')));
+    assert.equal(await second.exited, 0, second.output());
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('follows a manifest while it runs', async () => {
+    const manifest = nodelet.write('web.yaml', sleeper('web'));
+    const run = nodelet.run(manifest);
+    await run.line(/● ready/);
+    nodelet.write('web.yaml', `${sleeper('web')}---\n${sleeper('more')}`);
+    await run.line(/more +● ready/);
+    nodelet.write('web.yaml', 'kind: [Pod\n');
+    await run.line(/✗ .*web\.yaml:\d+:\d+: /);
+    assert.match((await nodelet.command('ps')).stdout, /^more-.*\nweb-|^web-.*\nmore-/m);
+    nodelet.write('web.yaml', sleeper('more'));
+    await run.line(/web +○ gone/);
+    run.process.kill('SIGTERM');
+    assert.equal(await run.exited, 0);
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('tells what is wrong with a manifest, runs the other pods, and ends with 1', async () => {
+    const text = `${sleeper('good')}---\n${sleeper('Bad_')}---\n${sleeper('typo').replace('command', 'comand')}`;
+    const run = nodelet.run('--once', nodelet.write('mixed.yaml', text));
+    assert.equal(await run.exited, 1);
+    assert.match(run.output(), /mixed\.yaml:\d+:\d+: metadata\.name: Invalid value: "Bad_"/);
+    assert.match(run.output(), /mixed\.yaml:\d+:\d+: unknown field "spec\.containers\[0\]\.comand"/);
+    assert.match(run.output(), /good +● ready/);
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('refuses bad input before it starts anything', async () => {
+    const cases: [string, RegExp][] = [
+      [join(nodelet.folder, 'none.yaml'), /cannot read .*none\.yaml: no such file/],
+      [nodelet.write('syntax.yaml', 'a: [1\n'), /syntax\.yaml:\d+:\d+: /],
+      [
+        nodelet.write('empty-pod.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: []}\n'),
+        /spec\.containers: Required value/,
+      ],
+    ];
+    for (const [path, message] of cases) {
+      const run = nodelet.run(path);
+      assert.equal(await run.exited, 2, run.output());
+      assert.match(run.output(), message);
+    }
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('refuses a pod that it cannot honour, by the name of the field', async () => {
+    const text = sleeper('nfs').replace('spec:', 'spec:\n  volumes: [{name: d, nfs: {server: x, path: /}}]');
+    const run = nodelet.run('--once', nodelet.write('nfs.yaml', text));
+    assert.equal(await run.exited, 1);
+    assert.match(run.output(), /spec\.volumes\[0\]\.nfs is not supported yet/);
+  });
+
+  test('keeps no log of a pod that is gone', () => {
+    assert.deepEqual(readdirSync(join(nodelet.rootDir, 'pod-logs')), []);
+  });
+});
