@@ -51,7 +51,7 @@ test('why prints the verdict, then its reasons', async (t) => {
     stdout: [
       'hello is not ready: the creation of its sandbox fails.',
       '  The creation of its sandbox failed 5 s ago: no network.',
-      '  It is tried again in 6.9 s.',
+      '  It is tried again in 7 s.',
       '',
     ].join('\n'),
     stderr: '',

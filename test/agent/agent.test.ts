@@ -227,3 +227,14 @@ test('a runtime that is away is asked again soon', async () => {
   assert.deepEqual(phases(it), { web: 'Running' });
   await it.stop();
 });
+
+test('a container that keeps failing its liveness probe is left alone for longer and longer', async () => {
+  const it = await startAgent();
+  it.runtime.behaviours.set('main', { exec: () => ({ exitCode: 1 }) });
+  const livenessProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 };
+  it.source.set(podOf('web', { containers: [{ name: 'main', image: 'busybox:1', livenessProbe }] }));
+  await it.host.clock.advance(60_000);
+  // Three times at once, as with kubelet, then after pauses of 10 s and 20 s; the next one lasts 40 s.
+  assert.equal(it.runtime.containers.size, 5);
+  await it.stop();
+});

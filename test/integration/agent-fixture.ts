@@ -9,6 +9,7 @@ import type { AgentEvent, PodReport } from '../../src/kubelet/server/agent-view.
 import { ScriptedSource, SETTINGS } from '../agent/memory-agent.ts';
 import { startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { CriCalls } from './cri-calls.ts';
+import { type RecordedClock, recordedClock } from './recorded-clock.ts';
 
 /** How long anything that a test waits for may take on a busy machine. */
 const PATIENCE_MS = 30_000;
@@ -20,6 +21,8 @@ export interface TestAgent {
   readonly source: ScriptedSource;
   /** Its calls to the runtime. */
   readonly calls: CriCalls;
+  /** Its own timers: `sleep` is recorded. */
+  readonly clock: RecordedClock;
   /** What is known of the pod; throws when the agent has none of that name. */
   report(name: string): PodReport;
   /** Resolves with the `performance.now()` of the first event that fits. Ask before you cause it. */
@@ -36,9 +39,11 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
   const source = new ScriptedSource();
   const life = new AbortController();
   const calls = new CriCalls();
+  const host = createLinuxHost();
+  const clock = recordedClock(host.clock);
   const { agent, close } = await buildOnRuntime(
     {
-      host: createLinuxHost(),
+      host: { ...host, clock },
       endpoint: containerd.endpoint,
       runtimeRequestTimeoutMs: 120_000,
       source,
@@ -62,6 +67,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
     agent,
     source,
     calls,
+    clock,
     report: (name) => reportOf(agent, name),
     next,
     ready: (name) =>

@@ -5,6 +5,8 @@ import { RPC_CHANNEL, type RpcTrace } from '../../src/cri/instrument.ts';
 export interface CriCall {
   readonly method: string;
   readonly request: unknown;
+  /** Absent when it failed. */
+  readonly result: unknown;
   readonly startMs: number;
   readonly endMs: number;
 }
@@ -43,7 +45,8 @@ export class CriCalls {
     const startMs = this.#started.get(trace);
     if (startMs === undefined) return;
     this.#started.delete(trace);
-    this.all.push({ method: trace.method, request: trace.request, startMs, endMs: performance.now() });
+    const { method, request, result } = trace;
+    this.all.push({ method, request, result, startMs, endMs: performance.now() });
   }
 }
 

@@ -17,8 +17,8 @@ const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [143, 'SIGTERM'],
 ]);
 
-/** How long a container may take to end once it is killed; the event tells of the beginning. */
-const KILL_SECONDS = 40;
+/** A container ends so long after its grace period, at the latest. */
+const SLACK_SECONDS = 5;
 
 /** The last end of a container, if it ever ended. */
 export function lastEnd({ status }: ExplainedContainer): End | undefined {
@@ -54,11 +54,11 @@ function memoryText({ spec }: ExplainedContainer): string {
 /** An end that the agent brought about has a cause that no exit code tells. */
 function causeText(end: End, { spec, report }: ExplainedContainer): string {
   const endedMs = end.finishedAt === undefined ? 0 : parseTime(end.finishedAt) + 1000; // whole seconds, cut off
-  const graceMs = 1000 * (report.pod.spec.terminationGracePeriodSeconds ?? KILL_SECONDS) + KILL_SECONDS * 1000;
+  const graceSeconds = report.pod.spec.terminationGracePeriodSeconds ?? 30;
   const kill = report.events.findLast(
     (event) => event.reason === 'Killing' && isEventOf(event, spec.name) && event.atMs <= endedMs,
   );
-  if (kill === undefined || kill.atMs < endedMs - graceMs) return '';
+  if (kill === undefined || kill.atMs < endedMs - (graceSeconds + SLACK_SECONDS) * 1000) return '';
   const cause = killCause(kill.message);
   return cause === undefined ? '' : `, killed because ${cause}`;
 }

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agoText, errorText, inText, listText, quoted, sentence, spanText, timesText } from './plain-words.ts';
+import {
+  agoText,
+  errorText,
+  inText,
+  listText,
+  quoted,
+  sentence,
+  shortened,
+  spanText,
+  timesText,
+} from './plain-words.ts';
 
 const spans: Record<string, number> = {
   '0 ms': -5,
@@ -41,3 +51,5 @@ test('a sentence has one full stop, a quote has its limit', () => {
   assert.equal(sentence('container web ended.  '), 'Container web ended.');
   assert.equal(quoted('x'.repeat(1000)).length, 302);
 });
+
+test('what is too long loses its middle', () => assert.equal(shortened('0123456789', 6), '01…789'));

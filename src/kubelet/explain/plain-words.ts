@@ -4,7 +4,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** What programs say of themselves may be long; the beginning tells most. */
+/** What programs say of themselves may be long. */
 const MAX_QUOTE = 300;
 
 /** `350 ms`, `2.5 s`, `34 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`. */
@@ -67,8 +67,11 @@ export function lastWords(text: string | undefined): string {
   return text === undefined || oneLine(text) === '' ? '' : `: ${quoted(text)}`;
 }
 
+/** Cuts out of the middle: an error begins with what was tried and ends with what stood in the way. */
 export function shortened(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+  if (text.length <= length) return text;
+  const begin = Math.floor(length / 3);
+  return `${text.slice(0, begin)}…${text.slice(begin + 1 - length)}`;
 }
 
 /** Begins with a capital and ends with one full stop. */

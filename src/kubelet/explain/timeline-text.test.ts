@@ -15,7 +15,7 @@ function at(name: string, subject: string | undefined, ms: number, tookMs?: numb
   return step(name, subject, T + ms, tookMs, error);
 }
 
-const NOT_FOUND = `rpc error: code = NotFound desc = nginx:1: ${'not found '.repeat(20)}`;
+const NOT_FOUND = `rpc error: code = NotFound desc = failed to pull ${'and to resolve '.repeat(10)}nginx:1: not found`;
 
 /** How `web` comes up, from the moment at which it may. */
 const start = (ms: number): Step[] => [
@@ -101,9 +101,9 @@ const scenes: Record<string, Scene> = {
       '  +0 ms    1 ms  ▏                         directories',
       '  +1 ms    3 ms  ▏                         volumes',
       '  +4 ms   96 ms  █████                     sandbox',
-      '+100 ms  400 ms       ███████████████████  image  nginx:1  ✗ nginx:1: not found not found not found not found not found not found not found not found not found not found not found …',
+      '+100 ms  400 ms       ███████████████████  image  nginx:1  ✗ failed to pull and to resolve and to res… and to resolve and to resolve and to resolve and to resolve nginx:1: not found',
       '+500 ms    10 s  ························  waited: back-off of the pull',
-      '  +11 s  300 ms  ████████████████████████  image  nginx:1  ✗ nginx:1: not found not found not found not found not found not found not found not found not found not found not found …',
+      '  +11 s  300 ms  ████████████████████████  image  nginx:1  ✗ failed to pull and to resolve and to res… and to resolve and to resolve and to resolve and to resolve nginx:1: not found',
       '  +11 s     2 s  ························  waits: back-off of the pull',
     ],
   },

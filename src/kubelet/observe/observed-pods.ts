@@ -21,6 +21,7 @@ export interface ObservedPodsDeps extends InspectDeps {
  * 2. `onChange` is called after the new value can be read, and only when it differs from the old one.
  * 3. A container's end is never missed between two looks: a stop that was told before its container was known makes
  *    the inspection that finds it running look once more.
+ * 4. A look that fails leaves what was known before, and is remembered: `known` looks again.
  */
 export class ObservedPods {
   readonly #deps: ObservedPodsDeps;
@@ -28,6 +29,8 @@ export class ObservedPods {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #inspections = new Map<string, Inspection>();
   readonly #earlyStops = new Set<string>();
+  /** Pods whose last look failed: what is known of them may be old. */
+  readonly #doubtful = new Set<string>();
 
   constructor(deps: ObservedPodsDeps, life: AbortSignal) {
     this.#deps = deps;
@@ -40,6 +43,11 @@ export class ObservedPods {
 
   get(uid: string): ObservedPod | undefined {
     return this.#pods.get(uid);
+  }
+
+  /** What is known of a pod, for whoever acts on it: it is looked at first if the last look failed. */
+  async known(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
+    return this.#doubtful.has(uid) ? this.refresh(uid, signal) : this.#pods.get(uid);
   }
 
   /** Looks at one pod now. `undefined`: the runtime knows nothing of it. */
@@ -60,9 +68,19 @@ export class ObservedPods {
     if (event.kind === 'subscribed') return this.relist(signal);
     const uid = event.podUid ?? this.#ownerOf(event.id);
     if (uid !== undefined) {
-      await this.refresh(uid, signal);
+      await this.#refreshOrWake(uid, signal);
     } else if (event.kind === 'stopped') {
       this.#rememberStop(event.id);
+    }
+  }
+
+  /** When the look fails it is left to whoever acts on the pod to look again. */
+  async #refreshOrWake(uid: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.refresh(uid, signal);
+    } catch (error) {
+      this.#deps.onChange(uid);
+      throw error;
     }
   }
 
@@ -80,6 +98,9 @@ export class ObservedPods {
     this.#inspections.set(uid, inspection);
     try {
       return await this.#look(uid, this.#life);
+    } catch (error) {
+      this.#doubtful.add(uid);
+      throw error;
     } finally {
       // While another one waits to begin, the place stays taken.
       if (!inspection.next) this.#inspections.delete(uid);
@@ -95,6 +116,7 @@ export class ObservedPods {
     if (after?.containers.some(({ id, state }) => state === 'running' && this.#earlyStops.delete(id))) {
       return this.#look(uid, signal);
     }
+    this.#doubtful.delete(uid);
     if (after && after.sandboxes.length + after.containers.length > 0) this.#pods.set(uid, after);
     else this.#pods.delete(uid);
     if (!sameState(before, this.#pods.get(uid))) this.#deps.onChange(uid);

@@ -43,6 +43,7 @@ class Syncer implements PodSyncer {
   async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
     const { publisher, observed, probes } = this.#deps;
     const { uid } = pod.metadata;
+    await observed.known(uid, signal);
     const status = publisher.publish(pod, 'syncing');
     if (isTerminal(status.phase)) return { kind: 'ended' };
     const activeMs = activeTimeLeft(pod, status, this.#deps.clock.now());

@@ -96,7 +96,8 @@ async function startAll(
 
 /** Throws while a container that keeps ending is in its pause. */
 function leaveInPeace({ pod, observed }: ContainerPlace, container: Container, { backoff, clock }: ExecuteDeps): void {
-  const last = newestContainer(observed, container.name);
+  // One that was killed just now is still seen running: then the one before it counts, as with kubelet.
+  const last = observed?.containers.find(({ name, state }) => name === container.name && state === 'exited');
   if (last?.state !== 'exited') return;
   const key = `${pod.metadata.uid}/${container.name}/${containerHash(container)}`;
   const endedMs = Number(last.finishedAt / 1_000_000n);

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { silentLog } from '../explain/log.ts';
+import type { PodSyncer, SyncOutcome } from './pod-syncer.ts';
+import { PodWorkers } from './pod-workers.ts';
+import type { WorkerProgress } from './worker-progress.ts';
+
+const pod: Pod = {
+  metadata: { name: 'web', namespace: 'default', uid: 'u1' },
+  spec: { containers: [], terminationGracePeriodSeconds: 30 },
+};
+
+/** A pod whose first pass comes to `outcome`, and which is never done with stopping. */
+async function setUp(outcome: () => Promise<SyncOutcome>) {
+  const clock = new VirtualClock();
+  const began = clock.now();
+  const syncer: PodSyncer = {
+    sync: outcome,
+    terminate: (_pod, _ending, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+    release: async () => undefined,
+    purge: async () => undefined,
+  };
+  const random = new SeededRandom(1);
+  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, onGone: () => undefined };
+  const workers = new PodWorkers(deps, new AbortController().signal);
+  workers.update(pod);
+  await clock.advance(0);
+  /** With times in milliseconds since the beginning. */
+  const progress = (): WorkerProgress => {
+    const told = workers.all.get('u1')?.progress ?? assert.fail();
+    const since = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms - began));
+    return {
+      ...told,
+      phaseSinceMs: told.phaseSinceMs - began,
+      nextPassMs: since(told.nextPassMs),
+      pauseEndsMs: since(told.pauseEndsMs),
+      graceEndsMs: since(told.graceEndsMs),
+      failure: told.failure && { ...told.failure, atMs: told.failure.atMs - began },
+    };
+  };
+  return { clock, workers, progress };
+}
+
+const NOTHING: WorkerProgress = {
+  phaseSinceMs: 0,
+  removed: false,
+  nextPassMs: undefined,
+  pauseEndsMs: undefined,
+  graceEndsMs: undefined,
+  failure: undefined,
+};
+
+test('a worker at work has no next pass', async () => {
+  const { progress } = await setUp(() => new Promise(() => undefined));
+  assert.deepEqual(progress(), NOTHING);
+});
+
+test('a worker tells when a back-off ends, and that it only looks before', async () => {
+  const { progress } = await setUp(async () => ({ kind: 'settled', lookAgainInMs: 300_000 }));
+  const { nextPassMs = 0, ...rest } = progress();
+  assert.deepEqual(rest, { ...withoutNextPass(NOTHING), pauseEndsMs: 300_000 });
+  assert.ok(nextPassMs >= 60_000 && nextPassMs < 90_000);
+});
+
+test('a worker tells what failed, how often in a row, and when it tries again', async () => {
+  const { clock, progress } = await setUp(async () => {
+    throw new Error('no network');
+  });
+  const { nextPassMs = 0, ...rest } = progress();
+  assert.deepEqual(rest, { ...withoutNextPass(NOTHING), failure: { error: 'no network', atMs: 0, inARow: 1 } });
+  await clock.advance(nextPassMs + 1);
+  assert.equal(progress().failure?.inARow, 2);
+});
+
+test('a worker tells since when its pod ends, and when the grace period is over', async () => {
+  const { clock, workers, progress } = await setUp(async () => ({ kind: 'settled' }));
+  await clock.advance(1000);
+  workers.end('u1', { graceSeconds: 30, removed: true });
+  await clock.advance(2000);
+  assert.deepEqual(progress(), { ...NOTHING, phaseSinceMs: 1000, removed: true, graceEndsMs: 31_000 });
+  workers.end('u1', { graceSeconds: 5, removed: true });
+  await clock.advance(0);
+  assert.deepEqual(progress(), { ...NOTHING, phaseSinceMs: 1000, removed: true, graceEndsMs: 8000 });
+});
+
+function withoutNextPass({ nextPassMs: _, ...rest }: WorkerProgress): Omit<WorkerProgress, 'nextPassMs'> {
+  return rest;
+}

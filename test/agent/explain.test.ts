@@ -1,0 +1,80 @@
+/** What the whole agent, on virtual time, says of its pods. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriError } from '../../src/cri/cri-error.ts';
+import { timerWaits } from '../../src/kubelet/explain/timer-waits.ts';
+import { why } from '../../src/kubelet/explain/why.ts';
+import { type MemoryAgent, podOf, startAgent } from './memory-agent.ts';
+
+function whyOf({ agent, host }: MemoryAgent, uid: string): readonly string[] {
+  const report = agent.pods().find(({ pod }) => pod.metadata.uid === uid) ?? assert.fail(`no pod ${uid}`);
+  return why(report, host.clock.now());
+}
+
+test('a crashing pod says how it ended and when it starts again', async () => {
+  const it = await startAgent();
+  it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(5000);
+  assert.deepEqual(whyOf(it, 'uid-web'), [
+    'web is not ready (for 3 s): container main keeps ending.',
+    'Container main has ended twice.',
+    'The last time, it ended 3 s ago with exit code 1.',
+    'It starts again in 7 s (back-off 10s).',
+    'Its log may tell more: nodelet logs web -c main',
+  ]);
+  await it.stop();
+});
+
+test('a pod without its image says so, and when it is tried again', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web', { containers: [{ name: 'main', image: 'missing:1' }] }));
+  await it.host.clock.advance(4000);
+  const said = whyOf(it, 'uid-web');
+  assert.equal(said[0], 'web is not ready (for 4 s): image "missing:1" cannot be pulled.');
+  assert.equal(said[2], 'It is tried again in 6 s.');
+  await it.stop();
+});
+
+test('a pod without a sandbox says what the runtime said', async () => {
+  const it = await startAgent();
+  it.runtime.faults.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(2000);
+  assert.deepEqual(whyOf(it, 'uid-web').slice(0, 2), [
+    'web is not ready (for 2 s): the creation of its sandbox fails.',
+    'The creation of its sandbox failed 2 s ago: no network.',
+  ]);
+  await it.stop();
+});
+
+test('a pod that waits for an older one of its name says for which', async () => {
+  const it = await startAgent();
+  it.runtime.behaviours.set('main', { onTerminate: { afterMs: 10_000, code: 0 } });
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(0);
+  const next = podOf('web');
+  it.source.set({ ...next, metadata: { ...next.metadata, uid: 'next' } });
+  await it.host.clock.advance(5000);
+  assert.deepEqual(whyOf(it, 'next'), [
+    'web has not started: it waits until an older pod of its name is gone, and has waited for 5 s.',
+    'The older pod (uid uid-web) is stopping its containers.',
+  ]);
+  assert.deepEqual(whyOf(it, 'uid-web'), [
+    'web is ending (for 5 s): it left its source, or was stopped by hand.',
+    'What still runs is killed in 25 s.',
+    'Container main was asked to end 5 s ago and still runs: it ignores SIGTERM, or needs the time.',
+  ]);
+  await it.stop();
+});
+
+test('no step of a start waits for a timer', async () => {
+  const it = await startAgent();
+  it.source.set(...['a', 'b', 'c'].map((name) => podOf(name)));
+  await it.host.clock.advance(60_000);
+  for (const { steps } of it.agent.pods()) {
+    assert.equal(steps.at(-1)?.name, 'start container');
+    assert.deepEqual(timerWaits(steps, 0), []);
+  }
+  await it.stop();
+});

@@ -1,0 +1,180 @@
+/**
+ * Kills the agent again and again, at random moments, while pods are created and deleted; then looks for what should
+ * not be: a container that was restarted, or anything that is left on the machine.
+ *
+ *   scripts/node test/integration/crash-loop.ts [--seconds 120] [--seed 1]
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { runtimePaths } from '../../src/app/private-runtime/runtime-paths.ts';
+import { connectCri } from '../../src/cri/client.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { Draw } from '../sim/draw.ts';
+import { skipReason } from './containerd-fixture.ts';
+import { CrashManifests } from './crash-manifests.ts';
+import { type RunningNodelet, TestNodelet } from './nodelet-fixture.ts';
+import { RestartWitness } from './restart-witness.ts';
+
+/** Wanted from the beginning to the end. */
+const STEADY = ['steady-0', 'steady-1', 'steady-2'];
+/** These come and go. */
+const PASSING = Array.from({ length: 17 }, (_, index) => `passing-${index}`);
+const END_MS = 120_000;
+
+export interface CrashLoopOptions {
+  readonly seconds: number;
+  readonly seed: number;
+  /** Of the addresses of its pods: another one than that of every other test on the machine. */
+  readonly slot: number;
+}
+
+export interface CrashLoopResult {
+  readonly kills: number;
+  readonly created: number;
+  readonly deleted: number;
+  /** How many of the pods got as far as a sandbox. */
+  readonly podsSeen: number;
+  /** Containers that were made though an earlier one had started, and pods that were up twice. */
+  readonly wrong: readonly string[];
+  /** What was left on the machine after the normal end. */
+  readonly leaks: readonly string[];
+  readonly exitCode: number;
+  /** What the last agent printed. */
+  readonly output: string;
+}
+
+export async function crashLoop({ seconds, seed, slot }: CrashLoopOptions): Promise<CrashLoopResult> {
+  const nodelet = new TestNodelet(slot);
+  const manifests = new CrashManifests(`${nodelet.folder}/manifests`);
+  const cri = connectCri(`unix://${runtimePaths(nodelet).socket}`, {
+    clock: linuxClock,
+    runtimeRequestTimeoutMs: 30_000,
+  });
+  const over = new AbortController();
+  const watching: Promise<void>[] = [];
+  try {
+    for (const name of STEADY) manifests.add(name);
+    const first = nodelet.run(manifests.folder);
+    for (const name of STEADY) await first.line(new RegExp(`${name} +● ready`));
+    const before = await steadyContainers(nodelet);
+
+    const witness = new RestartWitness(cri);
+    const changing = new AbortController();
+    watching.push(witness.watch(over.signal), changeManifests(manifests, new Draw(seed, 'manifests'), changing.signal));
+    const { kills, last } = await killInALoop(nodelet, first, manifests.folder, new Draw(seed, 'kills'), seconds);
+    changing.abort();
+
+    await until(async () => (await podsReady(nodelet)) === manifests.names.length, last, 'all wanted pods are ready');
+    const wrong = differences(before, await steadyContainers(nodelet));
+    for (const name of manifests.names) manifests.remove(name);
+    await until(async () => (await witness.sandboxes()).length === 0, last, 'all pods are gone');
+    over.abort();
+    await Promise.all(watching);
+    last.process.kill('SIGTERM');
+    const exitCode = await last.exited;
+    const { created, deleted } = manifests;
+    return {
+      kills,
+      created,
+      deleted,
+      podsSeen: witness.podsSeen,
+      wrong: [...wrong, ...witness.wrong],
+      leaks: nodelet.traces(),
+      exitCode,
+      output: last.output(),
+    };
+  } finally {
+    over.abort();
+    await Promise.all(watching);
+    cri.close();
+    await nodelet.cleanUp();
+  }
+}
+
+/** Until the time is over; the last one lives. */
+async function killInALoop(
+  nodelet: TestNodelet,
+  first: RunningNodelet,
+  folder: string,
+  draw: Draw,
+  seconds: number,
+): Promise<{ readonly kills: number; readonly last: RunningNodelet }> {
+  const endsAt = performance.now() + seconds * 1000;
+  let last = first;
+  let kills = 0;
+  for (; performance.now() < endsAt; kills++) {
+    await delay(draw.int(50, 3_000));
+    last.process.kill('SIGKILL');
+    await last.exited;
+    last = nodelet.run(folder);
+  }
+  return { kills, last };
+}
+
+async function changeManifests(manifests: CrashManifests, draw: Draw, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    manifests.toggle(draw.pick(['passing-0', ...PASSING]));
+    await delay(draw.int(50, 500), undefined, { signal }).catch(() => {});
+  }
+}
+
+interface ShownPod {
+  readonly metadata: { readonly name: string };
+  readonly status: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly containerID?: string; readonly restartCount: number }[];
+  };
+}
+
+async function shownPods(nodelet: TestNodelet): Promise<readonly ShownPod[]> {
+  const { exitCode, stdout } = await nodelet.command('ps', '-o', 'json');
+  if (exitCode !== 0) return [];
+  const list: { readonly items: readonly ShownPod[] } = JSON.parse(stdout);
+  return list.items;
+}
+
+async function podsReady(nodelet: TestNodelet): Promise<number> {
+  const isReady = ({ status }: ShownPod): boolean =>
+    status.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
+  return (await shownPods(nodelet)).filter(isReady).length;
+}
+
+/** By pod name: the container and its restarts. */
+async function steadyContainers(nodelet: TestNodelet): Promise<ReadonlyMap<string, string>> {
+  const steady = (await shownPods(nodelet)).filter(({ metadata }) => metadata.name.startsWith('steady-'));
+  return new Map(
+    steady.map(({ metadata, status }) => [
+      metadata.name,
+      (status.containerStatuses ?? []).map((each) => `${each.containerID}, ${each.restartCount} restarts`).join(),
+    ]),
+  );
+}
+
+function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
+  const changed = [...before].filter(([name, container]) => after.get(name) !== container);
+  return changed.map(([name, container]) => `${name} was ${container}, is ${after.get(name)}`);
+}
+
+async function until(fits: () => Promise<boolean>, { output }: RunningNodelet, what: string): Promise<void> {
+  const endsAt = performance.now() + END_MS;
+  while (!(await fits())) {
+    if (performance.now() > endsAt) throw new Error(`not within ${END_MS} ms: ${what}\n${output()}`);
+    await delay(100);
+  }
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { seconds: { type: 'string', default: '120' }, seed: { type: 'string', default: '1' } },
+  });
+  const cannot = skipReason();
+  if (cannot) throw new Error(`this machine cannot run it: ${cannot}`);
+  const result = await crashLoop({ seconds: Number(values.seconds), seed: Number(values.seed), slot: 2 });
+  const { kills, created, deleted, podsSeen, wrong, leaks, exitCode } = result;
+  console.log(`kills: ${kills}, pods created: ${created}, deleted: ${deleted}, with a sandbox: ${podsSeen}`);
+  console.log(`wrong restarts: ${wrong.length}`, ...wrong.map((line) => `\n  ${line}`));
+  console.log(`leaks: ${leaks.length}`, ...leaks.map((line) => `\n  ${line}`));
+  console.log(`exit code of the last agent: ${exitCode}`);
+  process.exitCode = wrong.length + leaks.length + exitCode === 0 ? 0 : 1;
+  if (process.exitCode !== 0) console.log(result.output);
+}

@@ -1,0 +1,90 @@
+/** A container that keeps ending is started again when its pause ends, measured from its own end: not at a tick. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { ContainerStatusResponse, CreateContainerRequest } from '../../src/cri/generated/runtime-v1.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+import { type CriCall, median } from './cri-calls.ts';
+
+const PAUSE_MS = 1_000;
+const RESTARTS = 5;
+/** The pause is kept in whole milliseconds. */
+const ROUNDING_MS = 2;
+
+interface Restart {
+  readonly create: CriCall;
+  readonly start: CriCall;
+  /** On the clock of `performance.now()`. */
+  readonly pauseEndsMs: number;
+}
+
+suite('the pause of a container that keeps ending', { skip: skipReason(), timeout: 60_000 }, () => {
+  let it: TestAgent;
+  let restarts: readonly Restart[] = [];
+
+  before(async () => {
+    it = await startTestAgent({ maxContainerRestartPeriodMs: PAUSE_MS });
+    const started = new Promise<void>((resolve) => {
+      it.agent.subscribe(({ kind }) => {
+        if (kind === 'step' && callsOf('StartContainer').length > RESTARTS) resolve();
+      });
+    });
+    it.source.set(podOf('crash', { containers: [shell('main', 'exit 1')] }));
+    await started;
+    restarts = restartsAfterAPause();
+  });
+  after(() => it.stop());
+
+  function callsOf(method: string): CriCall[] {
+    return it.calls.all.filter((call) => call.method === method);
+  }
+
+  /** The first restart comes at once. */
+  function restartsAfterAPause(): Restart[] {
+    const starts = callsOf('StartContainer');
+    return callsOf('CreateContainer').flatMap((create, index) => {
+      const start = starts[index];
+      if (index < 2 || !start) return [];
+      return [{ create, start, pauseEndsMs: endedMs(attemptOf(create) - 1) + PAUSE_MS }];
+    });
+  }
+
+  function attemptOf({ request }: CriCall): number {
+    return (request as CreateContainerRequest).config?.metadata?.attempt ?? 0;
+  }
+
+  /** As the runtime told it. */
+  function endedMs(attempt: number): number {
+    const ends = callsOf('ContainerStatus').flatMap(({ result }) => {
+      const status = (result as ContainerStatusResponse | undefined)?.status;
+      return status?.metadata?.attempt === attempt && status.finishedAt > 0n ? [status.finishedAt] : [];
+    });
+    assert.ok(ends[0] !== undefined, `restart ${attempt} has not ended`);
+    return Number(ends[0] / 1000n) / 1000 - performance.timeOrigin;
+  }
+
+  test('is kept', () => {
+    assert.ok(restarts.length >= RESTARTS - 2, `${restarts.length} restarts`);
+    for (const { create, pauseEndsMs } of restarts) assert.ok(create.startMs > pauseEndsMs - ROUNDING_MS);
+  });
+
+  test('is not followed by another wait: no timer is set between its end and the start', () => {
+    for (const { create, pauseEndsMs } of restarts) {
+      const waits = it.clock.sleeps.filter(
+        ({ startMs, rangMs = 0 }) => startMs > pauseEndsMs + ROUNDING_MS && rangMs > 0 && rangMs < create.startMs,
+      );
+      assert.deepEqual(waits, []);
+    }
+  });
+
+  test('ends in a start within the time that the start itself takes', (t) => {
+    const late = restarts.map(({ create, pauseEndsMs }) => create.startMs - pauseEndsMs);
+    const took = restarts.map(({ create, start }) => start.endMs - create.startMs);
+    t.diagnostic(
+      `late by ${late.map((ms) => ms.toFixed(1)).join(', ')} ms; the start took ${median(took).toFixed(1)} ms`,
+    );
+    assert.ok(median(late) < median(took), `late by ${late} ms; the starts took ${took} ms`);
+    assert.ok(Math.max(...late) < 1_000, `late by ${late} ms`);
+  });
+});

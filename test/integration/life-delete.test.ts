@@ -1,0 +1,50 @@
+/** Deleting a pod that stops at once costs no more than its calls to the runtime, plus a tenth. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+import { busyMs, type CriCall, median } from './cri-calls.ts';
+
+const DELETIONS = 10;
+
+interface Deletion {
+  readonly tookMs: number;
+  readonly calls: readonly CriCall[];
+}
+
+suite('deleting a pod that stops at once', { skip: skipReason(), timeout: 60_000 }, () => {
+  let it: TestAgent;
+  const deletions: Deletion[] = [];
+
+  before(async () => {
+    it = await startTestAgent();
+    for (let count = 0; count < DELETIONS; count++) deletions.push(await runAndDelete(`pod-${count}`));
+  });
+  after(() => it.stop());
+
+  async function runAndDelete(name: string): Promise<Deletion> {
+    const ready = it.ready(name);
+    it.source.set(podOf(name, { containers: [shell('main', OBEDIENT)] }));
+    await ready;
+    const gone = it.gone(name);
+    const startMs = performance.now();
+    it.source.set();
+    const endMs = await gone;
+    return { tookMs: endMs - startMs, calls: it.calls.within({ startMs, endMs }) };
+  }
+
+  test('changes each part of it once', () => {
+    for (const { calls } of deletions) {
+      const changes = calls.map(({ method }) => method).filter((method) => /^(Stop|Remove)/.test(method));
+      assert.deepEqual(changes, ['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox']);
+    }
+  });
+
+  test('costs no more than its calls to the runtime, plus a tenth', (t) => {
+    const took = median(deletions.map(({ tookMs }) => tookMs));
+    const ratio = median(deletions.map(({ tookMs, calls }) => tookMs / busyMs(calls)));
+    t.diagnostic(`a deletion took ${took.toFixed(1)} ms: ${ratio.toFixed(3)} times its calls to the runtime`);
+    assert.ok(ratio <= 1.1, `${ratio} times its calls to the runtime`);
+  });
+});

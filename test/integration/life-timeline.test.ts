@@ -1,0 +1,77 @@
+/** A pod that starts never waits for a timer: each step follows the one before, or the end of the container it needs. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import type { Step } from '../../src/kubelet/explain/timeline.ts';
+import { timerWaits } from '../../src/kubelet/explain/timer-waits.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+
+/** Beyond what a busy machine needs between two steps, below any period by which an agent could look around. */
+const IDLE_MS = 500;
+
+const FIRST = podOf('first', { containers: [shell('main', OBEDIENT)] });
+
+suite('the timeline of a starting pod', { skip: skipReason(), timeout: 60_000 }, () => {
+  let it: TestAgent;
+  let steps: readonly Step[] = [];
+  let interval = { startMs: 0, endMs: 0 };
+
+  before(async () => {
+    it = await startTestAgent();
+    // Once one pod is up, the agent hears of everything that its runtime does.
+    const first = it.ready('first');
+    it.source.set(FIRST);
+    await first;
+    const ready = it.ready('web');
+    const startMs = performance.now();
+    const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+    it.source.set(
+      FIRST,
+      podOf('web', {
+        volumes: [{ name: 'data', emptyDir: {} }],
+        initContainers: [
+          { ...shell('prepare', 'echo prepared > /data/page'), volumeMounts },
+          { ...shell('proxy', OBEDIENT), restartPolicy: 'Always' },
+        ],
+        containers: [{ ...shell('main', OBEDIENT), volumeMounts }],
+      }),
+    );
+    interval = { startMs, endMs: await ready };
+    steps = it.report('web').steps;
+  });
+  after(() => it.stop());
+
+  test('has every step once, in order', () => {
+    assert.deepEqual(
+      steps.map(({ name, subject }) => (subject ? `${name} ${subject}` : name)),
+      [
+        'directories',
+        'cgroup',
+        'volumes',
+        'sandbox',
+        ...['prepare', 'proxy', 'main'].flatMap((name) => [
+          `image ${BUSYBOX_IMAGE}`,
+          `create container ${name}`,
+          `start container ${name}`,
+        ]),
+      ],
+    );
+  });
+
+  test('has no wait for a timer', () => {
+    assert.deepEqual(timerWaits(steps, IDLE_MS), []);
+  });
+
+  test('waits for no timer but those that look until the runtime shows an exit of which it told', () => {
+    const rang = it.clock.sleeps
+      .filter(({ startMs, rangMs = 0 }) => startMs >= interval.startMs && rangMs > 0 && rangMs <= interval.endMs)
+      .map(({ ms }) => ms);
+    // One container ends. containerd tells of it before its CRI shows it: looked for after 1 ms, 2 ms, 4 ms …
+    assert.deepEqual(
+      rang,
+      rang.map((_, index) => 2 ** index),
+    );
+  });
+});
