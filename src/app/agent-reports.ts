@@ -26,7 +26,7 @@ export class AgentReports {
   readonly #parts: ReportParts;
   readonly #listeners = new Set<(event: AgentEvent) => void>();
   readonly #events = new Map<string, PodEvent[]>();
-  #manifests: readonly ManifestReport[] = [];
+  readonly #manifests = new Map<string, readonly ManifestReport[]>();
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
@@ -50,7 +50,7 @@ export class AgentReports {
   }
 
   get manifests(): readonly ManifestReport[] {
-    return this.#manifests;
+    return [...this.#manifests.values()].flat();
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {
@@ -64,11 +64,12 @@ export class AgentReports {
   }
 
   /** What a source cannot use now; it replaces what it said before. */
-  problems(problems: readonly SourceProblem[]): void {
-    const before = new Set(this.#manifests.map((report) => JSON.stringify(report)));
+  problems(name: string, problems: readonly SourceProblem[]): void {
+    const before = new Set(this.#manifests.get(name)?.map((report) => JSON.stringify(report)));
     const byLocation = Map.groupBy(problems, ({ location }) => location);
-    this.#manifests = [...byLocation].map(([source, all]) => ({ source, problems: all.map(({ message }) => message) }));
-    for (const report of this.#manifests) {
+    const now = [...byLocation].map(([source, all]) => ({ source, problems: all.map(({ message }) => message) }));
+    this.#manifests.set(name, now);
+    for (const report of now) {
       if (!before.has(JSON.stringify(report))) this.#tell({ kind: 'manifest', report });
     }
   }

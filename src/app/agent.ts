@@ -1,6 +1,7 @@
 import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
+import type { ApiServer } from '../kubelet/cluster/api-server.ts';
 import type { Log } from '../kubelet/explain/log.ts';
 import type { AgentView } from '../kubelet/server/agent-view.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
@@ -37,6 +38,8 @@ export interface AgentParts {
   /** Absent: the runtime tells nothing by itself, and a relist has to find out. */
   readonly runtimeEvents: RuntimeEvents | undefined;
   readonly sources: readonly PodSource[];
+  /** Absent: the node stands alone, and statuses and mirror pods are written to nobody. */
+  readonly apiServer?: ApiServer;
   readonly settings: AgentSettings;
   readonly log: Log;
 }

@@ -13,11 +13,13 @@ import type { PodStep } from '../kubelet/sync/pod-step.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
+import type { PodWorker } from '../kubelet/workers/pod-worker.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import { type AgentFacts, learnFacts } from './agent-facts.ts';
 import { AgentReports } from './agent-reports.ts';
 import { createSenses } from './agent-senses.ts';
+import { createClusterWriters } from './cluster-writers.ts';
 import { containerInputs } from './container-inputs.ts';
 import { leftoverPods } from './leftover-pods.ts';
 import { RunningAgent } from './running-agent.ts';
@@ -45,12 +47,15 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     steps: around.steps,
     ...containerInputs({ ...host, ...senses, ...pulls, images: cri.images, settings, volumes: around.volumes }),
   });
+  const cluster = createClusterWriters(parts, { ...senses, loop: () => loop, workers: () => workers });
+  const onPhase = ({ pod }: PodWorker): void => cluster.podChanged(pod);
   const onGone = (pod: Pod): void => {
     pulls.backoff.forget(pod.metadata.uid);
     reports.gone(pod);
+    cluster.podChanged(pod);
   };
   const { syncFrequencyMs } = settings;
-  const workers = new PodWorkers({ clock, random, syncer, log, syncFrequencyMs, onGone }, life.signal);
+  const workers = new PodWorkers({ clock, random, syncer, log, syncFrequencyMs, onPhase, onGone }, life.signal);
   const loop = new SyncLoop({
     sources: parts.sources,
     workers,
@@ -59,13 +64,22 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     log,
     admit: (pod, otherPods) => refusalOf(admitPod(pod, { ...facts.node, otherPods })),
     refuse: (pod, verdict) => publisher.publish(pod, 'terminated', verdict),
-    forget: (pod) => publisher.forget(pod.metadata.uid),
+    forget: (pod) => {
+      publisher.forget(pod.metadata.uid);
+      cluster.podChanged(pod);
+    },
     leftovers: () => leftoverPods({ observed, ...around }),
-    onProblems: (_, problems) => reports.problems(problems),
+    onProblems: ({ name }, problems) => reports.problems(name, problems),
+    onChanges: (changes) => {
+      cluster.sourceSpoke();
+      for (const { pod } of changes) cluster.podChanged(pod);
+    },
   });
   const reports = new AgentReports({ ...senses, workers, refused: () => loop.refused });
-  const watch = (until: AbortSignal): Promise<void> =>
-    watchRuntime({ observed, events: parts.runtimeEvents, clock, log }, until);
+  const watch = async (until: AbortSignal): Promise<void> => {
+    const watching = watchRuntime({ observed, events: parts.runtimeEvents, clock, log }, until);
+    await Promise.all([watching, cluster.run(until)]);
+  };
   return new RunningAgent({ ...parts, ...senses, life, loop, workers, reports, watch, cgroups: around.cgroups });
 }
 

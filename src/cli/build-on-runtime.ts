@@ -12,7 +12,7 @@ export interface BuildOptions {
   readonly host: Host;
   readonly endpoint: string;
   readonly runtimeRequestTimeoutMs: number;
-  readonly source: PodSource;
+  readonly sources: readonly PodSource[];
   readonly settings: AgentSettings;
   readonly log: Log;
   /** What has to be true of the runtime before the agent begins. */
@@ -21,12 +21,12 @@ export interface BuildOptions {
 
 /** An agent on the runtime behind `endpoint`. The connection is closed again when that fails. */
 export async function buildOnRuntime(options: BuildOptions, signal: AbortSignal): Promise<BuiltAgent> {
-  const { host, endpoint, runtimeRequestTimeoutMs, source, settings, log } = options;
+  const { host, endpoint, runtimeRequestTimeoutMs, sources, settings, log } = options;
   const cri = connectCri(endpoint, { clock: host.clock, runtimeRequestTimeoutMs });
   try {
     await options.prepare(cri);
     const runtimeEvents = await chooseRuntimeEvents({ ...host, endpoint, runtime: cri.runtime }, signal);
-    const agent = await buildAgent({ host, cri, runtimeEvents, sources: [source], settings, log }, signal);
+    const agent = await buildAgent({ host, cri, runtimeEvents, sources, settings, log }, signal);
     return { agent, runtime: cri.runtime, close: () => cri.close() };
   } catch (error) {
     cri.close();

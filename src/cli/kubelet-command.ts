@@ -5,8 +5,11 @@ import { type KubeletSettings, loadKubeletConfig } from '../app/config/load-conf
 import { notHonoured } from '../app/config/not-honoured.ts';
 import { formatProblem } from '../app/config/problem.ts';
 import { checkRuntimeVersion } from '../cri/version-check.ts';
+import type { Host } from '../host/host.ts';
 import type { Log } from '../kubelet/explain/log.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
+import { createHttpSource } from '../kubelet/sources/http-source.ts';
+import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import { agentLog } from './agent-log.ts';
 import { buildOnRuntime } from './build-on-runtime.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
@@ -89,10 +92,8 @@ async function start(
 }
 
 function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandContext, log: Log): AgentWiring {
-  const { config, parsed, nodeName } = settings;
+  const { config, parsed } = settings;
   const endpoint = config.containerRuntimeEndpoint;
-  const paths = config.staticPodPath ? [config.staticPodPath] : [];
-  const source = createFileSource({ paths, nodeName, rescanMs: parsed.ms.fileCheckFrequency }, host);
   return {
     startRuntime: async () => ({ endpoint, stop: async () => {} }), // not ours to start or stop
     build: (_, signal) =>
@@ -101,7 +102,7 @@ function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandCont
           host,
           endpoint,
           runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout,
-          source,
+          sources: staticSources(settings, host, log),
           settings: agentSettings(settings, machine),
           log,
           prepare: ({ runtime }) => checkRuntimeVersion(runtime, endpoint, signal),
@@ -109,4 +110,24 @@ function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandCont
         signal,
       ),
   };
+}
+
+/** Where a node that stands alone has its pods from. */
+function staticSources({ config, parsed, nodeName }: KubeletSettings, host: Host, log: Log): readonly PodSource[] {
+  const { staticPodPath, staticPodURL, staticPodURLHeader = {} } = config;
+  const sources: PodSource[] = [];
+  if (staticPodPath) {
+    const options = { paths: [staticPodPath], nodeName, rescanMs: parsed.ms.fileCheckFrequency };
+    sources.push(createFileSource(options, host));
+  }
+  if (staticPodURL) {
+    const options = {
+      url: staticPodURL,
+      headers: staticPodURLHeader,
+      nodeName,
+      periodMs: parsed.ms.httpCheckFrequency,
+    };
+    sources.push(createHttpSource(options, { ...host, log }));
+  }
+  return sources;
 }

@@ -24,7 +24,7 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
         host,
         endpoint,
         runtimeRequestTimeoutMs: settings.parsed.ms.runtimeRequestTimeout,
-        source,
+        sources: [source],
         settings: {
           ...agentSettings(settings, machine),
           podLogsDir: `${rootDir}/pod-logs`,

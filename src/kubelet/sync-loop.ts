@@ -1,11 +1,13 @@
 import type { Pod } from '../api/generated/core-v1.ts';
-import { podFullName } from '../api/pod-names.ts';
+import { isMirrorPod, podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from './explain/log.ts';
 import type { ObservedPods } from './observe/observed-pods.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
+import { indexPods, type PodIndex } from './sources/pod-index.ts';
 import type { PodSource, SourceProblem, SourceSnapshot } from './sources/pod-source.ts';
+import { isTerminal } from './status/pod-phase.ts';
 import type { PodVerdict } from './status/pod-status-view.ts';
 import { graceOf } from './workers/pod-grace.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
@@ -30,6 +32,8 @@ export interface SyncLoopDeps {
   /** Pods of which something is left in the runtime, on disk or in control groups, by UID. */
   readonly leftovers: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
   readonly onProblems: (source: PodSource, problems: readonly SourceProblem[]) => void;
+  /** A source has spoken, and these pods are another for it, mirror pods included. The workers know already. */
+  readonly onChanges: (changes: readonly PodChange[]) => void;
 }
 
 /**
@@ -38,10 +42,12 @@ export interface SyncLoopDeps {
  * 1. A removal acts at once, whatever the state of the other sources.
  * 2. What is left over is ended only when every source has spoken.
  * 3. A pod whose name is still taken by a leftover waits for its end.
+ * 4. Mirror pods are no pods to run: they show a static pod at the API server.
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   #desired: DesiredPods = NO_PODS;
+  #index: PodIndex = indexPods(NO_PODS);
   readonly #refused = new Map<string, Pod>();
   #closed = false;
 
@@ -51,6 +57,11 @@ export class SyncLoop {
 
   get refused(): ReadonlyMap<string, Pod> {
     return this.#refused;
+  }
+
+  /** Every pod that a source wants, by what it may be asked for. */
+  get index(): PodIndex {
+    return this.#index;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -77,8 +88,10 @@ export class SyncLoop {
   #take(source: PodSource, snapshot: SourceSnapshot): void {
     const { desired, changes, problems } = mergeSnapshot(this.#desired, source.name, snapshot);
     this.#desired = desired;
+    this.#index = indexPods(desired);
     this.#deps.onProblems(source, problems);
-    for (const change of changes) this.#dispatch(change);
+    for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
+    this.#deps.onChanges(changes);
   }
 
   #dispatch(change: PodChange): void {
@@ -95,7 +108,7 @@ export class SyncLoop {
       case 'REMOVE':
         return this.#remove(pod);
       case 'RECONCILE':
-        return workers.wake(pod.metadata.uid);
+        return undefined; // the status at the API server is its writer's business
       default:
         return assertNever(change);
     }
@@ -103,6 +116,7 @@ export class SyncLoop {
 
   #add(pod: Pod): void {
     const { workers, admit, refuse } = this.#deps;
+    if (pod.metadata.deletionTimestamp || isTerminal(pod.status?.phase)) return this.#addEnding(pod);
     const running = [...workers.all.values()].filter(({ state }) => state.phase !== 'finished').map((each) => each.pod);
     const verdict = admit(pod, running);
     if (verdict) {
@@ -111,6 +125,12 @@ export class SyncLoop {
     }
     this.#endNamesakes(pod);
     workers.update(pod);
+  }
+
+  /** A pod that is known only from now on, and yet on its way out or done: nothing is started, what runs is ended. */
+  #addEnding(pod: Pod): void {
+    this.#deps.workers.update(pod);
+    this.#deps.workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: false });
   }
 
   /** What an earlier life of the agent left of another pod of this name has to be gone first. */

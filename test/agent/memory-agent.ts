@@ -6,7 +6,9 @@ import { ChangeBell } from '../../src/base/change-bell.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
 import { silentLog } from '../../src/kubelet/explain/log.ts';
+import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import type { PodSource, SourceSnapshot } from '../../src/kubelet/sources/pod-source.ts';
 
 /** A source that says what the test sets. */
@@ -40,6 +42,8 @@ export interface MemoryAgent {
 export interface World {
   readonly host: MemoryHost;
   readonly runtime: FakeRuntime;
+  /** With one, pods come from there too, and their statuses go there. */
+  readonly apiServer?: MemoryApiServer;
 }
 
 export const SETTINGS: AgentSettings = {
@@ -70,18 +74,33 @@ export function newWorld(): World {
   return { host, runtime };
 }
 
+/** A machine that is a node of a cluster. */
+export async function newClusterWorld(): Promise<Required<World>> {
+  const world = newWorld();
+  const { clock, random } = world.host;
+  const apiServer = createMemoryApiServer({ clock, random });
+  const key = { resource: 'nodes', namespace: '', name: SETTINGS.nodeName } as const;
+  await apiServer.direct.create(key, { metadata: { name: SETTINGS.nodeName }, spec: {} }, new AbortController().signal);
+  return { ...world, apiServer };
+}
+
 /** Starts an agent; on a world that had one before, it is the next one after a crash. */
-export async function startAgent({ host, runtime }: World = newWorld()): Promise<MemoryAgent> {
+export async function startAgent({ host, runtime, apiServer }: World = newWorld()): Promise<MemoryAgent> {
   const source = new ScriptedSource();
   const life = new AbortController();
+  const { clock, random } = host;
+  const { nodeName } = SETTINGS;
+  const log = silentLog;
+  const fromApi = apiServer ? [createApiSource({ nodeName }, { api: apiServer, clock, random, log })] : [];
   const agent = await buildAgent(
     {
       host,
       cri: runtime.cri,
       runtimeEvents: criEvents(runtime.cri.runtime),
-      sources: [source],
+      sources: [source, ...fromApi],
       settings: SETTINGS,
-      log: silentLog,
+      log,
+      ...(apiServer && { apiServer }),
     },
     life.signal,
   );

@@ -19,6 +19,7 @@ const HONOURED: ReadonlySet<string> = new Set([
   'failCgroupV1',
   'featureGates',
   'fileCheckFrequency',
+  'httpCheckFrequency',
   'logging',
   'maxParallelImagePulls',
   'maxPods',
@@ -29,6 +30,8 @@ const HONOURED: ReadonlySet<string> = new Set([
   'seccompDefault',
   'serializeImagePulls',
   'staticPodPath',
+  'staticPodURL',
+  'staticPodURLHeader',
   'syncFrequency',
 ]);
 

@@ -37,12 +37,15 @@ export async function inspectPod(
     uid: parts.uid,
     name: parts.name,
     namespace: parts.namespace,
-    sandboxes: sandboxes.filter((each) => each !== undefined).sort(byAge),
-    containers: containers.filter((each) => each !== undefined).sort(byAge),
+    sandboxes: sandboxes.filter((each) => each !== undefined).sort((a, b) => b.attempt - a.attempt || byAge(a, b)),
+    containers: containers
+      .filter((each) => each !== undefined)
+      .sort((a, b) => b.restartCount - a.restartCount || byAge(a, b)),
     inspectedAt,
   };
 }
 
+/** Only for what the attempts do not tell: the runtime's clock may have jumped between two of them. */
 function byAge(a: { readonly createdAt: bigint }, b: { readonly createdAt: bigint }): number {
   if (a.createdAt === b.createdAt) return 0;
   return a.createdAt > b.createdAt ? -1 : 1;

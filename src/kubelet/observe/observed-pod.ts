@@ -9,7 +9,7 @@ export interface ObservedPod {
   readonly namespace: string;
   /** Newest first. */
   readonly sandboxes: readonly ObservedSandbox[];
-  /** Newest first, dead ones that the runtime still knows included; init containers too. */
+  /** Newest first under each name, dead ones that the runtime still knows included; init containers too. */
   readonly containers: readonly ObservedContainer[];
   /** Monotonic milliseconds at which the inspection began: the value holds everything that happened before. */
   readonly inspectedAt: number;

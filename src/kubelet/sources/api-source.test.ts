@@ -218,6 +218,34 @@ test('a server that forgets what it has just listed is asked with pauses', async
   await it.stop();
 });
 
+test('a pod that was made again while nobody looked was first seen then', async () => {
+  const it = setUp();
+  await it.create(podOf('web'));
+  it.start();
+  await it.after(2000);
+  it.api.closeWatches();
+  await it.remove('web');
+  await it.create(podOf('web'));
+  it.api.compact();
+  await it.after(0);
+  const { annotations } = it.told.at(-1)?.pods[0]?.metadata ?? {};
+  assert.equal(annotations?.['kubernetes.io/config.seen'], '2026-01-01T00:00:02Z');
+  await it.stop();
+});
+
+test('a watch that has stood makes the pauses short again', async () => {
+  const it = setUp();
+  it.api.faults.setOutage(true);
+  it.start();
+  await it.after(300_000);
+  it.api.faults.setOutage(false);
+  await it.after(LONGEST_PAUSE_MS + 1000);
+  it.api.closeWatches(new ApiError('Unavailable', 'connection reset'));
+  await it.create(podOf('web'));
+  assert.deepEqual(await it.after(1600), ['web']);
+  await it.stop();
+});
+
 test('an outage takes no pod away, and what changed during it is told after it', async () => {
   const it = setUp();
   await it.create(podOf('web'));

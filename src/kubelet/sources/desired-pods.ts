@@ -10,7 +10,7 @@ export type PodChange =
 
 /** What every source said last. A value: the next word makes a new one. */
 export interface DesiredPods {
-  /** Sources that have spoken. */
+  /** Sources that have told all they want. */
   readonly ready: ReadonlySet<SourceName>;
   readonly bySource: ReadonlyMap<SourceName, ReadonlyMap<string, Pod>>;
 }
@@ -38,13 +38,14 @@ export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot:
     if (op) changes.push({ op, pod });
   }
   const desired = {
-    ready: new Set([...before.ready, source]),
+    ready: snapshot.incomplete ? before.ready : new Set([...before.ready, source]),
     bySource: new Map([...before.bySource, [source, pods]]),
   };
   return { desired, changes, problems };
 }
 
 function operation(before: Pod | undefined, now: Pod): PodChange['op'] | undefined {
+  if (before === now) return undefined;
   if (!before) return 'ADD';
   if (!same(meaning(before), meaning(now))) return now.metadata.deletionTimestamp ? 'DELETE' : 'UPDATE';
   return same(before.status, now.status) ? undefined : 'RECONCILE';

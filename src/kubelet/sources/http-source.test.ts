@@ -202,6 +202,21 @@ test('a failure is tried again sooner than a period, and ever more slowly', asyn
   await it.stop();
 });
 
+test('after a success the next failure is tried again soon', async () => {
+  const it = setUp();
+  it.server.answer = () => ({ status: 500, body: '' });
+  await it.after(LONG_MS);
+  it.server.answer = () => ({ status: 200, body: manifest('web') });
+  await it.after(PERIOD_MS * 2 * 1.5);
+  it.server.answer = () => ({ status: 500, body: '' });
+  const { problems } = await it.after(PERIOD_MS);
+  assert.equal(problems.length, 1);
+  it.server.answer = () => ({ status: 200, body: manifest('web') });
+  await it.after(PERIOD_MS / 2);
+  assert.deepEqual((await it.after(0)).problems, []);
+  await it.stop();
+});
+
 test('a text of which a part is broken keeps the pods that it had before', async () => {
   const it = setUp();
   it.server.answer = () => ({ status: 200, body: list('a', 'b') });

@@ -64,8 +64,9 @@ export async function syncMirrorPods(plan: MirrorPlan, deps: MirrorDeps, signal:
   const results = await Promise.allSettled([
     ...plan.create.map((pod) => createMirror(pod, deps, signal)),
     ...plan.recreate.map(async ({ outdated, pod }) => {
-      const isFree = deps.node !== undefined && (await deleteMirror(outdated, deps, signal));
-      if (isFree) await createMirror(pod, deps, signal);
+      if (!deps.node) return;
+      await deleteMirror(outdated, deps, signal);
+      await createMirror(pod, deps, signal);
     }),
     ...plan.delete.map((mirror) => deleteMirror(mirror, deps, signal)),
   ]);
@@ -79,15 +80,9 @@ async function createMirror(pod: Pod, { api, node }: MirrorDeps, signal: AbortSi
   await api.create(keyOf(pod), mirrorPodOf(pod, node), signal).catch(unless('AlreadyExists'));
 }
 
-/** Whether the name is free now: not when another pod has taken it. */
-async function deleteMirror(mirror: Pod, { api }: MirrorDeps, signal: AbortSignal): Promise<boolean> {
-  try {
-    await api.delete(keyOf(mirror), { uid: mirror.metadata.uid, graceSeconds: 0 }, signal);
-    return true;
-  } catch (error) {
-    unless('NotFound', 'Conflict')(error);
-    return isApiError(error, 'NotFound');
-  }
+async function deleteMirror(mirror: Pod, { api }: MirrorDeps, signal: AbortSignal): Promise<void> {
+  const options = { uid: mirror.metadata.uid, graceSeconds: 0 };
+  await api.delete(keyOf(mirror), options, signal).catch(unless('NotFound', 'Conflict'));
 }
 
 /** The mirror of a static pod, as kubelet makes it: owned by the node, and marked with the version it was made from. */

@@ -8,6 +8,8 @@ export interface SourceSnapshot {
   readonly pods: readonly Pod[];
   /** What could not be used; the pods of the rest are in `pods`. */
   readonly problems: readonly SourceProblem[];
+  /** Something could not be read yet: a pod that is not here may be wanted all the same. */
+  readonly incomplete?: true;
 }
 
 export interface SourceProblem {
@@ -17,7 +19,7 @@ export interface SourceProblem {
 }
 
 /**
- * Where pods come from. The first snapshot makes the source ready: until then nothing may be concluded from a pod's
+ * Where pods come from. The first complete snapshot makes the source ready: until then nothing may be concluded from a pod's
  * absence. It tells again whenever something changed, and ends when the signal aborts.
  */
 export interface PodSource {

@@ -303,6 +303,41 @@ test('a pod that is to be deleted goes when it has ended, told so, and nothing o
   await it.stop();
 });
 
+test('a pod does not go before its last status was sent', async () => {
+  const it = setUp();
+  const pod = await it.create();
+  await it.api.direct.delete(key, {}, LIFE);
+  await it.look(pod.metadata.uid);
+  Object.assign(it.world, { mayRun: false, finished: true });
+  it.api.faults.next('patch', { kind: 'delay', ms: 1000 });
+  it.statuses.update(pod, succeeded);
+  await it.status();
+  it.statuses.update(pod, { ...succeeded, message: 'the last word' });
+  await it.clock.advance(1000);
+  assert.equal(await it.status(), undefined);
+  assert.deepEqual(it.sent, ['patch', 'delete']); // after the one that was delayed
+  await it.stop();
+});
+
+test('a pod that took the place of the one to be deleted stays', async () => {
+  const it = setUp();
+  const pod = await it.create();
+  it.statuses.update(pod, running);
+  await it.api.direct.delete(key, {}, LIFE);
+  await it.look(pod.metadata.uid);
+  it.world.mayRun = false;
+  it.statuses.update(pod, succeeded);
+  await it.status();
+  await it.api.direct.delete(key, { graceSeconds: 0 }, LIFE);
+  const next = await it.api.direct.create(key, newPod(), LIFE);
+  it.world.finished = true;
+  it.writer.reconcile(pod.metadata.uid);
+  await it.clock.advance(LONG_MS);
+  assert.equal((await it.find())?.metadata.uid, next.metadata.uid);
+  assert.deepEqual(it.sent, ['patch', 'patch', 'delete', 'get']);
+  await it.stop();
+});
+
 test('a pod that nobody deletes stays when it has ended', async () => {
   const it = setUp();
   const pod = await it.create();

@@ -123,7 +123,8 @@ class Writer implements StatusWriter {
     try {
       const pod = await this.#send(found, counterpart, signal);
       this.#counterparts.set(uid, { pod, version: found.version, isGone: false });
-      if (!isToBeDeleted(pod) || !this.#deps.podCanBeDeleted(uid)) return;
+      const isLastWord = statuses.get(uid)?.version === found.version;
+      if (!isLastWord || !isToBeDeleted(pod) || !this.#deps.podCanBeDeleted(uid)) return;
       await this.#deps.api.delete(keyOf(pod), { uid: pod.metadata.uid, graceSeconds: 0 }, signal);
     } catch (error) {
       if (!(await this.#isGone(uid, counterpart.pod, error, signal))) throw error;

@@ -1,43 +1,77 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { CrashBackoff } from './crash-backoff.ts';
 
 const SECOND = 1000;
 
-test('CrashBackoff lets the first restart through, then waits 10 s, doubling to the maximum', () => {
+function fixture() {
+  const clock = new VirtualClock();
   const backoff = new CrashBackoff(300 * SECOND);
-  let now = 0;
+  /** The container ends now, as the runtime tells it. */
+  const end = (): number => clock.now();
+  return { clock, backoff, end };
+}
+
+test('CrashBackoff lets the first restart through, then waits 10 s, doubling to the maximum', async () => {
+  const { clock, backoff, end } = fixture();
   const delays: number[] = [];
   for (let crash = 0; crash < 8; crash++) {
-    const pause = backoff.pause('pod/web', now, now);
+    const ended = end();
+    const pause = backoff.pause('pod/web', ended, clock);
     delays.push((pause?.delayMs ?? 0) / SECOND);
-    now += pause?.leftMs ?? 0;
-    assert.equal(backoff.pause('pod/web', now - (pause?.delayMs ?? 0), now), undefined);
-    backoff.started('pod/web', now, now);
-    now += SECOND;
+    await clock.advance(pause?.leftMs ?? 0);
+    assert.equal(backoff.pause('pod/web', ended, clock), undefined);
+    backoff.started('pod/web', ended, clock);
+    await clock.advance(SECOND);
   }
   assert.deepEqual(delays, [0, 10, 20, 40, 80, 160, 300, 300]);
 });
 
-test('CrashBackoff begins anew after a long run', () => {
-  const backoff = new CrashBackoff(300 * SECOND);
-  backoff.started('pod/web', 0, 0);
-  const ended = 600 * SECOND + 1;
-  assert.equal(backoff.pause('pod/web', ended, ended), undefined);
-  backoff.started('pod/web', ended, ended);
-  assert.deepEqual(backoff.pause('pod/web', ended, ended), { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
+test('CrashBackoff begins anew after a long run', async () => {
+  const { clock, backoff, end } = fixture();
+  backoff.started('pod/web', end(), clock);
+  await clock.advance(600 * SECOND + 1);
+  const ended = end();
+  assert.equal(backoff.pause('pod/web', ended, clock), undefined);
+  backoff.started('pod/web', ended, clock);
+  assert.deepEqual(backoff.pause('pod/web', end(), clock), { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
 });
 
-test('CrashBackoff counts from the end of the container', () => {
-  const backoff = new CrashBackoff(300 * SECOND);
-  backoff.started('pod/web', 0, 0);
-  assert.deepEqual(backoff.pause('pod/web', 5 * SECOND, 9 * SECOND), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
-  assert.equal(backoff.pause('pod/web', 5 * SECOND, 15 * SECOND), undefined);
+test('CrashBackoff counts from the end of the container', async () => {
+  const { clock, backoff, end } = fixture();
+  backoff.started('pod/web', end(), clock);
+  await clock.advance(5 * SECOND);
+  const ended = end();
+  await clock.advance(4 * SECOND);
+  assert.deepEqual(backoff.pause('pod/web', ended, clock), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
+  await clock.advance(6 * SECOND);
+  assert.equal(backoff.pause('pod/web', ended, clock), undefined);
+});
+
+for (const jump of [3600 * SECOND, -3600 * SECOND]) {
+  test(`CrashBackoff keeps a pause as it is when the wall clock jumps by ${jump / SECOND} s`, async () => {
+    const { clock, backoff, end } = fixture();
+    backoff.started('pod/web', end(), clock);
+    await clock.advance(SECOND);
+    const ended = end();
+    backoff.pause('pod/web', ended, clock);
+    await clock.advance(4 * SECOND);
+    clock.jump(jump);
+    assert.deepEqual(backoff.pause('pod/web', ended, clock), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
+  });
+}
+
+test('CrashBackoff takes an end in the future for one just now', () => {
+  const { clock, backoff, end } = fixture();
+  backoff.started('pod/web', end(), clock);
+  const pause = backoff.pause('pod/web', end() + 3600 * SECOND, clock);
+  assert.deepEqual(pause, { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
 });
 
 test('CrashBackoff forgets a pod', () => {
-  const backoff = new CrashBackoff(300 * SECOND);
-  backoff.started('pod/web', 0, 0);
+  const { clock, backoff, end } = fixture();
+  backoff.started('pod/web', end(), clock);
   backoff.forget('pod/');
-  assert.equal(backoff.pause('pod/web', 0, 0), undefined);
+  assert.equal(backoff.pause('pod/web', end(), clock), undefined);
 });

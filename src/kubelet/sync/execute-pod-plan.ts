@@ -3,7 +3,7 @@ import { formatPod } from '../../api/pod-names.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import type { Clock } from '../../host/clock.ts';
-import { currentSandbox, newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
+import { currentSandbox, type ObservedPod } from '../observe/observed-pod.ts';
 import { containerHash } from './config/container-hash.ts';
 import { containerFieldPath } from './container-field-path.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
@@ -101,9 +101,9 @@ function leaveInPeace({ pod, observed }: ContainerPlace, container: Container, {
   if (last?.state !== 'exited') return;
   const key = `${pod.metadata.uid}/${container.name}/${containerHash(container)}`;
   const endedMs = Number(last.finishedAt / 1_000_000n);
-  const pause = backoff.pause(key, endedMs, clock.now());
+  const pause = backoff.pause(key, endedMs, clock);
   if (!pause) {
-    backoff.started(key, endedMs, clock.now());
+    backoff.started(key, endedMs, clock);
     return;
   }
   const message = `back-off ${formatDurationMs(pause.delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;

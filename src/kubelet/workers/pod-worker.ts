@@ -19,6 +19,8 @@ export interface PodWorkerDeps {
   readonly syncer: PodSyncer;
   readonly log: Log;
   readonly syncFrequencyMs: number;
+  /** Told after each change of phase. */
+  readonly onPhase: (worker: PodWorker) => void;
   /** The worker is done with its pod for good. */
   readonly onGone: (worker: PodWorker) => void;
 }
@@ -131,6 +133,7 @@ export class PodWorker {
     if (next === this.#state) return;
     if (next.phase !== this.#state.phase) this.#phaseSinceMs = this.#deps.clock.now();
     this.#state = next;
+    this.#deps.onPhase(this);
   }
 
   async #turn(): Promise<void> {

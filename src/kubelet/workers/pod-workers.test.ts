@@ -57,6 +57,7 @@ function setUp() {
       syncer,
       log: silentLog,
       syncFrequencyMs: 60_000,
+      onPhase: () => undefined,
       onGone: ({ metadata }) => gone.push(metadata.uid),
     },
     life.signal,

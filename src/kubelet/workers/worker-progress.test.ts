@@ -25,7 +25,7 @@ async function setUp(outcome: () => Promise<SyncOutcome>) {
     purge: async () => undefined,
   };
   const random = new SeededRandom(1);
-  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, onGone: () => undefined };
+  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, onPhase() {}, onGone() {} };
   const workers = new PodWorkers(deps, new AbortController().signal);
   workers.update(pod);
   await clock.advance(0);

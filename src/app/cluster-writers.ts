@@ -1,0 +1,78 @@
+import type { Pod } from '../api/generated/core-v1.ts';
+import { podFullName } from '../api/pod-names.ts';
+import type { ApiServer } from '../kubelet/cluster/api-server.ts';
+import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
+import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
+import type { StatusStore } from '../kubelet/status/status-store.ts';
+import { createStatusWriter } from '../kubelet/status/status-writer.ts';
+import type { SyncLoop } from '../kubelet/sync-loop.ts';
+import { couldHaveRunningContainers } from '../kubelet/workers/pod-questions.ts';
+import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
+import type { AgentParts } from './agent.ts';
+
+/** What is written to the API server, told of everything that may make another word of ours necessary. */
+export interface ClusterWriters {
+  run(signal: AbortSignal): Promise<void>;
+  /** Something about the pod's worker, its refusal or its status at the API server is another. */
+  podChanged(pod: Pod): void;
+  /** A source has spoken. */
+  sourceSpoke(): void;
+}
+
+/** An agent without a cluster has nobody to write to. */
+const NOBODY: ClusterWriters = { run: async () => undefined, podChanged() {}, sourceSpoke() {} };
+
+export interface ClusterWriterParts {
+  readonly statuses: StatusStore;
+  /** Asked when they are there: writers come before workers. */
+  readonly loop: () => SyncLoop;
+  readonly workers: () => PodWorkers;
+}
+
+export function createClusterWriters(parts: AgentParts, own: ClusterWriterParts): ClusterWriters {
+  return parts.apiServer ? writersTo(parts.apiServer, parts, own) : NOBODY;
+}
+
+function writersTo(apiServer: ApiServer, parts: AgentParts, own: ClusterWriterParts): ClusterWriters {
+  const { host, log, settings, sources } = parts;
+  const { clock, random } = host;
+  const api = boundApiServer(apiServer, { clock, random });
+  const statuses = createStatusWriter({
+    statuses: own.statuses,
+    api,
+    clock,
+    random,
+    log,
+    apiPodOf: (pod) => own.loop().index.apiPodOf(pod),
+    mayRun: (uid) => !own.loop().refused.has(uid) && own.workers().ask(couldHaveRunningContainers, uid),
+    podCanBeDeleted: (uid) => isFinished(uid, own),
+  });
+  const mirrors = createMirrorWriter({
+    api,
+    nodeName: settings.nodeName,
+    clock,
+    random,
+    log,
+    view: () => ({ index: own.loop().index, sources: sources.map(({ name }) => name), ending: endingNames(own) }),
+  });
+  return {
+    run: async (signal) => void (await Promise.all([statuses.run(signal), mirrors.run(signal)])),
+    podChanged: (pod) => {
+      statuses.reconcile((own.loop().index.staticOf(pod) ?? pod).metadata.uid);
+      mirrors.changed();
+    },
+    sourceSpoke: () => mirrors.changed(),
+  };
+}
+
+function isFinished(uid: string, { loop, workers }: ClusterWriterParts): boolean {
+  const worker = workers().all.get(uid);
+  return worker ? worker.state.phase === 'finished' : loop().refused.has(uid);
+}
+
+/** Full names of pods that have left their source and are not gone yet: a mirror of them is not to be made. */
+function endingNames({ loop, workers }: ClusterWriterParts): ReadonlySet<string> {
+  const { podByUid } = loop().index;
+  const ending = [...workers().all.values()].filter(({ uid }) => !podByUid.has(uid));
+  return new Set(ending.map(({ pod }) => podFullName(pod)));
+}

@@ -1,0 +1,137 @@
+/** The whole agent as the node of a cluster, on virtual time: its pods come from an API server in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import { toStaticPod } from '../../src/api/static-pod.ts';
+import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+
+const LIFE = new AbortController().signal;
+const { nodeName } = SETTINGS;
+
+function keyOf(name: string) {
+  return { resource: 'pods', namespace: 'default', name } as const;
+}
+
+async function create({ apiServer }: Required<World>, name: string, spec: Partial<Pod['spec']> = {}): Promise<Pod> {
+  const { spec: given, metadata } = podOf(name, spec);
+  const { uid: _uid, ...named } = metadata;
+  const pod = { metadata: { ...named, uid: '' }, spec: { ...given, nodeName } };
+  return apiServer.direct.create(keyOf(name), pod, LIFE);
+}
+
+async function find({ apiServer }: Required<World>, name: string): Promise<Pod | undefined> {
+  return apiServer.direct.get(keyOf(name), LIFE).catch(() => undefined);
+}
+
+async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
+  const world = await newClusterWorld();
+  const it = await startAgent(world);
+  it.source.set();
+  return { world, it };
+}
+
+test('a pod of this node runs, and the API server learns of it', async () => {
+  const { world, it } = await start();
+  await create(world, 'web');
+  await it.host.clock.advance(1000);
+  const status = (await find(world, 'web'))?.status;
+  assert.equal(status?.phase, 'Running');
+  assert.ok(status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'));
+  await it.stop();
+});
+
+test('a pod that is deleted ends within its grace period, and then it is gone everywhere', async () => {
+  const { world, it } = await start();
+  it.runtime.behaviours.set('main', { onTerminate: { afterMs: 3000, code: 0 } });
+  await create(world, 'web');
+  await it.host.clock.advance(1000);
+  await world.apiServer.direct.delete(keyOf('web'), {}, LIFE);
+  await it.host.clock.advance(2999);
+  assert.notEqual(await find(world, 'web'), undefined);
+  await it.host.clock.advance(1000);
+  assert.equal(await find(world, 'web'), undefined);
+  assert.equal(it.runtime.sandboxes.size, 0);
+  assert.deepEqual(it.agent.pods(), []);
+  await it.stop();
+});
+
+test('a pod that is deleted by force is gone from the machine too', async () => {
+  const { world, it } = await start();
+  await create(world, 'web');
+  await it.host.clock.advance(1000);
+  await world.apiServer.direct.delete(keyOf('web'), { graceSeconds: 0 }, LIFE);
+  await it.host.clock.advance(1000);
+  assert.equal(it.runtime.sandboxes.size, 0);
+  await it.stop();
+});
+
+test('an agent that was away ends the pods that were deleted meanwhile', async () => {
+  const { world, it } = await start();
+  await create(world, 'marked');
+  await create(world, 'forced');
+  await it.host.clock.advance(1000);
+  await it.stop();
+  await world.apiServer.direct.delete(keyOf('marked'), {}, LIFE);
+  await world.apiServer.direct.delete(keyOf('forced'), { graceSeconds: 0 }, LIFE);
+
+  const next = await startAgent(world);
+  next.source.set();
+  await next.host.clock.advance(5000);
+  assert.equal(await find(world, 'marked'), undefined);
+  assert.equal(next.runtime.sandboxes.size, 0);
+  await next.stop();
+});
+
+test('what is left over is not touched before the API server has spoken', async () => {
+  const { world, it } = await start();
+  await create(world, 'web');
+  await it.host.clock.advance(1000);
+  await it.stop();
+  world.apiServer.faults.setOutage(true);
+  const next = await startAgent(world);
+  next.source.set();
+  await next.host.clock.advance(60_000);
+  assert.equal(next.runtime.sandboxes.size, 1);
+  world.apiServer.faults.setOutage(false);
+  await next.host.clock.advance(60_000);
+  assert.equal(next.agent.pods()[0]?.status.phase, 'Running');
+  await next.stop();
+});
+
+test('a job that is done stays done over a restart of the agent', async () => {
+  const { world, it } = await start();
+  it.runtime.behaviours.set('main', { exits: { afterMs: 10, code: 0 } });
+  await create(world, 'job', { restartPolicy: 'Never' });
+  await it.host.clock.advance(1000);
+  assert.equal((await find(world, 'job'))?.status?.phase, 'Succeeded');
+  await it.stop();
+
+  const next = await startAgent(world);
+  next.source.set();
+  await next.host.clock.advance(5000);
+  assert.equal((await find(world, 'job'))?.status?.phase, 'Succeeded');
+  assert.equal(next.runtime.containers.size, 1);
+  await next.stop();
+});
+
+test('a static pod is shown by a mirror pod, which goes with it', async () => {
+  const { world, it } = await start();
+  const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
+  it.source.set(toStaticPod(podOf('web'), origin));
+  await it.host.clock.advance(1000);
+  const mirror = await find(world, `web-${nodeName}`);
+  assert.equal(mirror?.status?.phase, 'Running');
+  assert.equal(mirror.metadata.annotations?.['kubernetes.io/config.mirror'], it.agent.pods()[0]?.pod.metadata.uid);
+  assert.equal(it.runtime.sandboxes.size, 1);
+
+  await world.apiServer.direct.delete(keyOf(`web-${nodeName}`), { graceSeconds: 0 }, LIFE);
+  await it.host.clock.advance(5000);
+  assert.equal((await find(world, `web-${nodeName}`))?.status?.phase, 'Running', 'made again');
+  assert.equal(it.runtime.sandboxes.size, 1, 'and the pod itself went on');
+
+  it.source.set();
+  await it.host.clock.advance(5000);
+  assert.equal(await find(world, `web-${nodeName}`), undefined);
+  assert.equal(it.runtime.sandboxes.size, 0);
+  await it.stop();
+});

@@ -1,0 +1,21 @@
+/** `kill -9` at any instant is a way to stop: the next agent goes on where the last one was. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { skipReason } from './containerd-fixture.ts';
+import { crashLoop } from './crash-loop.ts';
+
+const SECONDS = 20;
+
+test('an agent that is killed in a loop while pods come and go leaks nothing and restarts nothing', {
+  skip: skipReason(),
+  timeout: 300_000,
+}, async (t) => {
+  const { kills, created, deleted, wrong, leaks, exitCode, output } = await crashLoop({
+    seconds: SECONDS,
+    seed: 1,
+    slot: 1,
+  });
+  t.diagnostic(`killed ${kills} times, ${created} pods created, ${deleted} deleted`);
+  assert.ok(kills >= 3 && created >= 20, `${kills} kills, ${created} pods`);
+  assert.deepEqual({ wrong, leaks, exitCode }, { wrong: [], leaks: [], exitCode: 0 }, output);
+});
