@@ -1,5 +1,11 @@
 /** Sockets and HTTP. TCP to an address or a socket file; no name is ever looked up behind the caller's back. */
 export interface Network {
+  /**
+   * The addresses of a host, best first; an address is its own. Rejects with a `NetworkError` (`ENOTFOUND`) for a name
+   * that nobody knows.
+   */
+  lookup(host: string, signal: AbortSignal): Promise<readonly [string, ...string[]]>;
+
   /** Resolves when the connection stands; the caller closes it. Rejects with a `NetworkError`. */
   dial(target: DialTarget, signal: AbortSignal): Promise<Connection>;
 

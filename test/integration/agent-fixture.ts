@@ -46,7 +46,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
       host: { ...host, clock },
       endpoint: containerd.endpoint,
       runtimeRequestTimeoutMs: 120_000,
-      source,
+      sources: [source],
       settings: {
         ...SETTINGS,
         rootDir: join(containerd.folder, 'kubelet'),

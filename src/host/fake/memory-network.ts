@@ -1,3 +1,4 @@
+import { ipAddressFaults } from '../../base/ip-address.ts';
 import {
   type Connection,
   type DialTarget,
@@ -43,6 +44,8 @@ interface Listener {
 export class MemoryNetwork implements Network {
   /** `faults.failNext('dial', 'EHOSTUNREACH', address?)`; addresses are `10.0.0.1:80` or a socket's path. */
   readonly faults = new Faults<'dial' | 'request' | 'webSocket' | 'serve'>();
+  /** Addresses by host name; `localhost` is known. */
+  readonly names = new Map<string, readonly [string, ...string[]]>([['localhost', ['127.0.0.1']]]);
   readonly #fs: MemoryFileSystem;
   readonly #listeners = new Map<string, Listener>();
 
@@ -67,6 +70,14 @@ export class MemoryNetwork implements Network {
       this.#listeners.delete(address);
       sever(listener);
     }
+  }
+
+  async lookup(host: string, signal: AbortSignal): Promise<readonly [string, ...string[]]> {
+    signal.throwIfAborted();
+    const isAddress = ipAddressFaults(host).length === 0;
+    const addresses = isAddress ? ([host] as const) : this.names.get(host);
+    if (!addresses) throw new NetworkError('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
+    return addresses;
   }
 
   async dial(target: DialTarget, signal: AbortSignal): Promise<Connection> {

@@ -1,5 +1,6 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { getCACertificates } from 'node:tls';
 import { type HttpRequest, type HttpResponse, NetworkError } from '../network.ts';
 import { addressOf } from './dial.ts';
 import { asNetworkError } from './network-error.ts';
@@ -37,7 +38,16 @@ function start({ target, scheme, insecureSkipVerify, method, path, headers = [] 
     headers: grouped(headers),
   };
   if (scheme !== 'https') return httpRequest(options);
-  return httpsRequest({ ...options, rejectUnauthorized: !insecureSkipVerify });
+  if (insecureSkipVerify) return httpsRequest({ ...options, rejectUnauthorized: false });
+  return httpsRequest({ ...options, ca: authorities() });
+}
+
+let known: readonly string[] | undefined;
+
+/** Those that the machine trusts, beside those that Node.js brings along; read when they are first needed. */
+function authorities(): string[] {
+  known ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];
+  return [...known];
 }
 
 /** Node.js writes a list of values as so many header lines, in the spelling of the first. */

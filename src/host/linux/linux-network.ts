@@ -2,9 +2,11 @@ import type { Network } from '../network.ts';
 import { dial } from './dial.ts';
 import { request } from './http-request.ts';
 import { serve } from './http-server.ts';
+import { lookup } from './lookup.ts';
 
 /** The machine's sockets. */
 export const linuxNetwork: Network = {
+  lookup,
   dial,
   request,
   serve,

@@ -61,8 +61,9 @@ async function responseOf(
 ): Promise<HttpResponse | CheckOutcome> {
   const { scheme, host, port, path } = url;
   const headers = probeHeaders(action.httpHeaders ?? [], url.authority);
-  const target = { host: host === 'localhost' ? '127.0.0.1' : host, port };
   try {
+    const [address] = await network.lookup(host, limit.signal);
+    const target = { host: address, port };
     return await network.request(
       { target, scheme, insecureSkipVerify: true, method: 'GET', path, headers },
       limit.signal,
@@ -70,7 +71,7 @@ async function responseOf(
   } catch (error) {
     if (!limit.isPassed()) limit.signal.throwIfAborted();
     const timeout = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
-    return failedGet(url.text, limit.isPassed() ? timeout : dialFailureText(error, hostPort(target.host, port)));
+    return failedGet(url.text, limit.isPassed() ? timeout : dialFailureText(error, hostPort(host, port)));
   }
 }
 

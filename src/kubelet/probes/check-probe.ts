@@ -87,7 +87,8 @@ async function checkTcp(
   const host = action.host || podIP;
   const address = hostPort(host, port);
   try {
-    const connection = await network.dial({ host: host === 'localhost' ? '127.0.0.1' : host, port }, limit.signal);
+    const [address] = await network.lookup(host, limit.signal);
+    const connection = await network.dial({ host: address, port }, limit.signal);
     connection.close();
     return { kind: 'success', output: '' };
   } catch (error) {

@@ -32,6 +32,7 @@ function arrange(spec: Partial<PodSpec> & { web?: Partial<Container> }, agoSecon
   const probes = new Probes({
     clock,
     network: {
+      lookup: (host, signal) => network.lookup(host, signal),
       dial,
       request: (request, signal) => network.request(request, signal),
       webSocket: (request, signal) => network.webSocket(request, signal),

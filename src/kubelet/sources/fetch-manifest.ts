@@ -29,7 +29,7 @@ export interface FetchDeps {
 
 /**
  * The text at an http or https URL. Redirects are followed, and certificates checked against the machine's authorities.
- * The host is an IP address or `localhost`. Rejects with an error that says what is wrong, or with the signal's reason.
+ * Rejects with an error that says what is wrong, or with the signal's reason.
  */
 export async function fetchManifest(
   request: ManifestRequest,
@@ -53,7 +53,8 @@ async function answerTo(request: ManifestRequest, network: Network, signal: Abor
   let url = first;
   for (let count = 1; count <= MAX_REQUESTS; count++) {
     const headers = headersFor(url, request, url.host === first.host);
-    const response = await network.request({ ...placeOf(url), method: 'GET', headers }, signal);
+    const place = await placeOf(url, network, signal);
+    const response = await network.request({ ...place, method: 'GET', headers }, signal);
     const location = REDIRECTS.includes(response.status) ? response.headers['location'] : undefined;
     if (location === undefined) return readAnswer(response, request);
     url = parsedUrl(location, url.href);
@@ -87,18 +88,15 @@ function parsedUrl(text: string, base?: string): URL {
   return url;
 }
 
-function placeOf(url: URL): Pick<HttpRequest, 'target' | 'scheme' | 'path'> {
+async function placeOf(
+  url: URL,
+  network: Network,
+  signal: AbortSignal,
+): Promise<Pick<HttpRequest, 'target' | 'scheme' | 'path'>> {
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
   const port = url.port === '' ? { http: 80, https: 443 }[scheme] : Number(url.port);
-  return { target: { host: addressOf(url), port }, scheme, path: `${url.pathname}${url.search}` };
-}
-
-/** Names are not looked up: static pods are what a machine runs before it has a working DNS. */
-function addressOf({ hostname }: URL): string {
-  if (hostname === 'localhost') return '127.0.0.1';
-  if (hostname.startsWith('[')) return hostname.slice(1, -1);
-  if (/^[\d.]+$/.test(hostname)) return hostname;
-  throw new Error(`the host name ${JSON.stringify(hostname)} cannot be looked up: give the URL with an IP address`);
+  const [host] = await network.lookup(url.hostname.replace(/^\[|\]$/g, ''), signal);
+  return { target: { host, port }, scheme, path: `${url.pathname}${url.search}` };
 }
 
 /** `Host` is the URL's, whatever else was given, as in kubelet. */

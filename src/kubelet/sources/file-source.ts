@@ -26,6 +26,8 @@ export interface FileSourceDeps {
 
 interface Manifest {
   readonly text: string;
+  /** The last try to read it failed; the rest is of an earlier one. */
+  readonly isUnread: boolean;
   readonly pods: readonly Pod[];
   readonly problems: readonly SourceProblem[];
 }
@@ -34,7 +36,7 @@ interface Manifest {
  * Pods from manifests on this machine's disk.
  *
  * A file that cannot be read or understood any more takes no running pod away: what was last good in it stays wanted
- * until the file is mended or removed.
+ * until the file is mended or removed. Until everything could be read once, the snapshots are incomplete.
  */
 export function createFileSource(options: FileSourceOptions, deps: FileSourceDeps): PodSource {
   return { name: 'file', snapshots: (signal) => snapshots(options, deps, signal) };
@@ -53,10 +55,13 @@ async function* snapshots(
   ];
   let known: ReadonlyMap<string, Manifest> = new Map();
   let told: string | undefined;
+  let wasComplete = false;
   do {
-    const { manifests, problems } = await readAll(options, known, deps);
+    const { manifests, problems, isUnread } = await readAll(options, known, deps);
     known = manifests;
-    const snapshot = combine(manifests, problems);
+    wasComplete ||= !isUnread;
+    if (isUnread) ringSoon(bell, deps, signal);
+    const snapshot: SourceSnapshot = { ...combine(manifests, problems), ...(!wasComplete && { incomplete: true }) };
     const state = JSON.stringify(snapshot);
     if (state !== told && !signal.aborted) yield snapshot;
     told = state;
@@ -80,6 +85,14 @@ async function ringOnChange(
   }
 }
 
+/** What could not be read is tried again before the next rescan. */
+function ringSoon(bell: ChangeBell, { clock }: FileSourceDeps, signal: AbortSignal): void {
+  clock.sleep(MISSING_MS, signal).then(
+    () => bell.ring(),
+    () => undefined, // the end was first
+  );
+}
+
 async function rescan(
   { rescanMs }: FileSourceOptions,
   bell: ChangeBell,
@@ -96,23 +109,26 @@ async function readAll(
   { paths, nodeName }: FileSourceOptions,
   known: ReadonlyMap<string, Manifest>,
   { fs, clock }: FileSourceDeps,
-): Promise<{ manifests: ReadonlyMap<string, Manifest>; problems: readonly SourceProblem[] }> {
+): Promise<{ manifests: ReadonlyMap<string, Manifest>; problems: readonly SourceProblem[]; isUnread: boolean }> {
   const manifests = new Map<string, Manifest>();
   const problems: SourceProblem[] = [];
+  let isUnread = false;
   for (const path of paths) {
     const files = await filesAt(path, fs).catch((error: unknown) => {
       problems.push({ location: path, message: textOf(error) });
+      if (isMissing(error)) return [];
       // The folder is not readable: that says nothing about its files.
-      return error instanceof FileSystemError && error.code === 'ENOENT'
-        ? []
-        : [...known.keys()].filter((file) => isIn(path, file));
+      isUnread = true;
+      return [...known.keys()].filter((file) => isIn(path, file));
     });
     for (const file of files) {
       const manifest = await readManifest(file, known.get(file), nodeName, fs, clock.now());
-      if (manifest) manifests.set(file, manifest);
+      if (!manifest) continue;
+      manifests.set(file, manifest);
+      isUnread ||= manifest.isUnread;
     }
   }
-  return { manifests, problems };
+  return { manifests, problems, isUnread };
 }
 
 async function filesAt(path: string, fs: FileSystem): Promise<string[]> {
@@ -140,14 +156,18 @@ async function readManifest(
     const stat = await fs.stat(file);
     if (!stat || stat.kind === 'directory') return undefined;
     const text = await fs.readText(file);
-    if (before?.text === text) return before;
+    if (before?.text === text && !before.isUnread) return before;
     const snapshot = parseStaticPods(text, { source: 'file', location: file, nodeName, nowMs });
-    return { text, ...keepLostPods(before?.pods ?? [], snapshot) };
+    return { text, isUnread: false, ...keepLostPods(before?.pods ?? [], snapshot) };
   } catch (error) {
-    if (error instanceof FileSystemError && error.code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     const problem = { location: file, message: textOf(error) };
-    return { text: before?.text ?? '', pods: before?.pods ?? [], problems: [problem] };
+    return { text: before?.text ?? '', isUnread: true, pods: before?.pods ?? [], problems: [problem] };
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof FileSystemError && error.code === 'ENOENT';
 }
 
 function combine(manifests: ReadonlyMap<string, Manifest>, problems: readonly SourceProblem[]): SourceSnapshot {

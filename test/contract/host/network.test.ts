@@ -26,6 +26,13 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     connection.close();
   });
 
+  test(`${name} network: an address is its own, and localhost is this machine`, async (t) => {
+    const { network } = await makeWorld(t);
+    assert.deepEqual(await network.lookup('192.0.2.7', never), ['192.0.2.7']);
+    assert.ok((await network.lookup('localhost', never)).some((address) => ['127.0.0.1', '::1'].includes(address)));
+    await assert.rejects(network.lookup('localhost', AbortSignal.abort(new Error('enough'))), /enough/);
+  });
+
   test(`${name} network: says why a connection does not stand`, async (t) => {
     const { network, closed, root } = await makeWorld(t);
     await assert.rejects(network.dial(closed, never), { name: 'NetworkError', code: 'ECONNREFUSED' });
@@ -148,3 +155,8 @@ function networkContract(name: string, makeWorld: (t: TestContext) => Promise<Ne
     assert.equal(count, 200);
   });
 }
+
+test('memory network: a name that nobody knows is not found', async (t) => {
+  const { network } = await memoryNetworkWorld(t);
+  await assert.rejects(network.lookup('name.invalid', never), { name: 'NetworkError', code: 'ENOTFOUND' });
+});
