@@ -3,6 +3,7 @@ import { buildAgent } from '../app/build-agent.ts';
 import { chooseRuntimeEvents } from '../cri/choose-runtime-events.ts';
 import { connectCri } from '../cri/client.ts';
 import type { Cri } from '../cri/services.ts';
+import { unstickContainers } from '../cri/unstick-containers.ts';
 import type { Host } from '../host/host.ts';
 import type { Log } from '../kubelet/explain/log.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
@@ -22,7 +23,8 @@ export interface BuildOptions {
 /** An agent on the runtime behind `endpoint`. The connection is closed again when that fails. */
 export async function buildOnRuntime(options: BuildOptions, signal: AbortSignal): Promise<BuiltAgent> {
   const { host, endpoint, runtimeRequestTimeoutMs, sources, settings, log } = options;
-  const cri = connectCri(endpoint, { clock: host.clock, runtimeRequestTimeoutMs });
+  const connection = connectCri(endpoint, { clock: host.clock, runtimeRequestTimeoutMs });
+  const cri = { ...connection, runtime: unstickContainers(connection.runtime, { endpoint, clock: host.clock }) };
   try {
     await options.prepare(cri);
     const runtimeEvents = await chooseRuntimeEvents({ ...host, endpoint, runtime: cri.runtime }, signal);

@@ -1,8 +1,9 @@
-import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../host/clock.ts';
 import { connectSocket } from './client.ts';
 import { hasCode } from './cri-error.ts';
+import { ContainerDelete } from './generated/containerd-events.ts';
+import { Empty } from './generated/google/protobuf/empty.ts';
 import { callUnary } from './grpc-call.ts';
 import type { RuntimeService } from './services.ts';
 
@@ -16,20 +17,12 @@ export interface UnstickOptions {
 const NAMESPACE = 'k8s.io';
 const DELETE_MS = 10_000;
 
-/** Of `containerd.services.tasks.v1`: its request has the container's id as field 1; its answer says nothing we need. */
+/** Its request has the container's id as field 1, as this message does; its answer says nothing that we need. */
 const DELETE_TASK = {
   name: 'Delete',
   path: '/containerd.services.tasks.v1.Tasks/Delete',
-  requestType: {
-    encode: (message: unknown, writer = new BinaryWriter()) => writer.uint32((1 << 3) | 2).string(String(message)),
-    decode: () => undefined,
-    fromPartial: (message: unknown) => message,
-  },
-  responseType: {
-    encode: (_: unknown, writer = new BinaryWriter()) => writer,
-    decode: () => undefined,
-    fromPartial: (message: unknown) => message,
-  },
+  requestType: ContainerDelete,
+  responseType: Empty,
 };
 
 /**
@@ -61,7 +54,7 @@ async function deleteTask(id: string, { endpoint, clock }: UnstickOptions, signa
   const metadata = new Metadata();
   metadata.set('containerd-namespace', NAMESPACE);
   try {
-    await callUnary({ client, clock, method: DELETE_TASK, metadata, deadlineMs: DELETE_MS }, id, signal);
+    await callUnary({ client, clock, method: DELETE_TASK, metadata, deadlineMs: DELETE_MS }, { id }, signal);
     return true;
   } catch {
     signal.throwIfAborted();

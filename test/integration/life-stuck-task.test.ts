@@ -1,0 +1,44 @@
+/** A container whose start was broken off is removed, though containerd holds a task that its CRI knows nothing of. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { connectCri } from '../../src/cri/client.ts';
+import { unstickContainers } from '../../src/cri/unstick-containers.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { runPod, signal } from '../contract/cri/subject.ts';
+import { skipReason, startContainerd } from './containerd-fixture.ts';
+
+test('a container with a task that nobody knows of can be removed once nothing runs in it', {
+  skip: skipReason(),
+  timeout: 60_000,
+}, async (t) => {
+  const containerd = await startContainerd();
+  const cri = connectCri(containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
+  t.after(async () => {
+    cri.close();
+    await containerd.stop();
+  });
+  const pod = await runPod({
+    cri,
+    events: { watch: () => assert.fail('not used here') },
+    image: BUSYBOX_IMAGE,
+    unpullable: { image: '', code: '' },
+    logDirectory: join(containerd.folder, 'logs'),
+    cgroupParent: containerd.cgroupParent,
+    readLog: () => assert.fail('not used here'),
+    stop: async () => {},
+  });
+  const containerId = await pod.create('stubborn');
+  // As when StartContainer is broken off: the task is there, and CRI does not know it.
+  containerd.ctr('tasks', 'start', '--detach', '--null-io', containerId);
+  const runtime = unstickContainers(cri.runtime, { endpoint: containerd.endpoint, clock: linuxClock });
+  await assert.rejects(runtime.removeContainer({ containerId }, signal), /cannot delete running task/);
+  assert.match(containerd.ctr('tasks', 'ls'), new RegExp(`${containerId} +\\d+ +RUNNING`));
+
+  const [, pid = ''] = containerd.ctr('tasks', 'ls').match(new RegExp(`${containerId} +(\\d+)`)) ?? [];
+  execFileSync('sh', ['-c', `kill -KILL ${pid}; while kill -0 ${pid} 2>&-; do sleep 0.01; done`]);
+  await runtime.removeContainer({ containerId }, signal);
+  assert.doesNotMatch(containerd.ctr('containers', 'ls'), new RegExp(containerId));
+});
