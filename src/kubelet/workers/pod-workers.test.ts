@@ -163,7 +163,7 @@ test('a pod waits for the end of the one that has its name', async () => {
   assert.deepEqual(syncer.calls, ['sync old', 'terminate old in 30 s']);
   end.resolve();
   await clock.advance(0);
-  assert.deepEqual(syncer.calls.slice(2), ['release old', 'purge old', 'sync new']);
+  assert.deepEqual(syncer.calls.slice(2), ['release old', 'sync new', 'purge old']);
 });
 
 test('a UID that comes back while it ends starts anew afterwards', async () => {
@@ -202,4 +202,18 @@ test('the end of the agent ends no pod', async () => {
   life.abort(new Error('bye'));
   await workers.settled();
   assert.deepEqual(syncer.calls, ['sync a']);
+});
+
+test('a pod whose last traces cannot be removed does not keep its name', async () => {
+  const { clock, syncer, workers, gone } = setUp();
+  workers.update(pod('old', 'web'));
+  await clock.advance(0);
+  syncer.purge = async () => {
+    throw new Error('the runtime does not let it go');
+  };
+  workers.end('old', { graceSeconds: 5, removed: true });
+  workers.update(pod('new', 'web'));
+  await clock.advance(0);
+  assert.deepEqual(syncer.calls, ['sync old', 'terminate old in 5 s', 'release old', 'sync new']);
+  assert.deepEqual(gone, []);
 });

@@ -14,7 +14,8 @@ export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone'> {
  * Every pod that the agent has to do with: those it runs, those it ends, and those of which traces are left.
  *
  * 1. One worker per UID.
- * 2. Never two pods of one full name at once: the later one waits, in the order of arrival, until the earlier is gone.
+ * 2. Never two pods of one full name at once: the later one waits, in the order of arrival, until the earlier has ended
+ *    and given back what it held. Traces of it that cannot be removed do not keep the later one from starting.
  * 3. A UID that comes back while its pod is still ending starts anew after the end.
  * 4. A pod that is marked as deleted when it is first seen is never started: its life begins with its end.
  */
@@ -87,8 +88,9 @@ export class PodWorkers {
   }
 
   #start(pod: Pod, ending = deletionOf(pod)): void {
+    const onPhase = (worker: PodWorker): void => this.#onPhase(worker);
     const onGone = (worker: PodWorker): void => this.#forget(worker);
-    const worker = new PodWorker(pod, { ...this.#deps, onGone }, this.#life);
+    const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone }, this.#life);
     this.#workers.set(worker.uid, worker);
     const name = podFullName(pod);
     const queue = this.#names.get(name) ?? [];
@@ -98,9 +100,13 @@ export class PodWorkers {
     if (queue.length === 0) worker.nameFree();
   }
 
+  #onPhase(worker: PodWorker): void {
+    this.#deps.onPhase(worker);
+    if (worker.state.phase === 'finished') this.#freeName(podFullName(worker.pod), worker.uid);
+  }
+
   #forget(worker: PodWorker): void {
     this.#workers.delete(worker.uid);
-    this.#freeName(podFullName(worker.pod), worker.uid);
     if (worker.successor) this.#start(worker.successor);
     else this.#deps.onGone(worker.pod);
   }

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriError } from '../../cri/cri-error.ts';
+import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
+import {
+  ContainerConfig,
+  CreateContainerRequest,
+  PodSandboxConfig,
+  RunPodSandboxRequest,
+} from '../../cri/generated/runtime-v1.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { ObservedPods } from './observed-pods.ts';
+
+const LIFE = new AbortController().signal;
+
+function labels(uid: string): Record<string, string> {
+  return {
+    'io.kubernetes.pod.uid': uid,
+    'io.kubernetes.pod.name': uid,
+    'io.kubernetes.pod.namespace': 'default',
+    'io.kubernetes.container.name': 'main',
+  };
+}
+
+function setUp() {
+  const host = createMemoryHost();
+  const fake = createFakeRuntime(host);
+  fake.addImage('busybox:1');
+  const { runtime } = fake.cri;
+  const changed: string[] = [];
+  const calls: string[] = [];
+  fake.faults.everyCall((method) => {
+    calls.push(method);
+    return undefined;
+  });
+  const observed = new ObservedPods({ ...host, runtime, onChange: (uid) => changed.push(uid) }, LIFE);
+  return {
+    ...host,
+    fake,
+    runtime,
+    observed,
+    changed,
+    calls,
+    async makePod(uid: string) {
+      const metadata = { name: uid, namespace: 'default', uid, attempt: 0 };
+      const config = PodSandboxConfig.fromPartial({ metadata, labels: labels(uid) });
+      const { podSandboxId } = await runtime.runPodSandbox(RunPodSandboxRequest.fromPartial({ config }), LIFE);
+      const container = ContainerConfig.fromPartial({
+        metadata: { name: 'main', attempt: 0 },
+        image: { image: 'busybox:1' },
+        labels: labels(uid),
+      });
+      const request = CreateContainerRequest.fromPartial({ podSandboxId, config: container, sandboxConfig: config });
+      const { containerId } = await runtime.createContainer(request, LIFE);
+      await runtime.startContainer({ containerId }, LIFE);
+      return { podSandboxId, containerId };
+    },
+    states: () => Object.fromEntries([...observed.all].map(([uid, pod]) => [uid, pod.containers[0]?.state])),
+  };
+}
+
+test('a relist finds every pod, and tells of each once', async () => {
+  const it = setUp();
+  await it.makePod('a');
+  await it.makePod('b');
+  await it.observed.relist(LIFE);
+  assert.deepEqual(it.states(), { a: 'running', b: 'running' });
+  await it.observed.relist(LIFE);
+  assert.deepEqual(new Set(it.changed), new Set(['a', 'b']));
+  assert.equal(it.changed.length, 2);
+});
+
+test('a relist looks closely only at what changed', async () => {
+  const it = setUp();
+  await it.makePod('a');
+  await it.makePod('b');
+  await it.observed.relist(LIFE);
+  it.calls.length = 0;
+  await it.observed.relist(LIFE);
+  assert.deepEqual(it.calls, ['listContainers', 'listPodSandbox']);
+});
+
+test('an event wakes the pod that it is about', async () => {
+  const it = setUp();
+  const { containerId } = await it.makePod('a');
+  await it.makePod('b');
+  await it.observed.relist(LIFE);
+  it.changed.length = 0;
+  it.fake.exitContainer(containerId, { exitCode: 1 });
+  await it.observed.handle({ kind: 'stopped', id: containerId }, LIFE);
+  assert.deepEqual(it.states(), { a: 'exited', b: 'running' });
+  assert.deepEqual(it.changed, ['a']);
+});
+
+test('an event that changes nothing wakes nobody', async () => {
+  const it = setUp();
+  const { containerId } = await it.makePod('a');
+  await it.observed.relist(LIFE);
+  it.changed.length = 0;
+  await it.observed.handle({ kind: 'started', id: containerId }, LIFE);
+  assert.deepEqual(it.changed, []);
+});
+
+test('a stop that is told before its container is known is not missed', async () => {
+  const it = setUp();
+  const { containerId } = await it.makePod('a');
+  await it.observed.handle({ kind: 'stopped', id: containerId }, LIFE);
+  let looks = 0;
+  it.fake.faults.everyCall((method) => {
+    // The first look still sees it running; it is shown as ended from the second on.
+    if (method === 'listPodSandbox' && ++looks === 2) it.fake.exitContainer(containerId, { exitCode: 0 });
+    return undefined;
+  });
+  await it.observed.refresh('a', LIFE);
+  assert.equal(looks, 2);
+  assert.deepEqual(it.states(), { a: 'exited' });
+});
+
+test('those who ask while a look is under way share the next one, which begins after they asked', async () => {
+  const it = setUp();
+  const { containerId } = await it.makePod('a');
+  it.fake.faults.next('listContainers', { kind: 'delay', ms: 100 });
+  const first = it.observed.refresh('a', LIFE);
+  await it.clock.advance(0);
+  it.fake.exitContainer(containerId, { exitCode: 1 });
+  const [second, third] = [it.observed.refresh('a', LIFE), it.observed.refresh('a', LIFE)];
+  await it.clock.advance(100);
+  await first;
+  assert.equal((await second)?.containers[0]?.state, 'exited');
+  assert.equal(await second, await third);
+});
+
+test('who stops waiting does not stop the look for others', async () => {
+  const it = setUp();
+  await it.makePod('a');
+  it.fake.faults.next('listContainers', { kind: 'delay', ms: 100 });
+  const impatient = new AbortController();
+  const given = it.observed.refresh('a', impatient.signal);
+  impatient.abort(new Error('enough'));
+  await assert.rejects(given, /enough/);
+  await it.clock.advance(100);
+  assert.deepEqual(it.states(), { a: 'running' });
+});
+
+test('a look that fails leaves what was known, and who acts on it looks again', async () => {
+  const it = setUp();
+  const { containerId } = await it.makePod('a');
+  await it.observed.relist(LIFE);
+  it.fake.exitContainer(containerId, { exitCode: 1 });
+  it.fake.faults.next('listContainers', { kind: 'before', error: new CriError('Unavailable', 'away') });
+  await assert.rejects(it.observed.refresh('a', LIFE), /away/);
+  assert.deepEqual(it.states(), { a: 'running' });
+  assert.equal((await it.observed.known('a', LIFE))?.containers[0]?.state, 'exited');
+});
+
+test('a pod of which the runtime knows nothing any more is forgotten', async () => {
+  const it = setUp();
+  const { podSandboxId } = await it.makePod('a');
+  await it.observed.relist(LIFE);
+  await it.runtime.removePodSandbox({ podSandboxId }, LIFE);
+  await it.observed.handle({ kind: 'deleted', id: podSandboxId }, LIFE);
+  assert.deepEqual(it.states(), {});
+  assert.deepEqual(it.changed, ['a', 'a']);
+});
+
+test('a container that was seen dead is not asked about again', async () => {
+  const it = setUp();
+  const { containerId } = await it.makePod('a');
+  it.fake.exitContainer(containerId, { exitCode: 1 });
+  await it.observed.refresh('a', LIFE);
+  it.calls.length = 0;
+  await it.observed.refresh('a', LIFE);
+  assert.deepEqual(it.calls, ['listContainers', 'listPodSandbox', 'podSandboxStatus']);
+});
