@@ -103,8 +103,7 @@ export class SyncLoop {
       case 'UPDATE':
         return this.#refused.has(pod.metadata.uid) ? undefined : workers.update(pod);
       case 'DELETE':
-        workers.update(pod);
-        return workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: false });
+        return this.#refused.has(pod.metadata.uid) ? undefined : this.#end(pod);
       case 'REMOVE':
         return this.#remove(pod);
       case 'RECONCILE':
@@ -116,7 +115,7 @@ export class SyncLoop {
 
   #add(pod: Pod): void {
     const { workers, admit, refuse } = this.#deps;
-    if (pod.metadata.deletionTimestamp || isTerminal(pod.status?.phase)) return this.#addEnding(pod);
+    if (pod.metadata.deletionTimestamp || isTerminal(pod.status?.phase)) return this.#end(pod);
     const running = [...workers.all.values()].filter(({ state }) => state.phase !== 'finished').map((each) => each.pod);
     const verdict = admit(pod, running);
     if (verdict) {
@@ -127,8 +126,8 @@ export class SyncLoop {
     workers.update(pod);
   }
 
-  /** A pod that is known only from now on, and yet on its way out or done: nothing is started, what runs is ended. */
-  #addEnding(pod: Pod): void {
+  /** A pod on its way out, or done: nothing is started, what runs is ended. It may be known only from now on. */
+  #end(pod: Pod): void {
     this.#deps.workers.update(pod);
     this.#deps.workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: false });
   }

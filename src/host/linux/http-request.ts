@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { getCACertificates } from 'node:tls';
+// As a whole: an older Node.js has to get as far as saying that it is too old.
+import * as tls from 'node:tls';
 import { type HttpRequest, type HttpResponse, NetworkError } from '../network.ts';
 import { addressOf } from './dial.ts';
 import { asNetworkError } from './network-error.ts';
@@ -46,7 +47,7 @@ let known: readonly string[] | undefined;
 
 /** Those that the machine trusts, beside those that Node.js brings along; read when they are first needed. */
 function authorities(): string[] {
-  known ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];
+  known ??= [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])];
   return [...known];
 }
 

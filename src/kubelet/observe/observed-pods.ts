@@ -47,6 +47,7 @@ export class ObservedPods {
 
   /** What is known of a pod, for whoever acts on it: it is looked at first if the last look failed. */
   async known(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
+    signal.throwIfAborted();
     return this.#doubtful.has(uid) ? this.refresh(uid, signal) : this.#pods.get(uid);
   }
 

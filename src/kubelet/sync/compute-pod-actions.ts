@@ -30,7 +30,8 @@ export function computePodActions(view: PodView): PodPlan {
 function planNewSandbox(view: PodView, attempt: number): PodPlan {
   const { spec, containers } = view;
   const anyCreated = spec.containers.some(({ name }) => containers.has(name));
-  if (!restartsOnFailure(spec) && attempt > 0 && containers.size > 0) return { kind: 'end' };
+  const anyRan = [...containers.values()].some(({ state }) => state !== 'created');
+  if (!restartsOnFailure(spec) && attempt > 0 && anyRan) return { kind: 'end' };
 
   const left = spec.containers.filter(
     ({ name }) => !(spec.restartPolicy === 'OnFailure' && exitedWith(containers.get(name)) === 0),

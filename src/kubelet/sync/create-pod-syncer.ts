@@ -18,6 +18,13 @@ import { removePod, stopPod } from './stop-pod.ts';
 /** kubelet's backOffOnTransientErrorPeriod: a network that comes up is worth another look soon. */
 const NETWORK_RETRY_MS = 1_000;
 
+/** Of a pod that never restarts: some of its containers have run, and the others can run no more. */
+const LOST_SANDBOX = {
+  phase: 'Failed',
+  reason: 'SandboxLost',
+  message: 'The sandbox of the pod was lost before all of its containers had run, and the pod never restarts.',
+} as const;
+
 export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh'> {
   readonly observed: ObservedPods;
   readonly probes: Probes;
@@ -55,6 +62,7 @@ class Syncer implements PodSyncer {
     await this.#prepare(pod, plan, signal);
     const failures = await this.#execute(pod, plan, signal);
     if (isTerminal(publisher.publish(pod, 'syncing').phase)) return { kind: 'ended' };
+    if (plan.kind === 'end') return { kind: 'ended', verdict: LOST_SANDBOX };
     return outcomeOf(failures, activeMs);
   }
 
