@@ -70,11 +70,9 @@ const unsupported: Record<string, PodChanges> = {
   'spec.volumes[0].emptyDir.medium: "HugePages"': {
     spec: { volumes: [{ name: 'v', emptyDir: { medium: 'HugePages' } }] },
   },
-  'spec.initContainers[0].restartPolicy: "Never"': {
-    spec: { initContainers: [{ name: 'a', restartPolicy: 'Never' }] },
+  [`${container}.restartPolicyRules[0].action: "RestartAllContainers"`]: {
+    container: { restartPolicyRules: [{ action: 'RestartAllContainers' }] },
   },
-  [`${container}.restartPolicy`]: { container: { restartPolicy: 'Always' } },
-  [`${container}.restartPolicyRules`]: { container: { restartPolicyRules: [{ action: 'Restart' }] } },
   [`${container}.envFrom`]: { container: { envFrom: [{ configMapRef: { name: 'c' } }] } },
   [`${container}.env[1].valueFrom.secretKeyRef`]: {
     container: {

@@ -71,6 +71,8 @@ const CONTAINER: Shape<Container> = {
   readinessProbe: PROBE,
   startupProbe: PROBE,
   lifecycle: {},
+  restartPolicy: anything,
+  restartPolicyRules: { each: { action: only('Restart'), exitCodes: anything } },
   securityContext: SECURITY_CONTEXT,
   stdin: anything,
   stdinOnce: anything,
@@ -97,7 +99,7 @@ const VOLUME: Shape<Volume> = {
 
 const POD_SPEC: Shape<PodSpec> = {
   containers: { each: CONTAINER },
-  initContainers: { each: { ...CONTAINER, restartPolicy: only('Always') } },
+  initContainers: { each: CONTAINER },
   volumes: { each: VOLUME },
   restartPolicy: anything,
   terminationGracePeriodSeconds: anything,

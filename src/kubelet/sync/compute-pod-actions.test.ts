@@ -75,6 +75,7 @@ function plan({ spec, sandboxes = [sandbox], containers = [seen(web, running)], 
   });
 }
 
+const on42 = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
 const startWeb = [{ name: 'web', role: 'main' }] as const;
 const notReady: ObservedSandbox = { ...sandbox, ready: false };
 
@@ -226,6 +227,63 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
     },
   },
   'does not care for readiness': { given: { probes: { 'readiness id-web': 'failure' } }, plan: NOTHING_TO_DO },
+
+  'restarts by the policy of the container before that of the pod': {
+    given: {
+      spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Always' }, log] },
+      containers: [seen(web, exited(0)), seen(log, exited(0))],
+    },
+    plan: { kind: 'adjust', kill: [], start: startWeb },
+  },
+  'leaves a container alone that does not restart in a pod that does': {
+    given: {
+      spec: { containers: [{ ...web, restartPolicy: 'Never' }, log] },
+      containers: [seen(web, exited(1)), seen(log, running)],
+    },
+    plan: NOTHING_TO_DO,
+  },
+  'restarts for an exit code that a rule names': {
+    given: {
+      spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
+      containers: [seen(web, exited(42))],
+    },
+    plan: { kind: 'adjust', kill: [], start: startWeb },
+  },
+  'ends for an exit code that no rule names': {
+    given: {
+      spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
+      containers: [seen(web, exited(1))],
+    },
+    plan: { kind: 'end' },
+  },
+  'restarts after a failed liveness probe by the policy of the container': {
+    given: {
+      spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'OnFailure' }] },
+      probes: { 'liveness id-web': 'failure' },
+    },
+    plan: {
+      kind: 'adjust',
+      kill: [
+        {
+          id: 'id-web',
+          name: 'web',
+          reason: 'livenessFailed',
+          message: 'Container web failed liveness probe, will be restarted',
+        },
+      ],
+      start: startWeb,
+    },
+  },
+  'repeats a failed init container by a rule of its own': {
+    given: {
+      spec: {
+        restartPolicy: 'Never',
+        initContainers: [{ ...first, restartPolicy: 'Never', restartPolicyRules: [on42] }],
+      },
+      containers: [seen(first, exited(42))],
+    },
+    plan: { kind: 'adjust', kill: [], start: [{ name: 'first', role: 'init' }] },
+  },
 
   'waits for the init container that runs': {
     given: { spec: { initContainers: [first, second] }, containers: [seen(first, running)] },

@@ -5,7 +5,7 @@ import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import { planInitContainers } from './plan-init-containers.ts';
 import type { ContainerKill, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
-import { exitedWith, type PodView, restartsOnFailure } from './pod-view.ts';
+import { exitedWith, type PodView, restartPolicyOf, restartsWhenKilled } from './pod-view.ts';
 import { sandboxChange } from './sandbox-change.ts';
 
 /** Decides what a pod needs now. Values in, a plan out. */
@@ -31,11 +31,12 @@ function planNewSandbox(view: PodView, attempt: number): PodPlan {
   const { spec, containers } = view;
   const anyCreated = spec.containers.some(({ name }) => containers.has(name));
   const anyRan = [...containers.values()].some(({ state }) => state !== 'created');
-  if (!restartsOnFailure(spec) && attempt > 0 && anyRan) return { kind: 'end' };
+  if (spec.restartPolicy === 'Never' && attempt > 0 && anyRan) return { kind: 'end' };
 
-  const left = spec.containers.filter(
-    ({ name }) => !(spec.restartPolicy === 'OnFailure' && exitedWith(containers.get(name)) === 0),
-  );
+  const left = spec.containers.filter((container) => {
+    const isDone = exitedWith(containers.get(container.name)) === 0;
+    return !(isDone && restartPolicyOf(container, spec) === 'OnFailure');
+  });
   // A main container was created, so the init containers are through, and nothing is left to run.
   if (left.length === 0 && anyCreated) return { kind: 'end' };
 
@@ -88,10 +89,10 @@ function judgeRunning(container: Container, seen: ObservedContainer, { spec, pro
     return end('definitionChanged', `Container ${name} definition changed`, true);
   }
   if (probes.result('liveness', seen.id) === 'failure') {
-    return end('livenessFailed', `Container ${name} failed liveness probe`, restartsOnFailure(spec));
+    return end('livenessFailed', `Container ${name} failed liveness probe`, restartsWhenKilled(container, spec));
   }
   if (probes.result('startup', seen.id) === 'failure') {
-    return end('startupFailed', `Container ${name} failed startup probe`, restartsOnFailure(spec));
+    return end('startupFailed', `Container ${name} failed startup probe`, restartsWhenKilled(container, spec));
   }
   return { name, keep: true };
 }

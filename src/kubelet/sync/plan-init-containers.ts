@@ -1,9 +1,9 @@
 import type { Container } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer } from '../observe/observed-pod.ts';
-import { isSidecar } from '../status/restart-rules.ts';
+import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import type { ContainerKill, ContainerStart } from './pod-plan.ts';
-import { exitedWith, type PodView, restartsOnFailure } from './pod-view.ts';
+import { exitedWith, type PodView, restartsWhenKilled } from './pod-view.ts';
 
 /** How far a pod's init containers are, and what they need. */
 export interface InitPlan {
@@ -56,9 +56,10 @@ function judgeCurrent(init: Container, view: PodView): Verdict {
       return { passed: false };
     case 'exited':
       if (seen.exitCode === 0) return { passed: true };
-      return restartsOnFailure(view.spec) ? { passed: false, start: true } : { passed: false, failed: true };
+      if (restartsAfter(init, view.spec, seen.exitCode)) return { passed: false, start: true };
+      return { passed: false, failed: true };
     case 'unknown':
-      if (!restartsOnFailure(view.spec)) return { passed: false, failed: true };
+      if (!restartsWhenKilled(init, view.spec)) return { passed: false, failed: true };
       return { passed: false, start: true, kill: killUnknown(init, seen) };
     default:
       // Created but never started: the runtime failed in between.

@@ -1,4 +1,4 @@
-import type { PodSpec } from '../../api/generated/core-v1.ts';
+import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/observed-pod.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 
@@ -12,8 +12,14 @@ export interface PodView {
   readonly probes: ProbeResults;
 }
 
-export function restartsOnFailure(spec: PodSpec): boolean {
-  return spec.restartPolicy !== 'Never';
+/** The policy of a container: its own, else its pod's. */
+export function restartPolicyOf(container: Container, spec: PodSpec): string {
+  return container.restartPolicy ?? spec.restartPolicy ?? 'Always';
+}
+
+/** Whether a container that is killed, or of which nobody knows how it ended, starts again. Its rules want exit codes. */
+export function restartsWhenKilled(container: Container, spec: PodSpec): boolean {
+  return restartPolicyOf(container, spec) !== 'Never';
 }
 
 export function exitedWith(container: ObservedContainer | undefined): number | undefined {
