@@ -1,6 +1,6 @@
 # Nodelet. `make help` lists what there is.
 NODE := scripts/node
-TEST := $(NODE) --test --test-reporter=spec
+TEST := $(NODE) --import ./test/setup.ts --test --test-reporter=spec
 UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts'
 INTEGRATION := 'test/integration/**/*.test.ts'
 
