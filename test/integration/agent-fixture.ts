@@ -1,4 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
@@ -30,12 +32,15 @@ export interface TestAgent {
   /** Resolves when the pod is Ready, or its last trace is gone. Ask before you cause it. */
   ready(name: string): Promise<number>;
   gone(name: string): Promise<number>;
+  /** Resolves when each of these obedient containers of a pod of `podOf` obeys. */
+  listening(name: string, ...containers: string[]): Promise<void>;
   /** Ends the pods, the agent and containerd, and takes everything away. */
   stop(): Promise<void>;
 }
 
 export async function startTestAgent(settings: Partial<AgentSettings> = {}): Promise<TestAgent> {
   const containerd = await startContainerd();
+  const podLogsDir = join(containerd.folder, 'pod-logs');
   const source = new ScriptedSource();
   const life = new AbortController();
   const calls = new CriCalls();
@@ -50,7 +55,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
       settings: {
         ...SETTINGS,
         rootDir: join(containerd.folder, 'kubelet'),
-        podLogsDir: join(containerd.folder, 'pod-logs'),
+        podLogsDir,
         cgroupRoot: containerd.cgroupParent,
         ...settings,
       },
@@ -73,6 +78,10 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
     ready: (name) =>
       next((event) => event.kind === 'status' && isNamed(event, name) && isReady(event), `${name} ready`),
     gone: (name) => next((event) => event.kind === 'gone' && isNamed(event, name), `${name} gone`),
+    async listening(name, ...containers) {
+      const folder = join(podLogsDir, `default_${name}_uid-${name}`);
+      for (const container of containers) await untilListening(join(folder, container, '0.log'));
+    },
     async stop() {
       await agent.drain();
       life.abort(new Error('the test is over'));
@@ -114,5 +123,14 @@ export function shell(name: string, line: string): Pod['spec']['containers'][num
   return { name, image: BUSYBOX_IMAGE, command: ['sh', '-c', line] };
 }
 
-/** Runs until it is told to stop, and then stops at once. */
-export const OBEDIENT = "trap 'exit 0' TERM; sleep 1000 & wait";
+/** Runs until it is told to stop, and then stops at once: from when on it has said `listening`. */
+export const OBEDIENT = "trap 'exit 0' TERM; echo listening; sleep 1000 & wait";
+
+/** Waits until an obedient container obeys; `path` is its log. */
+export async function untilListening(path: string): Promise<void> {
+  const endsAt = performance.now() + PATIENCE_MS;
+  while (!(existsSync(path) && readFileSync(path, 'utf8').includes('listening'))) {
+    if (performance.now() > endsAt) throw new Error(`nobody listens: ${path}`);
+    await delay(5);
+  }
+}

@@ -27,6 +27,7 @@ suite('deleting a pod that stops at once', { skip: skipReason(), timeout: 60_000
     const ready = it.ready(name);
     it.source.set(podOf(name, { containers: [shell('main', OBEDIENT)] }));
     await ready;
+    await it.listening(name, 'main');
     const gone = it.gone(name);
     const startMs = performance.now();
     it.source.set();

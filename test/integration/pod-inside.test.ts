@@ -1,0 +1,184 @@
+/** What a container finds when it looks around, on real containerd: users, rights, names, namespaces, resources. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import { type CriConnection, connectCri } from '../../src/cri/client.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+
+const signal = AbortSignal.timeout(120_000);
+
+suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  let cri: CriConnection;
+  let folder = '';
+
+  before(async () => {
+    it = await startTestAgent({ clusterDns: ['10.0.0.10'], clusterDomain: 'cluster.local', nodeName: 'box' });
+    cri = connectCri(it.containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+    folder = it.containerd.folder;
+  });
+  after(async () => {
+    cri.close();
+    await it.stop();
+  });
+
+  const run = async (name: string, spec: Partial<Pod['spec']>): Promise<(line: string) => Promise<string>> => {
+    const ready = it.ready(name);
+    it.source.set(podOf(name, { containers: [shell('main', OBEDIENT)], ...spec }));
+    await ready;
+    const { containers } = it.report(name).observed ?? {};
+    const containerId = containers?.find((each) => each.name === 'main')?.id ?? '';
+    return async (line) => {
+      const answer = await cri.runtime.execSync({ containerId, cmd: ['sh', '-c', line], timeout: 10n }, signal);
+      return Buffer.concat([answer.stdout, answer.stderr]).toString().trim();
+    };
+  };
+  const main = (extra: Partial<Pod['spec']['containers'][number]>) => [{ ...shell('main', OBEDIENT), ...extra }];
+
+  test('it runs as the user and the groups that were asked for', async () => {
+    const inside = await run('user', {
+      securityContext: { runAsUser: 1000, runAsGroup: 2000, supplementalGroups: [3000], fsGroup: 4000 },
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: main({ volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+    });
+    assert.equal(await inside('id -u; id -g; id -G'), '1000\n2000\n2000 3000 4000');
+    assert.equal(await inside('touch /data/mine && stat -c "%u %g" /data/mine'), '1000 4000');
+  });
+
+  test('it has the rights that were asked for, and no others', async () => {
+    const inside = await run('rights', {
+      containers: main({
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+      }),
+    });
+    const field = async (name: string) => (await inside(`grep ^${name}: /proc/1/status`)).split('\t')[1];
+    assert.equal(Number.parseInt((await field('CapEff')) ?? '', 16), 1 << 10);
+    assert.equal(await field('NoNewPrivs'), '1');
+    assert.equal(await field('Seccomp'), '2');
+    assert.match(await inside('touch /mine'), /Read-only file system/);
+  });
+
+  test('a privileged one sees the devices of the machine', async () => {
+    const inside = await run('privileged', { containers: main({ securityContext: { privileged: true } }) });
+    assert.match(await inside('ls /dev'), /\bkmsg\b/);
+  });
+
+  test('names are looked up as the policy says', async () => {
+    const cluster = await run('cluster-first', {});
+    assert.equal(
+      await cluster('cat /etc/resolv.conf'),
+      'search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.0.0.10\noptions ndots:5',
+    );
+    const own = await run('none', {
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['192.0.2.53'], searches: ['example.test'], options: [{ name: 'ndots', value: '2' }] },
+    });
+    assert.equal(await own('cat /etc/resolv.conf'), 'search example.test\nnameserver 192.0.2.53\noptions ndots:2');
+  });
+
+  test('it knows its own name, and those of its aliases', async () => {
+    const inside = await run('named', {
+      hostname: 'web',
+      subdomain: 'site',
+      hostAliases: [{ ip: '192.0.2.9', hostnames: ['friend', 'friend.test'] }],
+    });
+    const ip = it.report('named').status.podIP;
+    assert.equal(await inside('hostname'), 'web');
+    const hosts = await inside('cat /etc/hosts');
+    assert.match(hosts, new RegExp(`^${ip}\tweb\\.site\\.default\\.svc\\.cluster\\.local\tweb$`, 'm'));
+    assert.match(hosts, /^192\.0\.2\.9\tfriend\tfriend\.test$/m);
+  });
+
+  test('its environment is expanded, and tells of its pod', async () => {
+    const inside = await run('environment', {
+      containers: main({
+        env: [
+          { name: 'A', value: 'a' },
+          { name: 'B', value: '$(A)-$$(A)-$(NONE)' },
+          { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+          { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+          { name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '1m' } } },
+        ],
+        resources: { limits: { cpu: '250m', memory: '64Mi' } },
+      }),
+    });
+    assert.equal(
+      await inside('echo "$A|$B|$POD|$IP|$CPU"'),
+      `a|a-$(A)-$(NONE)|environment|${it.report('environment').status.podIP}|250`,
+    );
+  });
+
+  test('it gets what its resources say, and so does its pod', async () => {
+    const inside = await run('resources', {
+      containers: main({
+        resources: { requests: { cpu: '100m', memory: '32Mi' }, limits: { cpu: '250m', memory: '64Mi' } },
+      }),
+    });
+    const path = (await inside('cat /proc/1/cgroup')).match(/memory:(\S+)|0::(\S+)/);
+    assert.ok(path, 'has a control group');
+    const own = readCgroup(path[1] ?? path[2] ?? '');
+    assert.deepEqual(own, { memory: 64 * 2 ** 20, cpu: 0.25 });
+    const pod = `${it.containerd.cgroupParent}/kubepods/burstable/pod${it.report('resources').pod.metadata.uid}`;
+    assert.deepEqual(readCgroup(pod), { memory: 64 * 2 ** 20, cpu: 0.25 });
+  });
+
+  test('it shares the namespaces that were asked for', async () => {
+    const shared = await run('shared-pid', {
+      shareProcessNamespace: true,
+      containers: [shell('main', OBEDIENT), shell('other', OBEDIENT)],
+    });
+    assert.match(await shared('ps'), /catatonit/);
+    const host = await run('host', { hostNetwork: true, hostPID: true, dnsPolicy: 'Default' });
+    assert.equal(await host('hostname'), hostname());
+    assert.match(await host('ip link'), new RegExp(`nlt${process.pid}-`));
+    assert.match(await host(`ls -d /proc/${process.pid}`), new RegExp(`/proc/${process.pid}`));
+  });
+
+  test('its sysctls and folders of the machine are there', async () => {
+    const path = join(folder, 'shared.txt');
+    writeFileSync(path, 'from the machine');
+    const inside = await run('machine', {
+      securityContext: { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '80' }] },
+      volumes: [
+        { name: 'file', hostPath: { path, type: 'File' } },
+        { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+      ],
+      containers: main({
+        volumeMounts: [
+          { name: 'file', mountPath: '/shared.txt', readOnly: true },
+          { name: 'memory', mountPath: '/memory' },
+        ],
+      }),
+    });
+    assert.equal(await inside('cat /proc/sys/net/ipv4/ip_unprivileged_port_start'), '80');
+    assert.equal(await inside('cat /shared.txt'), 'from the machine');
+    assert.match(await inside('echo x > /shared.txt'), /Read-only file system/);
+    assert.match(await inside('mount | grep " /memory "'), /tmpfs.*size=1024k/);
+  });
+});
+
+/** Limits of a control group, whichever version this machine has. */
+function readCgroup(path: string): { memory: number; cpu: number } {
+  const read = (...candidates: string[]): string => {
+    for (const file of candidates) {
+      try {
+        return readFileSync(`/sys/fs/cgroup/${file}`, 'utf8').trim();
+      } catch {} // of the other version
+    }
+    throw new Error(`none of ${candidates.join(', ')}`);
+  };
+  const memory = Number(read(`memory${path}/memory.limit_in_bytes`, `${path}/memory.max`));
+  const [quota, period] = read(`cpu${path}/cpu.cfs_quota_us`, `${path}/cpu.max`).split(' ');
+  return { memory, cpu: Number(quota) / Number(period ?? read(`cpu${path}/cpu.cfs_period_us`)) };
+}

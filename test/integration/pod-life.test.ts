@@ -1,0 +1,151 @@
+/** What becomes of containers, on real containerd: order, restarts, changes, and a sandbox that is lost. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { type CriConnection, connectCri } from '../../src/cri/client.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+
+const OTHER_IMAGE = 'localhost/nodelet/busybox:other';
+const signal = AbortSignal.timeout(120_000);
+
+suite('the containers of a pod', { skip: skipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  let cri: CriConnection;
+
+  before(async () => {
+    it = await startTestAgent({ maxContainerRestartPeriodMs: 1000 });
+    cri = connectCri(it.containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+  });
+  after(async () => {
+    cri.close();
+    await it.stop();
+  });
+
+  /** Names of the containers that a call was about, in the order of the calls. */
+  const namesOf = (method: string, from: number): string[] => {
+    return it.calls.all
+      .slice(from)
+      .filter((call) => call.method === method)
+      .map(({ request }) => known.get((request as { containerId: string }).containerId) ?? '?'); // both have one
+  };
+  const known = new Map<string, string>();
+  const remember = (name: string): void => {
+    for (const each of it.report(name).observed?.containers ?? []) known.set(each.id, each.name);
+  };
+  const status = (name: string, container = 'main') =>
+    it.report(name).status.containerStatuses?.find((each) => each.name === container);
+
+  test('start in the order of the spec, and stop in the reverse, main containers first', async () => {
+    const from = it.calls.all.length;
+    const ready = it.ready('order');
+    const sidecar = { ...shell('proxy', OBEDIENT), restartPolicy: 'Always' };
+    it.source.set(
+      podOf('order', {
+        initContainers: [shell('first', 'true'), sidecar, { ...sidecar, name: 'log' }, shell('second', 'true')],
+        containers: [shell('main', OBEDIENT), shell('more', OBEDIENT)],
+      }),
+    );
+    await ready;
+    remember('order');
+    assert.deepEqual(namesOf('StartContainer', from), ['first', 'proxy', 'log', 'second', 'main', 'more']);
+    const gone = it.gone('order');
+    it.source.set();
+    await gone;
+    const stops = namesOf('StopContainer', from);
+    assert.deepEqual(new Set(stops.slice(0, 2)), new Set(['main', 'more']));
+    assert.deepEqual(stops.slice(2), ['log', 'proxy']);
+  });
+
+  test('restart for an exit code that a rule names, and end for another', async () => {
+    const rule = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
+    const failed = it.next((event) => event.kind === 'status' && event.status.phase === 'Failed', 'failed');
+    it.source.set(
+      podOf('rules', {
+        restartPolicy: 'Never',
+        volumes: [{ name: 'data', emptyDir: {} }],
+        containers: [
+          {
+            ...shell('main', 'if [ -e /data/seen ]; then exit 1; fi; touch /data/seen; exit 42'),
+            restartPolicy: 'Never',
+            restartPolicyRules: [rule],
+            volumeMounts: [{ name: 'data', mountPath: '/data' }],
+          },
+        ],
+      }),
+    );
+    await failed;
+    const { state, lastState, restartCount } = status('rules') ?? {};
+    assert.deepEqual([restartCount, state?.terminated?.exitCode, lastState?.terminated?.exitCode], [1, 1, 42]);
+  });
+
+  test('one is made anew when its image is another, and the rest stays', async () => {
+    it.containerd.ctr('images', 'tag', BUSYBOX_IMAGE, OTHER_IMAGE);
+    const ready = it.ready('edit');
+    const pod = podOf('edit', { containers: [shell('main', OBEDIENT), shell('kept', OBEDIENT)] });
+    it.source.set(pod);
+    await ready;
+    const before = { main: status('edit')?.containerID, kept: status('edit', 'kept')?.containerID };
+    const restarted = it.next(
+      () => status('edit')?.state?.running !== undefined && status('edit')?.containerID !== before.main,
+      'restarted',
+    );
+    const changed = { ...shell('main', OBEDIENT), image: OTHER_IMAGE };
+    it.source.set({ ...pod, spec: { ...pod.spec, containers: [changed, shell('kept', OBEDIENT)] } });
+    await restarted;
+    assert.equal(status('edit', 'kept')?.containerID, before.kept);
+    assert.equal(status('edit')?.restartCount, 1);
+    assert.ok(
+      it
+        .report('edit')
+        .events.some(({ message }) => message === 'Container main definition changed, will be restarted'),
+    );
+  });
+
+  test('all start anew when their sandbox is lost', async () => {
+    const ready = it.ready('lost');
+    it.source.set(podOf('lost', { containers: [shell('main', OBEDIENT)] }));
+    await ready;
+    const sandbox = it.report('lost').observed?.sandboxes[0];
+    const { info } = await cri.runtime.podSandboxStatus({ podSandboxId: sandbox?.id ?? '', verbose: true }, signal);
+    const { pid } = JSON.parse(info['info'] ?? '{}');
+    const again = it.next(() => {
+      const { observed } = it.report('lost');
+      return observed?.sandboxes[0]?.attempt === 1 && observed.containers[0]?.state === 'running';
+    }, 'in a new sandbox');
+    process.kill(pid, 'SIGKILL');
+    await again;
+    assert.equal(status('lost')?.restartCount, 1);
+    assert.ok(it.report('lost').events.some(({ reason }) => reason === 'SandboxChanged'));
+  });
+
+  test('what cannot be honoured is told, the others start, and the pod recovers when the cause is gone', async () => {
+    const running = it.next(() => status('image', 'good')?.state?.running !== undefined, 'the other one runs');
+    const pod = podOf('image', {
+      containers: [
+        { ...shell('main', OBEDIENT), image: 'localhost/nodelet/late:1', imagePullPolicy: 'Never' },
+        shell('good', OBEDIENT),
+      ],
+    });
+    it.source.set(pod);
+    await running;
+    assert.equal(status('image')?.state?.waiting?.reason, 'ErrImageNeverPull');
+    it.containerd.ctr('images', 'tag', BUSYBOX_IMAGE, 'localhost/nodelet/late:1');
+    await it.ready('image');
+  });
+
+  test('the end of a container is known with its message', async () => {
+    const done = it.next(() => status('said')?.state?.terminated !== undefined, 'terminated');
+    it.source.set(
+      podOf('said', {
+        restartPolicy: 'Never',
+        containers: [shell('main', 'echo "out of paint" > /dev/termination-log; exit 3')],
+      }),
+    );
+    await done;
+    const { exitCode, reason, message } = status('said')?.state?.terminated ?? {};
+    assert.deepEqual([exitCode, reason, message], [3, 'Error', 'out of paint\n']);
+  });
+});
