@@ -85,7 +85,10 @@ export async function newClusterWorld(): Promise<Required<World>> {
 }
 
 /** Starts an agent; on a world that had one before, it is the next one after a crash. */
-export async function startAgent({ host, runtime, apiServer }: World = newWorld()): Promise<MemoryAgent> {
+export async function startAgent(
+  { host, runtime, apiServer }: World = newWorld(),
+  settings: Partial<AgentSettings> = {},
+): Promise<MemoryAgent> {
   const source = new ScriptedSource();
   const life = new AbortController();
   const { clock, random } = host;
@@ -98,7 +101,7 @@ export async function startAgent({ host, runtime, apiServer }: World = newWorld(
       cri: runtime.cri,
       runtimeEvents: criEvents(runtime.cri.runtime),
       sources: [source, ...fromApi],
-      settings: SETTINGS,
+      settings: { ...SETTINGS, ...settings },
       log,
       ...(apiServer && { apiServer }),
     },

@@ -1,0 +1,113 @@
+/** The calls and the events of a pod's life, beside those of kubelet v1.36.4 for the same pod. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import { CriError } from '../../src/cri/cri-error.ts';
+import type { ContainerBehaviour } from '../../src/cri/fake/behaviour.ts';
+import { type MemoryAgent, newClusterWorld, SETTINGS, startAgent } from './memory-agent.ts';
+
+const LIFE = new AbortController().signal;
+const FOLDER = join(import.meta.dirname, '../data/golden');
+
+interface Call {
+  readonly method: string;
+  readonly request: {
+    readonly config?: { readonly metadata: { readonly name: string } };
+    readonly timeout?: string | bigint;
+    readonly image?: { readonly image: string };
+    readonly cmd?: readonly string[];
+  };
+}
+
+interface Recording {
+  readonly pod: Pod;
+  readonly cri_start: readonly Call[];
+  readonly cri_delete: readonly Call[];
+  readonly events: readonly { readonly reason: string; readonly message: string; readonly type: string }[];
+}
+
+const exits = (code: number): ContainerBehaviour => ({ exits: { afterMs: 100, code } });
+
+/** Containers that end by themselves; the others run. */
+const cases: Record<string, Record<string, ContainerBehaviour>> = {
+  '01-minimal': {},
+  '02-env-expansion': {},
+  '03-init-sidecar': { first: exits(0), second: exits(0) },
+  '04-exit-codes': { ok: exits(0), bad: exits(3) },
+  '06-security': {},
+  '08-image-errors': {},
+};
+
+const MUTATING =
+  /^(RunPodSandbox|CreateContainer|StartContainer|StopContainer|StopPodSandbox|RemoveContainer|PullImage|ExecSync)$/;
+
+/** What of a call does not depend on the machine or the moment. */
+function shown({ method, request }: Call): string {
+  switch (method) {
+    case 'CreateContainer':
+      return `${method} ${request.config?.metadata.name}`;
+    case 'StopContainer':
+      return `${method} ${request.timeout}`;
+    case 'PullImage':
+      return `${method} ${request.image?.image}`;
+    case 'ExecSync':
+      return `${method} ${request.cmd?.join(' ')}`;
+    default:
+      return method;
+  }
+}
+
+function record({ runtime }: MemoryAgent): Call[] {
+  const calls: Call[] = [];
+  runtime.faults.everyCall((key, request) => {
+    const method = `${key[0]?.toUpperCase()}${key.slice(1)}`;
+    if (MUTATING.test(method)) calls.push({ method, request: request as Call['request'] }); // as the method says
+    if (key !== 'pullImage') return undefined;
+    const refused = 'Head "http://localhost:1/v2/none/manifests/2": dial tcp 127.0.0.1:1: connect: connection refused';
+    const text = `failed to pull and unpack image "localhost:1/none:2": failed to resolve reference "localhost:1/none:2": failed to do request: ${refused}`;
+    return { kind: 'before', error: new CriError('Unknown', text, { method: 'PullImage' }) };
+  });
+  return calls;
+}
+
+for (const [name, behaviours] of Object.entries(cases)) {
+  test(`${name}: the runtime and the user are told what kubelet tells them`, async () => {
+    const recorded: Recording = JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
+    const world = await newClusterWorld();
+    world.runtime.addImage('busybox');
+    for (const [container, behaviour] of Object.entries(behaviours)) world.runtime.behaviours.set(container, behaviour);
+    const it = await startAgent(world, { clusterDns: ['10.0.0.10'], clusterDomain: 'cluster.local' });
+    it.source.set();
+    const calls = record(it);
+    const key = { resource: 'pods', namespace: 'default', name: recorded.pod.metadata.name } as const;
+    const spec = { ...recorded.pod.spec, nodeName: SETTINGS.nodeName };
+    const { name: podName, namespace, labels } = recorded.pod.metadata;
+    const metadata = { name: podName, namespace, uid: '', ...(labels && { labels }) };
+    await world.apiServer.direct.create(key, { metadata, spec }, LIFE);
+    await it.host.clock.advance(3000);
+    assert.deepEqual(calls.map(shown), recorded.cri_start.map(shown));
+
+    const told = it.agent.pods()[0]?.events.map(({ type, reason, message }) => ({ type, reason, message })) ?? [];
+    const expected = recorded.events.map(({ type, reason, message }) => ({ type, reason, message }));
+    assert.deepEqual(distinct(told), distinct(expected));
+
+    if (recorded.cri_delete.length > 0) {
+      calls.length = 0;
+      await world.apiServer.direct.delete(key, {}, LIFE);
+      await it.host.clock.advance(3000);
+      // kubelet's garbage collector stops and removes sandboxes once more, later.
+      const own = calls.map(shown).slice(0, recorded.cri_delete.length);
+      assert.deepEqual(own, recorded.cri_delete.map(shown));
+    }
+    await it.stop();
+  });
+}
+
+/** kubelet counts repetitions; the order between containers is that of its events' names. */
+function distinct(events: readonly { reason: string; message: string; type: string }[]): string[] {
+  return [...new Set(events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`))].toSorted((a, b) =>
+    a < b ? -1 : 1,
+  );
+}
