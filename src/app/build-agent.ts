@@ -2,6 +2,7 @@ import type { Pod } from '../api/generated/core-v1.ts';
 import { admitPod, type Verdict } from '../kubelet/admission/admit-pod.ts';
 import { PullBackoff } from '../kubelet/images/pull-backoff.ts';
 import { SharedPulls } from '../kubelet/images/shared-pulls.ts';
+import { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import { watchRuntime } from '../kubelet/observe/watch-runtime.ts';
 import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
 import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
@@ -76,11 +77,22 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     },
   });
   const reports = new AgentReports({ ...senses, workers, refused: () => loop.refused });
+  const health = new RuntimeHealth(clock);
   const watch = async (until: AbortSignal): Promise<void> => {
-    const watching = watchRuntime({ observed, events: parts.runtimeEvents, clock, log }, until);
+    const watching = watchRuntime({ observed, health, events: parts.runtimeEvents, clock, log }, until);
     await Promise.all([watching, cluster.run(until)]);
   };
-  return new RunningAgent({ ...parts, ...senses, life, loop, workers, reports, watch, cgroups: around.cgroups });
+  return new RunningAgent({
+    ...parts,
+    ...senses,
+    life,
+    loop,
+    workers,
+    reports,
+    watch,
+    health,
+    cgroups: around.cgroups,
+  });
 }
 
 /** A worker that stops containers looks up only when all have stopped; what is seen of each is shown at once. */

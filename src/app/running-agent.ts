@@ -1,4 +1,5 @@
 import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
+import type { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/server/agent-view.ts';
@@ -19,6 +20,7 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly observed: ObservedPods;
   readonly probes: Probes;
   readonly cgroups: PodCgroups;
+  readonly health: RuntimeHealth;
   readonly reports: AgentReports;
   readonly watch: (signal: AbortSignal) => Promise<void>;
 }
@@ -41,6 +43,11 @@ export class RunningAgent implements Agent {
 
   manifests(): readonly ManifestReport[] {
     return this.#parts.reports.manifests;
+  }
+
+  troubles(): readonly string[] {
+    const trouble = this.#parts.health.trouble();
+    return trouble === undefined ? [] : [trouble];
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {
@@ -81,11 +88,13 @@ export class RunningAgent implements Agent {
   }
 
   async #firstLook(signal: AbortSignal): Promise<void> {
-    const { observed, host, log } = this.#parts;
+    const { observed, health, host, log } = this.#parts;
     for (let wait = FIRST_RETRY_MS; !signal.aborted; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
       try {
-        return await observed.relist(signal);
+        await observed.relist(signal);
+        return health.answered();
       } catch (error) {
+        health.failed(error);
         if (!signal.aborted) log.error('the runtime does not answer, will try again', { error });
         await host.clock.sleep(wait, signal).catch(() => undefined);
       }

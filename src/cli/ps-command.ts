@@ -8,7 +8,7 @@ import { type PodRow, podRow } from './pod-row.ts';
 import { problemText } from './problem-text.ts';
 import { textTable } from './text-table.ts';
 
-/** `nodelet ps`: pods on stdout, manifests that could not be used on stderr. */
+/** `nodelet ps`: pods on stdout; troubles of the node and manifests that could not be used on stderr. */
 export async function psCommand(
   { stateDir, namespace, output }: PsOptions,
   { terminal, host }: CommandContext,
@@ -18,6 +18,7 @@ export async function psCommand(
   await terminal.stdout.write(listText(list, output, host.clock.now()));
   if (output === 'table' || output === 'wide') {
     if (list.pods.length === 0) await terminal.stderr.write('No resources found.\n');
+    for (const trouble of list.troubles) await terminal.stderr.write(`✗ ${trouble}\n`);
     for (const { source, problems } of list.manifests) {
       for (const problem of problems) await terminal.stderr.write(`${problemText(source, problem)}\n`);
     }

@@ -238,3 +238,22 @@ test('a container that keeps failing its liveness probe is left alone for longer
   assert.equal(it.runtime.containers.size, 5);
   await it.stop();
 });
+
+test('a runtime that is away is trouble of the node; a pod that is stuck is not', async () => {
+  const it = await startAgent();
+  it.runtime.behaviours.set('main', { onTerminate: 'ignore' });
+  it.source.set(podOf('stuck'));
+  await it.host.clock.advance(0);
+  it.runtime.faults.everyCall((method) => (method === 'stopContainer' ? { kind: 'hang' } : undefined));
+  it.source.set();
+  await it.host.clock.advance(60_000);
+  assert.deepEqual(it.agent.troubles(), []);
+  it.runtime.faults.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'connection refused') }));
+  it.runtime.breakEventStreams();
+  await it.host.clock.advance(10_000);
+  assert.deepEqual(it.agent.troubles(), ['the runtime has not answered for 10 s: connection refused']);
+  it.runtime.faults.everyCall(() => undefined);
+  await it.host.clock.advance(10_000);
+  assert.deepEqual(it.agent.troubles(), []);
+  await it.stop();
+});

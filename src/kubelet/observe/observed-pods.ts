@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { abortable } from '../../base/abortable.ts';
 import type { RuntimeEvent } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -157,10 +158,6 @@ function differs(parts: PodParts, seen: ObservedPod | undefined): boolean {
 }
 
 function sameState(a: ObservedPod | undefined, b: ObservedPod | undefined): boolean {
-  return comparable(a) === comparable(b);
-}
-
-function comparable(pod: ObservedPod | undefined): string {
-  if (!pod) return '';
-  return JSON.stringify({ ...pod, inspectedAt: 0 }, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+  if (!a || !b) return a === b;
+  return isDeepStrictEqual({ ...a, inspectedAt: 0 }, { ...b, inspectedAt: 0 });
 }

@@ -2,6 +2,7 @@ import type { RuntimeEvents } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Log } from '../explain/log.ts';
 import type { ObservedPods } from './observed-pods.ts';
+import type { RuntimeHealth } from './runtime-health.ts';
 
 /** The net under the events: as seldom as kubelet's evented PLEG relists. */
 const RELIST_MS = 300_000;
@@ -13,6 +14,7 @@ const RESUBSCRIBE_MS = [0, 100, 500, 2_000, 5_000] as const;
 export interface WatchRuntimeDeps {
   readonly observed: ObservedPods;
   readonly events: RuntimeEvents | undefined;
+  readonly health: RuntimeHealth;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -22,14 +24,20 @@ export async function watchRuntime(deps: WatchRuntimeDeps, signal: AbortSignal):
   await Promise.all([relistForEver(deps, signal), deps.events && followForEver(deps, deps.events, signal)]);
 }
 
-async function relistForEver({ observed, events, clock, log }: WatchRuntimeDeps, signal: AbortSignal): Promise<void> {
+async function relistForEver(deps: WatchRuntimeDeps, signal: AbortSignal): Promise<void> {
+  const { observed, events, health, clock, log } = deps;
   const period = events ? RELIST_MS : RELIST_BLIND_MS;
   while (!signal.aborted) {
     await clock.sleep(period, signal).catch(() => undefined);
     if (signal.aborted) return;
-    await observed.relist(signal).catch((error: unknown) => {
-      if (!signal.aborted) log.warn('cannot list the pods of the runtime', { error });
-    });
+    try {
+      await observed.relist(signal);
+      health.answered();
+    } catch (error) {
+      if (signal.aborted) return;
+      health.failed(error);
+      log.warn('cannot list the pods of the runtime', { error });
+    }
   }
 }
 
@@ -40,13 +48,16 @@ async function followForEver(deps: WatchRuntimeDeps, events: RuntimeEvents, sign
     try {
       for await (const event of events.watch(signal)) {
         failures = 0;
+        deps.health.answered();
         // Not awaited: a slow look at one pod must not hold up the word of another.
         deps.observed.handle(event, signal).catch((error: unknown) => {
           if (!signal.aborted) deps.log.warn('cannot look at a pod after a runtime event', { error });
         });
       }
     } catch (error) {
-      if (!signal.aborted) deps.log.warn('the event stream of the runtime broke, subscribing anew', { error });
+      if (signal.aborted) return;
+      deps.health.failed(error);
+      deps.log.warn('the event stream of the runtime broke, subscribing anew', { error });
     }
   }
 }

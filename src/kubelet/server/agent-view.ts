@@ -47,6 +47,8 @@ export interface AgentView {
   readonly nodeName: string;
   pods(): readonly PodReport[];
   manifests(): readonly ManifestReport[];
+  /** What is wrong with the node as a whole; empty when nothing is. */
+  troubles(): readonly string[];
   /**
    * Ends a pod as if it had been taken out of its source, until its manifest changes. Resolves when nothing of it is
    * left; `graceSeconds` can only shorten what the pod asks for.

@@ -24,6 +24,8 @@ export interface PodList {
   readonly nodeName: string;
   readonly pods: readonly PodItem[];
   readonly manifests: readonly ManifestReport[];
+  /** What is wrong with the node as a whole. */
+  readonly troubles: readonly string[];
 }
 
 export interface LogsQuery {

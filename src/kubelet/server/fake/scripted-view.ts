@@ -15,6 +15,13 @@ export class ScriptedView implements AgentView {
     return [...this.#reports.values()];
   }
 
+  /** What `troubles()` answers. */
+  readonly nodeTroubles: string[] = [];
+
+  troubles(): readonly string[] {
+    return this.nodeTroubles;
+  }
+
   manifests(): readonly ManifestReport[] {
     return this.#manifests;
   }

@@ -1,0 +1,34 @@
+import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
+
+/** How long the runtime may be away before it counts: a restart of it is no trouble. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * Whether the runtime as a whole answers. Only its stream of events and its lists count: a pod that is stuck, or a
+ * container that does not stop, says nothing about the node.
+ */
+export class RuntimeHealth {
+  readonly #clock: Clock;
+  #failing: { readonly sinceMs: number; readonly error: string } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  answered(): void {
+    this.#failing = undefined;
+  }
+
+  failed(error: unknown): void {
+    this.#failing = { sinceMs: this.#failing?.sinceMs ?? this.#clock.monotonic(), error: textOf(error) };
+  }
+
+  /** What is wrong with the runtime, for a user to read; `undefined` when nothing is. */
+  trouble(): string | undefined {
+    if (!this.#failing) return undefined;
+    const forMs = this.#clock.monotonic() - this.#failing.sinceMs;
+    if (forMs < PATIENCE_MS) return undefined;
+    return `the runtime has not answered for ${Math.floor(forMs / 1000)} s: ${this.#failing.error}`;
+  }
+}
