@@ -2,6 +2,9 @@ import type { MachineFacts } from '../host/machine-facts.ts';
 import type { AgentSettings } from './agent.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 
+/** Where log collectors look; kubelet knows no other place. */
+const CONTAINER_LOGS_DIR = '/var/log/containers';
+
 /** The slice of kubelet's configuration that the agent works with. */
 export function agentSettings(settings: KubeletSettings, machine: MachineFacts): AgentSettings {
   const { config, parsed, flags, nodeName } = settings;
@@ -10,6 +13,7 @@ export function agentSettings(settings: KubeletSettings, machine: MachineFacts):
     hostIPs: flags.nodeIp ? flags.nodeIp.split(',') : primaryAddress(machine),
     rootDir: flags.rootDir,
     podLogsDir: config.podLogsDir,
+    containerLogsDir: CONTAINER_LOGS_DIR,
     cgroupRoot: config.cgroupRoot || '/',
     clusterDns: config.clusterDNS ?? [],
     clusterDomain: config.clusterDomain ?? '',

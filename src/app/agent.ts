@@ -14,6 +14,8 @@ export interface AgentSettings {
   /** kubelet's `--root-dir`: `pods/<uid>/…` live below it. */
   readonly rootDir: string;
   readonly podLogsDir: string;
+  /** Where links to the logs of containers are made for log collectors; absent: nowhere. */
+  readonly containerLogsDir?: string;
   /** Below which `kubepods` is made: `/` for kubelet's own layout. */
   readonly cgroupRoot: string;
   readonly clusterDns: readonly string[];

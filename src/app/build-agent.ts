@@ -1,5 +1,6 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import { admitPod, type Verdict } from '../kubelet/admission/admit-pod.ts';
+import { LogLinks } from '../kubelet/containers/log-links.ts';
 import { PullBackoff } from '../kubelet/images/pull-backoff.ts';
 import { SharedPulls } from '../kubelet/images/shared-pulls.ts';
 import { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
@@ -11,6 +12,7 @@ import { CrashBackoff } from '../kubelet/sync/crash-backoff.ts';
 import { createPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import type { PodStep } from '../kubelet/sync/pod-step.ts';
+import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
@@ -46,6 +48,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     settings,
     backoff: new CrashBackoff(settings.maxContainerRestartPeriodMs),
     steps: around.steps,
+    started: around.started,
     ...containerInputs({ ...host, ...senses, ...pulls, images: cri.images, settings, volumes: around.volumes }),
   });
   const cluster = createClusterWriters(parts, { ...senses, loop: () => loop, workers: () => workers });
@@ -103,12 +106,16 @@ function lookUp(uid: string, workers: PodWorkers, publisher: PodStatusPublisher)
 }
 
 /** What pods have around their containers, in the order in which a starting pod goes through it. */
-function aroundContainers({ host, settings }: AgentParts, { hostFacts }: AgentFacts) {
+function aroundContainers({ host, settings, log }: AgentParts, { hostFacts }: AgentFacts) {
   const directories = new PodDirectories({ fs: host.fs, settings });
   const cgroups = new PodCgroups({ cgroups: host.cgroups, processes: host.processes, settings });
   const volumes = new PodVolumes({ ...host, settings, tmpfsNoswap: kernelAtLeast(hostFacts.kernel, 6, 4) });
-  const steps: readonly PodStep[] = [directories, cgroups, volumes];
-  return { directories, cgroups, volumes, steps };
+  const links = new LogLinks({ fs: host.fs, settings });
+  const linking = settings.containerLogsDir === undefined ? [] : [links];
+  const steps: readonly PodStep[] = [directories, ...linking, cgroups, volumes];
+  const started: StartDeps['started'] = (...container) =>
+    links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error }));
+  return { directories, cgroups, volumes, steps, started };
 }
 
 function refusalOf(verdict: Verdict): PodVerdict | undefined {

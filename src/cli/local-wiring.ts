@@ -19,6 +19,8 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
   const build = async (endpoint: string, signal: AbortSignal): Promise<BuiltAgent> => {
     const flags = [`--root-dir=${rootDir}/kubelet`];
     const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
+    // Log collectors of the machine are a cluster's: these pods are none of their business.
+    const { containerLogsDir: _, ...ofKubelet } = agentSettings(settings, machine);
     return buildOnRuntime(
       {
         host,
@@ -26,7 +28,7 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
         runtimeRequestTimeoutMs: settings.parsed.ms.runtimeRequestTimeout,
         sources: [source],
         settings: {
-          ...agentSettings(settings, machine),
+          ...ofKubelet,
           podLogsDir: `${rootDir}/pod-logs`,
           cgroupRoot: cgroupRootOf(rootDir),
         },

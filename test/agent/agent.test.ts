@@ -257,3 +257,15 @@ test('a runtime that is away is trouble of the node; a pod that is stuck is not'
   assert.deepEqual(it.agent.troubles(), []);
   await it.stop();
 });
+
+test('log collectors find the logs of containers, and nothing of them when the pod is gone', async () => {
+  const it = await startAgent(newWorld(), { containerLogsDir: '/var/log/containers' });
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(0);
+  const links = async () => (await it.host.fs.readDirectory('/var/log/containers')).map(({ name }) => name);
+  assert.match((await links()).join(), /^web_default_main-\w+\.log$/);
+  it.source.set();
+  await it.host.clock.advance(0);
+  assert.deepEqual(await links(), []);
+  await it.stop();
+});

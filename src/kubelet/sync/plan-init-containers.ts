@@ -3,7 +3,7 @@ import type { ObservedContainer } from '../observe/observed-pod.ts';
 import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import type { ContainerKill, ContainerStart } from './pod-plan.ts';
-import { exitedWith, type PodView, restartsWhenKilled } from './pod-view.ts';
+import { type PodView, restartsWhenKilled } from './pod-view.ts';
 
 /** How far a pod's init containers are, and what they need. */
 export interface InitPlan {
@@ -29,7 +29,7 @@ const FAILED: InitPlan = { progress: 'failed', kill: [], start: [] };
  */
 export function planInitContainers(view: PodView): InitPlan {
   const inits = view.spec.initContainers ?? [];
-  const wasDone = view.spec.containers.some((main) => isLive(view.containers.get(main.name)));
+  const wasDone = view.spec.containers.some((main) => isLive(view.containers.get(main.name), view));
   const current = wasDone ? inits.length : inits.findLastIndex((init) => view.containers.has(init.name));
   if (inits.length > 0 && current === -1) return { progress: 'running', kill: [], start: starts(inits.slice(0, 1)) };
 
@@ -102,7 +102,8 @@ function starts(containers: readonly Container[]): ContainerStart[] {
   return containers.map((init) => ({ name: init.name, role: isSidecar(init) ? 'sidecar' : 'init' }));
 }
 
-function isLive(container: ObservedContainer | undefined): boolean {
-  // An exited main container says nothing: it may be of an older sandbox, from before a reboot.
-  return container !== undefined && exitedWith(container) === undefined && container.state !== 'unknown';
+/** In the present sandbox: what was made in an older one says nothing, nor does what has ended (before a reboot). */
+function isLive(container: ObservedContainer | undefined, { sandboxes }: PodView): boolean {
+  if (container === undefined || container.sandboxId !== sandboxes[0]?.id) return false;
+  return container.state === 'created' || container.state === 'running';
 }

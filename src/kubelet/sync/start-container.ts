@@ -39,6 +39,8 @@ export interface StartDeps {
     container: Container,
     signal: AbortSignal,
   ) => Promise<ContainerConfigInput['image']>;
+  /** The container runs and has a log file, at a path below the folder of the pod's logs. Must not reject. */
+  readonly started: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
   /** What is mounted into the container. Rejects with a `PodError`. */
   readonly mounts: (place: ContainerPlace, container: Container, signal: AbortSignal) => Promise<readonly Mount[]>;
 }
@@ -54,17 +56,18 @@ export async function startContainer(
   const { uid } = pod.metadata;
   const fieldPath = containerFieldPath(pod, container.name);
   const image = await deps.image(place, container, signal);
-  const containerId = await deps.timeline.during(uid, 'create container', container.name, async () => {
-    const config = await configOf(place, container, image, deps, signal);
+  const { containerId, logPath } = await deps.timeline.during(uid, 'create container', container.name, async () => {
+    const config = await told('CreateContainerConfigError', configOf(place, container, image, deps, signal), signal);
     const request = { podSandboxId: place.sandboxId, config, sandboxConfig: place.sandboxConfig };
     const created = await told('CreateContainerError', deps.runtime.createContainer(request, signal), signal);
-    return created.containerId;
+    return { containerId: created.containerId, logPath: config.logPath };
   });
   deps.events.record(pod, 'Normal', 'Created', 'Container created', fieldPath);
   await deps.timeline.during(uid, 'start container', container.name, () =>
     told('RunContainerError', deps.runtime.startContainer({ containerId }, signal), signal),
   );
   deps.events.record(pod, 'Normal', 'Started', 'Container started', fieldPath);
+  await deps.started(pod, container.name, containerId, logPath);
 }
 
 async function configOf(
@@ -91,12 +94,13 @@ async function configOf(
   });
 }
 
-/** Turns the runtime's refusal into what kubelet says of it. */
+/** Turns what the runtime or the machine refuses into what kubelet says of it. */
 async function told<T>(reason: PodErrorReason, call: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await call;
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof PodError) throw error;
     const text = error instanceof CriError ? error.message : textOf(error);
     throw new PodError(reason, text, { cause: error, eventMessage: `Error: ${text}` });
   }

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { LogLinks, logLinkName } from './log-links.ts';
+
+const FOLDER = '/var/log/containers';
+
+function podOf(name: string) {
+  return { metadata: { name, namespace: 'default', uid: `uid-${name}` }, spec: { containers: [] } };
+}
+
+async function setUp() {
+  const { fs } = createMemoryHost();
+  const links = new LogLinks({ fs, settings: { podLogsDir: '/var/log/pods', containerLogsDir: FOLDER } });
+  await links.prepare();
+  const found = async () => {
+    if (!(await fs.stat(FOLDER))) return {};
+    const entries = await fs.readDirectory(FOLDER);
+    const targets = await Promise.all(entries.map(({ name }) => fs.readLink(`${FOLDER}/${name}`)));
+    return Object.fromEntries(entries.map(({ name }, index) => [name, targets[index]]));
+  };
+  return { links, found };
+}
+
+test('a link is named as kubelet names it, and leads to the log of the container', async () => {
+  const { links, found } = await setUp();
+  await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
+  await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
+  assert.deepEqual(await found(), { 'web_default_main-c1.log': '/var/log/pods/default_web_uid-web/main/0.log' });
+});
+
+test('the links of a pod go with it, those of others stay', async () => {
+  const { links, found } = await setUp();
+  await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
+  await links.add(podOf('more'), 'main', 'c2', 'main/0.log');
+  await links.purge({ ...podOf('web'), metadata: { ...podOf('web').metadata, name: '' } });
+  assert.deepEqual(Object.keys(await found()), ['more_default_main-c2.log']);
+});
+
+test('a long name is cut to what a file system takes', () => {
+  const name = logLinkName(podOf('p'.repeat(253)), 'main', 'c'.repeat(64));
+  assert.equal(name.length, 255);
+  assert.ok(name.endsWith('.log'));
+});
+
+test('nothing is made where nobody looks', async () => {
+  const { fs } = createMemoryHost();
+  const links = new LogLinks({ fs, settings: { podLogsDir: '/var/log/pods' } });
+  await links.prepare();
+  await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
+  await links.purge(podOf('web'));
+  assert.equal(await fs.stat('/var'), undefined);
+});
