@@ -1,6 +1,7 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes, ProcessIdentity } from '../../host/processes.ts';
 import { type DaemonRecord, parseDaemonRecord } from './daemon-record.ts';
+import { findProcesses } from './find-processes.ts';
 import type { RuntimePaths } from './runtime-paths.ts';
 
 export interface FoundDaemon {
@@ -34,15 +35,9 @@ function isSame(a: ProcessIdentity | undefined, b: ProcessIdentity): boolean {
   return a?.pid === b.pid && a.startTime === b.startTime;
 }
 
-async function daemonByCommandLine({ fs, processes, paths }: FindDaemonParts): Promise<ProcessIdentity | undefined> {
-  const wanted = daemonArguments(paths).join('\0');
-  const pids = (await fs.readDirectory('/proc')).map(({ name }) => Number(name)).filter(Number.isInteger);
-  for (const pid of pids) {
-    // A process may end while we look.
-    const [program = '', ...args] = (await fs.readText(`/proc/${pid}/cmdline`).catch(() => '')).split('\0');
-    if (!/(^|\/)containerd$/.test(program) || args.join('\0').replace(/\0$/, '') !== wanted) continue;
-    const identity = await processes.identify(pid);
-    if (identity) return identity;
-  }
-  return undefined;
+async function daemonByCommandLine(parts: FindDaemonParts): Promise<ProcessIdentity | undefined> {
+  const wanted = daemonArguments(parts.paths).join('\0');
+  const isDaemon = (program: string, args: readonly string[]): boolean =>
+    /(^|\/)containerd$/.test(program) && args.join('\0') === wanted;
+  return (await findProcesses(parts, isDaemon))[0];
 }

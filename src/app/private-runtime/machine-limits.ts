@@ -18,7 +18,9 @@ export function mayRaiseLimits(status: string): boolean {
 export async function workingSnapshotter(root: string, fs: FileSystem, mounts: Mounts): Promise<Snapshotter> {
   const probe = `${root}/overlay-probe`;
   const part = (name: string): string => `${probe}/${name}`;
-  await mounts.unmount(part('merged')); // of a start that was killed half-way
+  // Of a start that was killed half-way: what it changed would make a working overlay look broken.
+  await mounts.unmount(part('merged'));
+  await fs.removeTree(probe);
   try {
     for (const name of ['lower', 'upper', 'work', 'merged']) await fs.makeDirectory(part(name), 0o700);
     await fs.writeFile(`${part('lower')}/file`, '');

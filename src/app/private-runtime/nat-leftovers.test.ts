@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hasHostPortChains, hostPortChainRemoval, networkRemoval } from './nat-leftovers.ts';
+import { emptyPodChains, hasHostPortChains, hostPortChainRemoval, networkRemoval } from './nat-leftovers.ts';
 
 const BARE = `*nat
 :PREROUTING ACCEPT [0:0]
@@ -84,4 +84,28 @@ test('networkRemoval() removes the rules of one network with the chains that the
 
 test('networkRemoval() finds nothing of a network whose pods went in order', () => {
   assert.deepEqual(networkRemoval(UNUSED, 'nodelet0'), []);
+});
+
+/** As it is when the bridge plugin is killed while it makes the chain of a pod: empty, or with nothing that leads to it. */
+const HALF_MADE = String.raw`*nat
+:POSTROUTING ACCEPT [0:0]
+:CNI-0f06ab002f654ec110fe5fb2 - [0:0]
+:CNI-37d0fbb027893d8e3076eade - [0:0]
+:CNI-63842ab53b1a4869c58aeaa0 - [0:0]
+:CNI-HOSTPORT-DNAT - [0:0]
+-A POSTROUTING -s 10.60.13.2/32 -m comment --comment "name: \"other\" id: \"beef\"" -j CNI-63842ab53b1a4869c58aeaa0
+-A CNI-37d0fbb027893d8e3076eade -d 10.59.13.0/24 -m comment --comment "name: \"nodelet0\" id: \"a17b\"" -j ACCEPT
+COMMIT
+`;
+
+test('networkRemoval() removes a chain of the network that nothing leads to', () => {
+  assert.deepEqual(networkRemoval(HALF_MADE, 'nodelet0'), [
+    ['-F', 'CNI-37d0fbb027893d8e3076eade'],
+    ['-X', 'CNI-37d0fbb027893d8e3076eade'],
+  ]);
+});
+
+test('emptyPodChains() finds chains of pods that have nothing in them and nothing that leads to them', () => {
+  assert.deepEqual(emptyPodChains(HALF_MADE), ['CNI-0f06ab002f654ec110fe5fb2']);
+  assert.deepEqual([BARE, UNUSED, IN_USE].flatMap(emptyPodChains), []);
 });

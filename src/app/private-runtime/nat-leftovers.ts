@@ -7,6 +7,9 @@ export type NatChange = readonly string[];
  */
 const SHARED_CHAINS: readonly string[] = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-MASQ', 'CNI-HOSTPORT-SETMARK'];
 
+/** The bridge plugin names a pod's chain by a hash. */
+const POD_CHAIN = 'CNI-[0-9a-f]{24}';
+
 /** `saved` is what `iptables-save -t nat` prints, here and below. */
 export function hasHostPortChains(saved: string): boolean {
   return chainsOf(saved).some((chain) => SHARED_CHAINS.includes(chain));
@@ -17,9 +20,20 @@ export function hasHostPortChains(saved: string): boolean {
  * of its rules carry its name.
  */
 export function networkRemoval(saved: string, network: string): readonly NatChange[] {
-  const mark = new RegExp(`^-A (POSTROUTING|CNI-HOSTPORT-DNAT) .*"(dnat )?name: \\\\"${RegExp.escape(network)}\\\\" `);
-  const jumps = rulesOf(saved).filter((rule) => mark.test(rule));
-  return removal(jumps, [...new Set(jumps.map(targetOf))]);
+  const name = `"(dnat )?name: \\\\"${RegExp.escape(network)}\\\\" `;
+  const rulesIn = (chains: string): readonly string[] =>
+    rulesOf(saved).filter((rule) => new RegExp(`^-A ${chains} .*${name}`).test(rule));
+  const jumps = rulesIn('(POSTROUTING|CNI-HOSTPORT-DNAT)');
+  // A plugin that was killed may have made a pod's chain and not yet what leads to it.
+  const halfMade = rulesIn(POD_CHAIN).map(chainOf);
+  return removal(jumps, [...new Set([...jumps.map(targetOf), ...halfMade])]);
+}
+
+/** Chains of pods with nothing in them and nothing that leads to them: a plugin is just making them, or was killed. */
+export function emptyPodChains(saved: string): readonly string[] {
+  const rules = rulesOf(saved);
+  const isUsed = (chain: string): boolean => rules.some((rule) => chainOf(rule) === chain || targetOf(rule) === chain);
+  return chainsOf(saved).filter((chain) => new RegExp(`^${POD_CHAIN}$`).test(chain) && !isUsed(chain));
 }
 
 /** Takes the shared chains away; does nothing while a pod of any network has a host port. */
@@ -48,6 +62,10 @@ function chainsOf(saved: string): readonly string[] {
 
 function rulesOf(saved: string): readonly string[] {
   return saved.split('\n').filter((line) => line.startsWith('-A '));
+}
+
+function chainOf(rule: string): string {
+  return rule.split(' ')[1] ?? '';
 }
 
 function targetOf(rule: string): string {

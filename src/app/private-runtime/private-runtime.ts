@@ -10,7 +10,7 @@ import { daemonArguments, findDaemon } from './find-daemon.ts';
 import { mayRaiseLimits, workingSnapshotter } from './machine-limits.ts';
 import { checkPreconditions } from './preconditions.ts';
 import { daemonEnvironment } from './programs.ts';
-import { hasPods, hostPortChainsExist, removeLeftovers, removeUnusedBridge } from './remove-leftovers.ts';
+import { emptyChains, hasPods, hostPortChainsExist, removeLeftovers, removeUnusedBridge } from './remove-leftovers.ts';
 import { type RuntimePaths, runtimePaths } from './runtime-paths.ts';
 import { RuntimeStartError } from './runtime-start-error.ts';
 import { answers, waitUntilReady } from './wait-until-ready.ts';
@@ -171,11 +171,13 @@ async function endDaemon({ host: { clock, processes }, log }: Parts, daemon: Pro
 
 async function stopRuntime(parts: Parts, daemon: DaemonRecord): Promise<void> {
   const { host, log, paths } = parts;
-  await endDaemon(parts, daemon);
   const leftoverParts = { ...host, paths };
+  const emptyBefore = await emptyChains(leftoverParts, host.clock.deadline(CLEANUP_MS));
+  await endDaemon(parts, daemon);
   if (await hasPods(leftoverParts)) {
     log.warn('pods are left: they and their network stay', { bridge: paths.bridge });
     return;
   }
-  await removeLeftovers(leftoverParts, daemon, host.clock.deadline(CLEANUP_MS));
+  const before = { ownsHostPortChains: daemon.ownsHostPortChains, emptyChains: emptyBefore };
+  await removeLeftovers(leftoverParts, before, host.clock.deadline(CLEANUP_MS));
 }

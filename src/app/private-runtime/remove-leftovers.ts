@@ -1,7 +1,14 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import type { Processes } from '../../host/processes.ts';
-import { hasHostPortChains, hostPortChainRemoval, type NatChange, networkRemoval } from './nat-leftovers.ts';
+import { findProcesses } from './find-processes.ts';
+import {
+  emptyPodChains,
+  hasHostPortChains,
+  hostPortChainRemoval,
+  type NatChange,
+  networkRemoval,
+} from './nat-leftovers.ts';
 import { SEARCH_PATH } from './programs.ts';
 import type { RuntimePaths } from './runtime-paths.ts';
 
@@ -18,15 +25,26 @@ export async function hasPods({ fs, paths }: LeftoverParts): Promise<boolean> {
   return (await namesIn(fs, bundles)).length > 0 || (await bridgePorts(fs, paths)).length > 0;
 }
 
+/** What was known of the machine while the daemon still ran. */
+export interface BeforeStop {
+  readonly ownsHostPortChains: boolean;
+  /** Of `emptyChains`. */
+  readonly emptyChains: readonly string[];
+}
+
 /** Takes away what a stopped daemon without pods leaves on the machine. Images stay. Nothing to do is fine. */
 export async function removeLeftovers(
   parts: LeftoverParts,
-  { ownsHostPortChains }: { readonly ownsHostPortChains: boolean },
+  { ownsHostPortChains, emptyChains: emptyBefore }: BeforeStop,
   signal: AbortSignal,
 ): Promise<void> {
   const { fs, paths } = parts;
+  await endShims(parts, signal);
   await removeUnusedBridge(parts, signal);
   await changeNat(parts, networkRemoval(await savedNat(parts, signal), paths.bridge), signal);
+  // What has been empty since before the daemon ended, no plugin is just filling.
+  const abandoned = (await emptyChains(parts, signal)).filter((chain) => emptyBefore.includes(chain));
+  for (const chain of abandoned) await changeNat(parts, [['-X', chain]], signal).catch(() => {}); // gone meanwhile
   if (ownsHostPortChains) await changeNat(parts, hostPortChainRemoval(await savedNat(parts, signal)), signal);
   await unmountBelow(parts, [paths.folder, paths.root]);
   await fs.removeTree(paths.folder);
@@ -45,6 +63,22 @@ export async function removeUnusedBridge(parts: LeftoverParts, signal: AbortSign
 /** Of all networks of this machine together: the portmap plugin shares them. */
 export async function hostPortChainsExist(parts: LeftoverParts, signal: AbortSignal): Promise<boolean> {
   return hasHostPortChains(await savedNat(parts, signal));
+}
+
+/** Chains that a plugin is just making, or was making when it was killed. They do not say for which network. */
+export async function emptyChains(parts: LeftoverParts, signal: AbortSignal): Promise<readonly string[]> {
+  return emptyPodChains(await savedNat(parts, signal));
+}
+
+/** When a start is broken off at the wrong moment, containerd forgets the shim that it has just started. */
+async function endShims(parts: LeftoverParts, signal: AbortSignal): Promise<void> {
+  const { processes, paths } = parts;
+  const isShim = (program: string, args: readonly string[]): boolean =>
+    /(^|\/)containerd-shim-[^/]*$/.test(program) && args[args.indexOf('-address') + 1] === paths.socket;
+  for (const shim of await findProcesses(parts, isShim)) {
+    await processes.kill(shim, 'SIGKILL');
+    await processes.waitForExit(shim, signal);
+  }
 }
 
 async function changeNat(parts: LeftoverParts, changes: readonly NatChange[], signal: AbortSignal): Promise<void> {

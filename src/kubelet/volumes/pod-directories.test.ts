@@ -34,11 +34,19 @@ test('PodDirectories keeps everything until the pod is purged', async () => {
   assert.ok(await fs.stat('/log/default_hello_u1'));
   await directories.purge(pod, signal);
   await directories.purge(pod, signal);
-  assert.deepEqual(await directories.existing(), []);
+  assert.deepEqual(await directories.existing(), ['u2']);
   assert.deepEqual(
     (await fs.readDirectory('/log')).map(({ name }) => name),
     ['default_other_u2'],
   );
+});
+
+test('PodDirectories finds a pod of which only the logs are left', async () => {
+  const { fs, directories } = machine();
+  for (const folder of ['default_web_u3', 'not-a-pod', 'a_b_']) await fs.makeDirectory(`/log/${folder}`);
+  assert.deepEqual(await directories.existing(), ['u3']);
+  await directories.purgeByUid('u3');
+  assert.deepEqual(await directories.existing(), []);
 });
 
 test('PodDirectories removes nothing through a mount', async () => {

@@ -9,6 +9,9 @@ export interface PodDirectoriesDeps {
   readonly settings: { readonly rootDir: string; readonly podLogsDir: string };
 }
 
+/** `namespace_name_uid` */
+const LOG_FOLDER = /^[^_]+_[^_]+_([^_]+)$/;
+
 /**
  * The folders of a pod: its own below the root, and that of its logs. Made first, removed last: a pod that has ended
  * still shows its logs and termination messages.
@@ -45,19 +48,24 @@ export class PodDirectories implements PodStep {
    */
   async purgeByUid(uid: string): Promise<void> {
     const { rootDir, podLogsDir } = this.#settings;
-    await this.#fs.removeTree(podDirectory(rootDir, uid));
-    if (!(await this.#fs.stat(podLogsDir))) return;
-    for (const { name } of await this.#fs.readDirectory(podLogsDir)) {
+    const folder = podDirectory(rootDir, uid);
+    for (const name of await this.#foldersIn(podLogsDir)) {
       if (name.endsWith(`_${uid}`)) await this.#fs.removeTree(`${podLogsDir}/${name}`);
     }
+    await this.#fs.removeTree(folder);
   }
 
-  /** UIDs of the pods that have a folder, from this run or an earlier one. */
+  /** UIDs of the pods that have a folder or logs, from this run or an earlier one. */
   async existing(): Promise<readonly string[]> {
-    const pods = `${this.#settings.rootDir}/pods`;
-    if (!(await this.#fs.stat(pods))) return [];
-    return (await this.#fs.readDirectory(pods))
-      .filter(({ kind, name }) => kind === 'directory' && !name.startsWith('.'))
-      .map(({ name }) => name);
+    const { rootDir, podLogsDir } = this.#settings;
+    const own = (await this.#foldersIn(`${rootDir}/pods`)).filter((name) => !name.startsWith('.'));
+    const ofLogs = (await this.#foldersIn(podLogsDir)).flatMap((name) => LOG_FOLDER.exec(name)?.[1] ?? []);
+    return [...new Set([...own, ...ofLogs])];
+  }
+
+  async #foldersIn(path: string): Promise<readonly string[]> {
+    if (!(await this.#fs.stat(path))) return [];
+    const entries = await this.#fs.readDirectory(path);
+    return entries.filter(({ kind }) => kind === 'directory').map(({ name }) => name);
   }
 }

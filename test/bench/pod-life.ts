@@ -1,0 +1,136 @@
+/**
+ * How long the agent takes to start and to delete a pod on containerd, beside the bare CRI calls for the same pod, made
+ * by hand in the same run on a second containerd that has no agent.
+ *
+ *   scripts/node test/bench/pod-life.ts [--rounds 20]
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import { connectCri } from '../../src/cri/client.ts';
+import type { CreateContainerRequest, RunPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from '../integration/agent-fixture.ts';
+import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
+import { busyMs, type CriCall, median } from '../integration/cri-calls.ts';
+import { type BareRuntime, byHand, type PodRequests } from './by-hand.ts';
+
+const volumeMounts = [{ name: 'pages', mountPath: '/www' }];
+
+const KINDS: Record<string, Pod['spec']> = {
+  'one container': { containers: [shell('web', OBEDIENT)] },
+  'init, sidecar, main': {
+    volumes: [{ name: 'pages', emptyDir: {} }],
+    initContainers: [
+      { ...shell('prepare', 'true'), volumeMounts },
+      { ...shell('caller', OBEDIENT), restartPolicy: 'Always' },
+    ],
+    containers: [{ ...shell('web', OBEDIENT), volumeMounts }],
+  },
+};
+
+/** containerd tidies up after a removal; nobody is to be measured meanwhile. */
+const QUIET_MS = 200;
+
+/** Milliseconds. */
+interface Span {
+  readonly agent: number;
+  /** In which the agent had a call to the runtime under way. */
+  readonly inCalls: number;
+  readonly hand: number;
+}
+
+interface Round {
+  readonly start: Span;
+  readonly delete: Span;
+}
+
+async function round(it: TestAgent, bare: BareRuntime, pod: Pod): Promise<Round> {
+  const { name } = pod.metadata;
+  await delay(QUIET_MS);
+  const [ready, began] = [it.ready(name), performance.now()];
+  it.source.set(pod);
+  const starting = { startMs: began, endMs: await ready };
+  const calls = it.calls.within(starting);
+  const obedient = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].filter(isObedient);
+  await it.listening(name, ...obedient.map((container) => container.name));
+
+  const [gone, removed] = [it.gone(name), performance.now()];
+  it.source.set();
+  const ending = { startMs: removed, endMs: await gone };
+
+  await delay(QUIET_MS);
+  const hand = await byHand(requestsIn(calls), bare);
+  const span = (interval: typeof starting, byHandMs: number): Span => ({
+    agent: interval.endMs - interval.startMs,
+    inCalls: busyMs(it.calls.within(interval)),
+    hand: byHandMs,
+  });
+  return { start: span(starting, hand.startMs), delete: span(ending, hand.deleteMs) };
+}
+
+function isObedient({ command }: Pod['spec']['containers'][number]): boolean {
+  return command?.includes(OBEDIENT) ?? false;
+}
+
+function requestsIn(calls: readonly CriCall[]): PodRequests {
+  const requests = (method: string): unknown[] => calls.filter((call) => call.method === method).map((c) => c.request);
+  return {
+    sandbox: requests('RunPodSandbox')[0] as RunPodSandboxRequest,
+    containers: requests('CreateContainer') as CreateContainerRequest[],
+  };
+}
+
+function row(what: string, spans: readonly Span[]): string {
+  const of = (figure: (span: Span) => number, digits: number): string => median(spans.map(figure)).toFixed(digits);
+  const cells = [
+    what,
+    `${of(({ hand }) => hand, 0)} ms`,
+    `${of(({ agent }) => agent, 0)} ms`,
+    of(({ agent, hand }) => agent / hand, 2),
+    `${of(({ agent, inCalls }) => agent - inCalls, 0)} ms`,
+    of(({ agent, inCalls }) => agent / inCalls, 2),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '20' } } });
+const cannot = skipReason();
+if (cannot) throw new Error(`this machine cannot run it: ${cannot}`);
+const it = await startTestAgent();
+const other = await startContainerd();
+const connection = connectCri(other.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
+const bare = {
+  runtime: connection.runtime,
+  logFolder: `${other.folder}/pod-logs`,
+  cgroupParent: `${other.cgroupParent}/pod`,
+};
+try {
+  console.log('| medians | by hand | agent | agent / by hand | outside of calls | agent / its calls |');
+  console.log('| --- | ---: | ---: | ---: | ---: | ---: |');
+  for (const [kind, spec] of Object.entries(KINDS)) {
+    const rounds: Round[] = [];
+    // The first one warms everything up.
+    for (let count = 0; count <= Number(values.rounds); count++) {
+      rounds.push(await round(it, bare, podOf(`pod-${count}`, spec)));
+    }
+    const counted = rounds.slice(1);
+    console.log(
+      row(
+        `${kind}: start`,
+        counted.map((each) => each.start),
+      ),
+    );
+    console.log(
+      row(
+        `${kind}: delete`,
+        counted.map((each) => each.delete),
+      ),
+    );
+  }
+} finally {
+  connection.close();
+  await other.stop();
+  await it.stop();
+}
