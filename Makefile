@@ -5,7 +5,7 @@ UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'te
 INTEGRATION := 'test/integration/**/*.test.ts'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check types lint boundaries unit integration generate generated fmt dist clean
+.PHONY: help setup run test check types lint boundaries unit integration sim generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -34,6 +34,10 @@ unit: ## Unit and contract tests
 
 integration: ## Tests against the real runtime (skipped with a reason where this machine cannot)
 	@$(TEST) --test-concurrency=1 $(INTEGRATION)
+
+sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
+	@$(NODE) test/sim/sim.ts --seeds 1-300
+	@$(NODE) test/sim/sim.ts --mutations
 
 generate: ## Write the generated files anew
 	@$(NODE) tools/generate.ts
