@@ -80,18 +80,21 @@ export class SyncLoop {
   async #follow(source: PodSource, signal: AbortSignal): Promise<void> {
     for await (const snapshot of source.snapshots(signal)) {
       if (this.#closed) continue;
-      this.#take(source, snapshot);
-      await this.#endLeftovers(signal);
+      const isOtherSet = this.#take(source, snapshot);
+      if (isOtherSet) await this.#endLeftovers(signal);
     }
   }
 
-  #take(source: PodSource, snapshot: SourceSnapshot): void {
+  /** Whether other pods are wanted than before, or a source is heard completely for the first time. */
+  #take(source: PodSource, snapshot: SourceSnapshot): boolean {
     const { desired, changes, problems } = mergeSnapshot(this.#desired, source.name, snapshot);
+    const isReadier = desired.ready.size > this.#desired.ready.size;
     this.#desired = desired;
     this.#index = indexPods(desired);
     this.#deps.onProblems(source, problems);
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
     this.#deps.onChanges(changes);
+    return isReadier || changes.some(({ op }) => op === 'ADD' || op === 'REMOVE');
   }
 
   #dispatch(change: PodChange): void {

@@ -9,8 +9,8 @@ import {
 import type { RuntimeService } from '../services.ts';
 import { failToStart, kill, startProcess, terminate, waitForEnd } from './container-life.ts';
 import type { FakeWorld } from './fake-world.ts';
-import { hasLabels } from './has-labels.ts';
 import { findImage } from './image-calls.ts';
+import { labelMatcher } from './label-matcher.ts';
 import { containerMessage, containerStateOf, containerStatusMessage } from './messages.ts';
 import type { FakeContainer, FakeSandbox } from './records.ts';
 
@@ -164,11 +164,12 @@ async function stop(world: FakeWorld, container: FakeContainer, seconds: number,
 }
 
 function select(world: FakeWorld, filter: ContainerFilter | undefined): readonly FakeContainer[] {
+  const hasLabels = labelMatcher(filter?.labelSelector);
   return [...world.containers.values()].filter(
     (container) =>
+      hasLabels(container.config.labels) &&
       (!filter?.id || container.id.startsWith(filter.id)) &&
       (!filter?.podSandboxId || container.sandboxId.startsWith(filter.podSandboxId)) &&
-      (!filter?.state || containerStateOf(container) === filter.state.state) &&
-      hasLabels(container.config.labels, filter?.labelSelector),
+      (!filter?.state || containerStateOf(container) === filter.state.state),
   );
 }

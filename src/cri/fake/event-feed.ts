@@ -4,6 +4,11 @@ import { AsyncQueue } from '../async-queue.ts';
 export class EventFeed<T> {
   readonly #listeners = new Set<AsyncQueue<T>>();
 
+  /** Whether anybody would hear an event. */
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   publish(event: T): void {
     for (const listener of this.#listeners) listener.push(event);
   }

@@ -78,11 +78,14 @@ export class FakeWorld {
   }
 
   containersOf(sandboxId: string): readonly FakeContainer[] {
-    return [...this.containers.values()].filter((container) => container.sandboxId === sandboxId);
+    const found: FakeContainer[] = [];
+    for (const container of this.containers.values()) if (container.sandboxId === sandboxId) found.push(container);
+    return found;
   }
 
   /** `id` is the container's or the sandbox's own. */
   tell(type: ContainerEventType, id: string, sandboxId: string): void {
+    if (!this.events.isHeard) return;
     const sandbox = this.sandboxes.get(sandboxId);
     this.events.publish(
       ContainerEventResponse.fromPartial({

@@ -54,9 +54,23 @@ export function sandboxStatusMessage(sandbox: FakeSandbox): PodSandboxStatus {
   });
 }
 
+/** What was last listed of a container, for as long as it has not changed: lists are asked for all the time. */
+const listed = new WeakMap<FakeContainer, { readonly phase: string; readonly imageRef: string; message: Container }>();
+
 export function containerMessage(world: Images, container: FakeContainer): Container {
+  const { phase } = container.phase;
+  const names = imageNames(world, container);
+  const known = listed.get(container);
+  if (known?.phase === phase && known.imageRef === names.imageRef && known.message.image?.image === names.image) {
+    return { ...known.message };
+  }
+  const message = newContainerMessage(container, names);
+  listed.set(container, { phase, imageRef: names.imageRef, message });
+  return { ...message };
+}
+
+function newContainerMessage(container: FakeContainer, { image, imageRef }: ReturnType<typeof imageNames>): Container {
   const { id, sandboxId, config, createdAt, imageId } = container;
-  const { image, imageRef } = imageNames(world, container);
   const { metadata, labels, annotations } = config;
   return Container.fromPartial({
     id,

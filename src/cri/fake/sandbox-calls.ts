@@ -10,7 +10,7 @@ import type { RuntimeService } from '../services.ts';
 import { removeContainer } from './container-calls.ts';
 import { kill } from './container-life.ts';
 import type { FakeWorld } from './fake-world.ts';
-import { hasLabels } from './has-labels.ts';
+import { labelMatcher } from './label-matcher.ts';
 import { sandboxMessage, sandboxStateOf, sandboxStatusMessage } from './messages.ts';
 import type { FakeSandbox } from './records.ts';
 
@@ -120,11 +120,12 @@ function remove(world: FakeWorld, sandbox: FakeSandbox): void {
 }
 
 function select(world: FakeWorld, filter: PodSandboxFilter | undefined): readonly FakeSandbox[] {
+  const hasLabels = labelMatcher(filter?.labelSelector);
   return [...world.sandboxes.values()].filter(
     (sandbox) =>
+      hasLabels(sandbox.config.labels) &&
       (!filter?.id || sandbox.id.startsWith(filter.id)) &&
-      (!filter?.state || sandboxStateOf(sandbox) === filter.state.state) &&
-      hasLabels(sandbox.config.labels, filter?.labelSelector),
+      (!filter?.state || sandboxStateOf(sandbox) === filter.state.state),
   );
 }
 

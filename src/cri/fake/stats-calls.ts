@@ -2,7 +2,7 @@ import { CriError } from '../cri-error.ts';
 import { ContainerStats, PodSandboxStats } from '../generated/runtime-v1.ts';
 import type { RuntimeService } from '../services.ts';
 import type { FakeWorld } from './fake-world.ts';
-import { hasLabels } from './has-labels.ts';
+import { labelMatcher } from './label-matcher.ts';
 import type { FakeContainer, FakeSandbox } from './records.ts';
 
 type StatsCalls = Pick<
@@ -90,16 +90,18 @@ function sandboxStats(world: FakeWorld, { id, config }: FakeSandbox): PodSandbox
 }
 
 function containers(world: FakeWorld, filter: ContainerFilter): readonly FakeContainer[] {
+  const hasLabels = labelMatcher(filter?.labelSelector);
   return [...world.containers.values()].filter(
     ({ id, sandboxId, config }) =>
       (!filter?.id || id === filter.id) &&
       (!filter?.podSandboxId || sandboxId === filter.podSandboxId) &&
-      hasLabels(config.labels, filter?.labelSelector),
+      hasLabels(config.labels),
   );
 }
 
 function sandboxes(world: FakeWorld, filter: SandboxFilter): readonly FakeSandbox[] {
+  const hasLabels = labelMatcher(filter?.labelSelector);
   return [...world.sandboxes.values()].filter(
-    ({ id, config }) => (!filter?.id || id === filter.id) && hasLabels(config.labels, filter?.labelSelector),
+    ({ id, config }) => (!filter?.id || id === filter.id) && hasLabels(config.labels),
   );
 }

@@ -172,3 +172,25 @@ test('a container that was seen dead is not asked about again', async () => {
   await it.observed.refresh('a', LIFE);
   assert.deepEqual(it.calls, ['listContainers', 'listPodSandbox', 'podSandboxStatus']);
 });
+
+test('a relist that is only begun is not held up by a pod at which nobody can look', async () => {
+  const it = setUp();
+  await it.makePod('a');
+  it.fake.faults.next('podSandboxStatus', { kind: 'hang' });
+  await it.observed.beginRelist(LIFE);
+  await it.makePod('b');
+  await it.observed.beginRelist(LIFE);
+  await it.clock.advance(0);
+  assert.deepEqual(it.states(), { b: 'running' });
+});
+
+test('a pod whose last look failed is looked at again before anybody acts on it', async () => {
+  const it = setUp();
+  const { containerId } = await it.makePod('a');
+  await it.observed.refresh('a', LIFE);
+  it.fake.exitContainer(containerId, { exitCode: 1 });
+  it.fake.faults.next('listContainers', { kind: 'before', error: new CriError('Unknown', 'simulated') });
+  await assert.rejects(it.observed.refresh('a', LIFE));
+  assert.deepEqual(it.states(), { a: 'running' });
+  assert.equal((await it.observed.known('a', LIFE))?.containers[0]?.state, 'exited');
+});

@@ -57,12 +57,24 @@ export class ObservedPods {
     return abortable(this.#upcoming(uid), signal);
   }
 
-  /** Looks at everything; the net under the events. */
+  /** Looks at everything. */
   async relist(signal: AbortSignal): Promise<void> {
+    const changed = await this.#listChanged(signal);
+    await Promise.all(changed.map((uid) => this.refresh(uid, signal)));
+  }
+
+  /** Lists everything and begins to look at what is not as it was. A pod that takes long holds up no other. */
+  async beginRelist(signal: AbortSignal): Promise<void> {
+    for (const uid of await this.#listChanged(signal)) {
+      this.refresh(uid, signal).catch(() => undefined); // whoever acts on the pod looks again, and tells
+    }
+  }
+
+  async #listChanged(signal: AbortSignal): Promise<string[]> {
     const listed = await listPods(this.#deps.runtime, signal);
     const gone = [...this.#pods.keys()].filter((uid) => !listed.has(uid));
     const changed = [...listed.values()].filter((parts) => differs(parts, this.#pods.get(parts.uid)));
-    await Promise.all([...gone, ...changed.map(({ uid }) => uid)].map((uid) => this.refresh(uid, signal)));
+    return [...gone, ...changed.map(({ uid }) => uid)];
   }
 
   /** Takes a word from the runtime; resolves when its effect is known. */

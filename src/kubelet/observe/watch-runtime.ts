@@ -31,7 +31,7 @@ async function relistForEver(deps: WatchRuntimeDeps, signal: AbortSignal): Promi
     await clock.sleep(period, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      await observed.relist(signal);
+      await observed.beginRelist(signal);
       health.answered();
     } catch (error) {
       if (signal.aborted) return;

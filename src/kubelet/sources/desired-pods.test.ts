@@ -60,3 +60,12 @@ test('mergeSnapshot() leaves the pods of another source alone', () => {
   assert.deepEqual([...merged.desired.ready], ['file', 'api']);
   assert.equal(merged.desired.bySource.get('file')?.size, 2);
 });
+
+test('mergeSnapshot() does not take a source for ready that could not read everything yet', () => {
+  const merged = mergeSnapshot(NO_PODS, 'file', { pods: [pod('a')], problems: [], incomplete: true });
+  assert.deepEqual([...merged.desired.ready], []);
+  assert.deepEqual(
+    merged.changes.map(({ op }) => op),
+    ['ADD'],
+  );
+});

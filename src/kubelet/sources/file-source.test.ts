@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
 import { createFileSource } from './file-source.ts';
 import type { SourceSnapshot } from './pod-source.ts';
 
@@ -10,9 +10,10 @@ function manifest(name: string, image = 'busybox'): string {
   return `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: main, image: ${image}}]}\n`;
 }
 
-async function setUp(paths = [FOLDER]) {
+async function setUp(paths = [FOLDER], prepare: (fs: MemoryHost['fs']) => Promise<void> = async () => {}) {
   const host = createMemoryHost();
   await host.fs.makeDirectory(FOLDER);
+  await prepare(host.fs);
   const life = new AbortController();
   const source = createFileSource({ paths, nodeName: 'box', rescanMs: 20_000 }, host);
   const told: SourceSnapshot[] = [];
@@ -126,6 +127,33 @@ test('a folder that is not there yet is told, and found when it comes', async ()
   assert.deepEqual((await it.last()).problems, ['read /later: ENOENT']);
   await it.fs.makeDirectory('/later');
   await it.fs.writeFile('/later/web.yaml', manifest('web'));
+  await it.clock.advance(1000);
+  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: [] });
+  await it.stop();
+});
+
+for (const operation of ['readDirectory', 'readText'] as const) {
+  test(`what could not be read at first (${operation}) makes the snapshot incomplete, until it can be`, async () => {
+    const it = await setUp([FOLDER], async (fs) => {
+      await fs.writeFile(`${FOLDER}/web.yaml`, manifest('web'));
+      fs.faults.failNext(operation, 'EIO');
+    });
+    assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: [] });
+    const [first] = it.told;
+    assert.deepEqual([first?.pods, first?.incomplete], [[], true]);
+    assert.equal(it.told.at(-1)?.incomplete, undefined);
+    await it.stop();
+  });
+}
+
+test('a file that could not be read for a while keeps its pod, and its problem goes when it is read again', async () => {
+  const it = await setUp();
+  await it.write('web.yaml', manifest('web'));
+  await it.last();
+  it.fs.faults.failNext('readText', 'EIO');
+  await it.clock.advance(20_000);
+  const { pods, problems } = await it.last();
+  assert.deepEqual([pods.length, problems.length, it.told.at(-1)?.incomplete], [1, 1, undefined]);
   await it.clock.advance(1000);
   assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: [] });
   await it.stop();

@@ -96,11 +96,9 @@ async function startAll(
 
 /** Throws while a container that keeps ending is in its pause. */
 function leaveInPeace({ pod, observed }: ContainerPlace, container: Container, { backoff, clock }: ExecuteDeps): void {
-  // One that was killed just now is still seen running: then the one before it counts, as with kubelet.
-  const last = observed?.containers.find(({ name, state }) => name === container.name && state === 'exited');
-  if (last?.state !== 'exited') return;
+  const endedMs = lastEnd(container.name, observed);
+  if (endedMs === undefined) return;
   const key = `${pod.metadata.uid}/${container.name}/${containerHash(container)}`;
-  const endedMs = Number(last.finishedAt / 1_000_000n);
   const pause = backoff.pause(key, endedMs, clock);
   if (!pause) {
     backoff.started(key, endedMs, clock);
@@ -109,6 +107,19 @@ function leaveInPeace({ pod, observed }: ContainerPlace, container: Container, {
   const message = `back-off ${formatDurationMs(pause.delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
   const eventMessage = `Back-off restarting failed container ${container.name} in pod ${formatPod(pod)}`;
   throw new PodError('CrashLoopBackOff', message, { eventMessage, retryAfterMs: pause.leftMs });
+}
+
+/**
+ * When the container last came to nothing: it ended, or was made and could not be started. One that was killed just now
+ * is still seen running: then the one before it counts, as with kubelet.
+ */
+function lastEnd(name: string, observed: ObservedPod | undefined): number | undefined {
+  for (const seen of observed?.containers ?? []) {
+    if (seen.name !== name) continue;
+    if (seen.state === 'exited') return Number(seen.finishedAt / 1_000_000n);
+    if (seen.state === 'created') return Number(seen.createdAt / 1_000_000n);
+  }
+  return undefined;
 }
 
 function tell(pod: Pod, container: Container, error: PodError, { events }: ExecuteDeps): void {

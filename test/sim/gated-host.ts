@@ -1,0 +1,64 @@
+import type { SeededRandom } from '../../src/host/fake/seeded-random.ts';
+import { FileSystemError } from '../../src/host/file-system.ts';
+import type { Host } from '../../src/host/host.ts';
+import { MountError } from '../../src/host/mounts.ts';
+import type { FaultBox } from './fault-box.ts';
+import type { Gate } from './gate.ts';
+
+/** The machine as one life of the agent sees it: through its gate, and with the faults that wait for it. */
+export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: FaultBox): Host {
+  const plain = <T extends object>(port: T): T => gatedPort(port, gate, () => undefined);
+  const failing = <T extends object>(port: T, errorOf: (code: string, name: string, path: string) => Error): T =>
+    gatedPort(port, gate, (name, subject) => {
+      const code = faults.takeHost(name);
+      return code === undefined ? undefined : errorOf(code, name, String(subject));
+    });
+  const fileError = (code: string, name: string, path: string): Error => new FileSystemError(code, name, path);
+  const { fs } = host;
+  return {
+    clock: gate.clock,
+    random,
+    fs: {
+      ...failing(fs, fileError),
+      watch: (path, signal) => gate.follow(() => fs.watch(path, AbortSignal.any([signal, gate.shut]))),
+    },
+    mounts: failing(
+      host.mounts,
+      (code, name, target) => new MountError(code, name === 'mount' ? 'mount' : 'unmount', target),
+    ),
+    cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
+    processes: plain(host.processes),
+    network: plain(host.network),
+  };
+}
+
+/** Every method of a port goes through the gate; `fail` may give it an error instead of its effect. */
+function gatedPort<T extends object>(
+  port: T,
+  gate: Gate,
+  fail: (name: string, subject: unknown) => Error | undefined,
+): T {
+  const methods = [...methodsOf(port)].map(([name, method]) => {
+    const call = (...args: unknown[]): Promise<unknown> =>
+      gate.pass(() => {
+        const error = fail(name, args[0]);
+        if (error) throw error;
+        return method.apply(port, args);
+      });
+    return [name, call] as const;
+  });
+  return Object.fromEntries(methods) as T; // the methods of a port all answer with promises
+}
+
+type AnyMethod = (this: object, ...args: unknown[]) => unknown;
+
+function methodsOf(port: object): ReadonlyMap<string, AnyMethod> {
+  const methods = new Map<string, AnyMethod>();
+  const shapes = [port, Object.getPrototypeOf(port) as object];
+  for (const shape of shapes.filter((each) => each !== Object.prototype)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(shape))) {
+      if (typeof value === 'function' && name !== 'constructor') methods.set(name, value);
+    }
+  }
+  return methods;
+}

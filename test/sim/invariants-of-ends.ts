@@ -1,0 +1,63 @@
+import { roleOf, type Scene } from './scene.ts';
+import { type ContainerRecord, graceOf, type PodRecord } from './truth.ts';
+
+/** What every container gets to end, whoever asks. */
+const LEAST_SECONDS = 2;
+
+export function checkStop(pod: PodRecord, record: ContainerRecord, seconds: number, scene: Scene): void {
+  const what = `${pod.uid}/${record.name}`;
+  const most = Math.max(LEAST_SECONDS, longestAllowed(pod, record, scene));
+  if (seconds > most) scene.fail(8, `${what} was given ${seconds} s to end, though ${most} s were promised`);
+  if (!hasReasonToStop(pod, record, scene)) scene.fail(10, `${what} was stopped though it ran as wanted`);
+}
+
+/** The smallest that was asked for in this life of the agent, else the largest that the pod itself allows. */
+function longestAllowed(pod: PodRecord, { name }: ContainerRecord, { truth, sources, now }: Scene): number {
+  const isEnding = pod.told && pod.told.as !== 'wanted' && pod.told.at < now();
+  if (isEnding) return Math.min(...pod.asked);
+  if (!pod.told && truth.sourcesHeard === sources) return 1;
+  return Math.max(...pod.versions.map(graceOf), ...probeGraces(pod, name));
+}
+
+export function checkKill(pod: PodRecord, record: ContainerRecord, { fail, now }: Scene): void {
+  const what = `${pod.uid}/${record.name}`;
+  if (record.askedAt === undefined) return fail(9, `${what} was killed without having been asked to end`);
+  const had = now() - record.askedAt;
+  const least = 1000 * Math.max(LEAST_SECONDS, shortestAllowed(pod, record));
+  if (had < least) fail(9, `${what} was killed after ${had} ms instead of ${least}`);
+}
+
+function shortestAllowed(pod: PodRecord, { name, askedAt = 0 }: ContainerRecord): number {
+  // What no source has spoken of gets the least, and sidecars get what the others have left.
+  if (!pod.told || pod.told.at >= askedAt || roleOf(pod, name) === 'sidecar') return LEAST_SECONDS;
+  return Math.min(...pod.versions.map(graceOf), ...probeGraces(pod, name));
+}
+
+function probeGraces({ versions }: PodRecord, name: string): number[] {
+  const containers = versions.flatMap(({ spec }) => [...(spec.initContainers ?? []), ...spec.containers]);
+  return containers
+    .filter((container) => container.name === name)
+    .flatMap(({ livenessProbe, startupProbe }) => [
+      livenessProbe?.terminationGracePeriodSeconds ?? [],
+      startupProbe?.terminationGracePeriodSeconds ?? [],
+    ])
+    .flat();
+}
+
+/** Whether there is anything, seen from outside the agent, for which a running container may be stopped. */
+function hasReasonToStop(pod: PodRecord, record: ContainerRecord, { truth, runtime }: Scene): boolean {
+  const wasUnwanted = !pod.isWanted || pod.unwantedAt >= record.createdAt;
+  if (wasUnwanted || pod.versions.at(-1)?.spec.nodeSelector !== undefined) return true;
+  const spec = pod.versions.at(-1)?.spec;
+  const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const wanted = all.find(({ name }) => name === record.name);
+  if (wanted?.image !== record.image || wanted.livenessProbe || wanted.startupProbe) return true;
+  const others = [...runtime.sandboxes.values()].filter((each) => truth.podOf(each) === pod && each.state === 'ready');
+  if (others.length !== 1 || others[0]?.id !== record.sandboxId) return true;
+  // The end of the pod ends its sidecars: all main containers have ended, or an init container has failed for good.
+  if (roleOf(pod, record.name) !== 'sidecar') return false;
+  const newest = (name: string): ContainerRecord | undefined => pod.containers.findLast((each) => each.name === name);
+  const allEnded = spec?.containers.every(({ name }) => newest(name)?.endedAt !== undefined) ?? false;
+  const hasFailed = spec?.initContainers?.some(({ name }) => (newest(name)?.exitCode ?? 0) !== 0) ?? false;
+  return allEnded || (hasFailed && spec?.restartPolicy === 'Never');
+}

@@ -1,0 +1,79 @@
+/** A deliberate mistake in the agent that the simulator must find. */
+export interface Mutation {
+  readonly name: string;
+  readonly changes: readonly Change[];
+}
+
+export interface Change {
+  /** Below the root of the project. */
+  readonly file: string;
+  /** A text that the file has once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const WORKERS = 'src/kubelet/workers/pod-workers.ts';
+const WORKER = 'src/kubelet/workers/pod-worker.ts';
+const WORKER_STATE = 'src/kubelet/workers/pod-worker-state.ts';
+const SYNC_LOOP = 'src/kubelet/sync-loop.ts';
+const SYNCER = 'src/kubelet/sync/create-pod-syncer.ts';
+const EXECUTION = 'src/kubelet/sync/execute-pod-plan.ts';
+const ACTIONS = 'src/kubelet/sync/compute-pod-actions.ts';
+const INIT = 'src/kubelet/sync/plan-init-containers.ts';
+const STOP = 'src/kubelet/sync/stop-pod.ts';
+const OBSERVED = 'src/kubelet/observe/observed-pods.ts';
+
+export const MUTATIONS: readonly Mutation[] = [
+  mutation('a grace period grows', WORKER_STATE, 'Math.min(before?.graceSeconds', 'Math.max(before?.graceSeconds'),
+  mutation('a pod starts beside its namesake', WORKERS, 'if (queue.length === 0) worker', 'worker'),
+  mutation('a pod that came back is forgotten', WORKERS, 'if (worker.successor) this', 'if (!worker) this'),
+  mutation('the end of a pod leaves its pass alone', WORKER, 'this.#pass?.abort(', 'void ('),
+  mutation('containers are not stopped before they are removed', WORKER, 'await syncer.terminate(', 'void ('),
+  mutation('what failed is not tried again', WORKER, 'this.#wakeIn(retryDelay(', 'void (retryDelay('),
+  mutation('leftovers end before every source has spoken', SYNC_LOOP, 'if (!sources.every(', 'if (!sources.some('),
+  mutation('leftovers get half a minute', SYNC_LOOP, 'ORPHAN_GRACE_SECONDS = 1', 'ORPHAN_GRACE_SECONDS = 30'),
+  mutation('leftovers stay', SYNC_LOOP, 'if (!isWanted) workers', 'if (!uid) workers'),
+  mutation('init containers count as done', INIT, "? 'done' : 'running'", "? 'done' : 'done'"),
+  mutation('init containers of an old sandbox count', EXECUTION, 'await removeInitContainers(', 'void ('),
+  mutation('success is restarted', ACTIONS, 'view.spec, seen.exitCode)', 'view.spec, seen.exitCode || 1)'),
+  mutation('a pod that never restarts gets a new sandbox', ACTIONS, "=== 'Never' && attempt", "=== 'No' && attempt"),
+  mutation('a changed definition is ignored', ACTIONS, 'seen.hash !== containerHash(container)', 'seen.hash === ""'),
+  mutation('back-off is ignored', EXECUTION, 'leaveInPeace(place, container, deps);', ''),
+  mutation(
+    'a new sandbox comes beside the old one',
+    EXECUTION,
+    "case 'newSandbox': {\n      await stopPod(pod, observed,",
+    "case 'newSandbox': {\n      await stopPod(pod, undefined,",
+  ),
+  mutation(
+    'nobody looks after an operation',
+    SYNCER,
+    'await observed.refresh(uid, signal));\n    }',
+    'observed.get(uid));\n    }',
+  ),
+  mutation('resources are not given back', SYNCER, 'await step.release(', 'void ('),
+  mutation('containers get no time to end', STOP, 'BigInt(Math.max(MINIMUM_GRACE_SECONDS, graceSeconds))', '0n'),
+  mutation('sandboxes are stopped before their containers', STOP, 'of stopOrder(pod, live)', 'of stopOrder(pod, [])'),
+  mutation('what was seen before a failed look is believed', OBSERVED, 'this.#doubtful.add(uid);', ''),
+  mutation('ends that came early are forgotten', OBSERVED, 'this.#earlyStops.add(id);', ''),
+  mutation('events are not heard', OBSERVED, 'await this.#refreshOrWake(uid, signal);', ''),
+  {
+    name: 'a terminal phase is left',
+    changes: [
+      change('src/kubelet/status/status-store.ts', '!isTerminal(before.phase)', 'before.phase'),
+      change(
+        'src/kubelet/status/compute-pod-status.ts',
+        'if (isTerminal(final)) return final;',
+        'if (!final) continue;',
+      ),
+    ],
+  },
+];
+
+function mutation(name: string, file: string, from: string, to: string): Mutation {
+  return { name, changes: [change(file, from, to)] };
+}
+
+function change(file: string, from: string, to: string): Change {
+  return { file, from, to };
+}

@@ -1,0 +1,67 @@
+import { checkNothingLeft, checkSettled, checkShown, checkWritten } from './invariants-at-rest.ts';
+import type { WorldPlan } from './plan-world.ts';
+import type { Violation } from './scene.ts';
+import { World } from './world.ts';
+
+/** How far time moves at once; a violation ends the world after such a step. */
+const STEP_MS = 5_000;
+
+/** After which the agent has noticed whatever it was not told. */
+const RELIST_MS = 330_000;
+/** How often the agent's statuses are compared with what is so, once nothing goes wrong any more. */
+const LOOK_MS = 20_000;
+
+/** After which a new agent has nothing to do. */
+const FRESH_MS = 90_000;
+
+export interface WorldResult {
+  readonly seed: number;
+  readonly violation: Violation | undefined;
+  readonly hash: string;
+  readonly lines: readonly string[];
+  readonly lives: number;
+}
+
+/** Runs a world to its end, or to the first violation. */
+export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
+  const world = new World(plan);
+  const onRejection = (error: unknown): void => world.fail(12, `nobody took care of a rejection: ${textOf(error)}`);
+  process.on('unhandledRejection', onRejection);
+  try {
+    await world.begin();
+    const { clock } = world.host;
+    const until = async (ms: number): Promise<void> => {
+      while (clock.monotonic() < ms && !world.violation) await clock.advance(Math.min(STEP_MS, ms - clock.monotonic()));
+    };
+    await until(plan.times.calm + RELIST_MS);
+    while (clock.monotonic() < plan.times.settled && !world.violation) {
+      await until(Math.min(clock.monotonic() + LOOK_MS, plan.times.settled));
+      if (!world.violation) checkShown(world);
+    }
+    if (!world.violation) checkSettled(world);
+    if (!world.violation) await checkWritten(world);
+    world.removeAll();
+    await until(plan.times.end);
+    if (!world.violation) await checkNothingLeft(world);
+    if (!world.violation) await checkTimers(world);
+  } finally {
+    world.life?.kill();
+    process.off('unhandledRejection', onRejection);
+  }
+  const { trace, violation, lives } = world;
+  return { seed: plan.seed, violation, hash: trace.hash, lines: trace.lines, lives };
+}
+
+/** An agent that has been through all of this sleeps as often as one that was started just now. */
+async function checkTimers(world: World): Promise<void> {
+  const { clock } = world.host;
+  const old = clock.sleeping;
+  world.life?.kill();
+  world.startAgent();
+  await clock.advance(FRESH_MS);
+  if (clock.sleeping !== old) world.fail(14, `the agent had ${old} timers, a new one has ${clock.sleeping}`);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,93 @@
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import { isMirrorPod } from '../../src/api/pod-names.ts';
+import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
+import type { Host } from '../../src/host/host.ts';
+import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
+import type { Log } from '../../src/kubelet/explain/log.ts';
+import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
+import { createFileSource } from '../../src/kubelet/sources/file-source.ts';
+import { parseStaticPods } from '../../src/kubelet/sources/parse-static-pods.ts';
+import type { PodSource } from '../../src/kubelet/sources/pod-source.ts';
+import type { Gate } from './gate.ts';
+import type { SimSource } from './plan-world.ts';
+
+export const NODE_NAME = 'box';
+const MANIFESTS = '/etc/manifests';
+const RESCAN_MS = 60_000;
+
+/** The manifests that users have put on the machine, by key. */
+export class SimManifests {
+  readonly #fs: MemoryFileSystem;
+  readonly #pods = new Map<string, Pod>();
+
+  constructor(fs: MemoryFileSystem) {
+    this.#fs = fs;
+  }
+
+  async prepare(): Promise<void> {
+    await this.#fs.makeDirectory(MANIFESTS);
+  }
+
+  get keys(): string[] {
+    return [...this.#pods.keys()];
+  }
+
+  get(key: string): Pod | undefined {
+    return this.#pods.get(key);
+  }
+
+  /** Answers with the pod as the agent will see it. */
+  async put(key: string, pod: Pod): Promise<Pod> {
+    const { uid: _uid, ...metadata } = pod.metadata; // a static pod has its UID from its content
+    const text = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec });
+    const origin = { source: 'file' as const, location: fileOf(key), nodeName: NODE_NAME, nowMs: 0 };
+    const { pods, problems } = parseStaticPods(text, origin);
+    const [seen] = pods;
+    if (!seen) throw new Error(`the manifest of ${key} is not valid: ${problems.map(({ message }) => message)}`);
+    this.#pods.set(key, seen);
+    await this.#fs.writeAtomic(fileOf(key), text);
+    return seen;
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#pods.delete(key);
+    await this.#fs.remove(fileOf(key));
+  }
+}
+
+export interface LifeSources {
+  readonly host: Host;
+  /** Absent: the node stands alone. */
+  readonly api: ApiServer | undefined;
+  readonly gate: Gate;
+  readonly log: Log;
+  /** After which each source is listened to. */
+  readonly delaysMs: Readonly<Record<SimSource, number>>;
+  /** Is told whatever the agent is told, right before it; mirror pods are left out. */
+  readonly heard: (source: SimSource, pods: readonly Pod[]) => void;
+}
+
+/** The sources as one life of the agent has them: the agent's own, on a machine and a server behind its gate. */
+export function lifeSources({ host, api, gate, log, delaysMs, heard }: LifeSources): PodSource[] {
+  const options = { paths: [MANIFESTS], nodeName: NODE_NAME, rescanMs: RESCAN_MS };
+  const sources: [SimSource, PodSource][] = [['file', createFileSource(options, host)]];
+  if (api) sources.push(['api', createApiSource({ nodeName: NODE_NAME }, { ...host, api, log })]);
+  return sources.map(([name, source]) => ({
+    name,
+    async *snapshots(signal) {
+      if (delaysMs[name] > 0) await gate.clock.sleep(delaysMs[name], signal).catch(() => undefined);
+      for await (const snapshot of source.snapshots(signal)) {
+        if (gate.isShut) return;
+        heard(
+          name,
+          snapshot.pods.filter((pod) => !isMirrorPod(pod)),
+        );
+        yield snapshot;
+      }
+    },
+  }));
+}
+
+function fileOf(key: string): string {
+  return `${MANIFESTS}/${key}.json`;
+}

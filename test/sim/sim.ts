@@ -1,0 +1,130 @@
+/**
+ * Runs the whole agent in simulated worlds and tries to break it; README.md says how.
+ *
+ *   scripts/node test/sim/sim.ts [--seeds A-B] [--seed N] [--verbose] [--pods N] [--hours H] [--mutations]
+ */
+import { parseArgs } from 'node:util';
+import { MUTATIONS } from './mutations.ts';
+import { type PlanOptions, planWorld } from './plan-world.ts';
+import { runSeeds, type SeedResult } from './pool.ts';
+import { runWorld, type WorldResult } from './run-world.ts';
+import { allOf, type Kept, planOf, shrink } from './shrink.ts';
+
+const SHRINK_LIMIT_MS = 60_000;
+/** A mutation must be found within so many worlds. */
+const SEEDS_PER_MUTATION = 100;
+const LINES_SHOWN = 60;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1-300' },
+    seed: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+    pods: { type: 'string', default: '30' },
+    hours: { type: 'string', default: '1' },
+    actions: { type: 'string' },
+    faults: { type: 'string' },
+    mutations: { type: 'boolean', default: false },
+    mutation: { type: 'string', multiple: true },
+  },
+});
+const options: PlanOptions = { pods: Number(values.pods), hours: Number(values.hours) };
+
+if (values.mutations || values.mutation) process.exitCode = await runMutations(values.mutation);
+else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed));
+else process.exitCode = await runAll(rangeOf(values.seeds));
+
+/** All seeds; the first one that fails is explained. */
+async function runAll(seeds: readonly number[]): Promise<number> {
+  const began = Date.now();
+  const failed: SeedResult[] = [];
+  let lives = 0;
+  let done = 0;
+  await runSeeds(seeds, options, (result) => {
+    done++;
+    lives += result.lives;
+    if (!result.violation) return true;
+    failed.push(result);
+    console.log(`seed ${result.seed}: invariant ${result.violation.invariant}: ${result.violation.text}`);
+    return true;
+  });
+  const seconds = Math.round((Date.now() - began) / 1000);
+  const size = `${options.pods} pods, ${options.hours} h each`;
+  console.log(`sim: ${done} worlds (${size}), ${lives} lives of the agent, ${failed.length} failed, ${seconds} s`);
+  const first = failed.sort((a, b) => a.seed - b.seed)[0];
+  if (!first) return 0;
+  await explain(first.seed);
+  return 1;
+}
+
+async function explain(seed: number): Promise<void> {
+  const plan = planWorld(seed, options);
+  const whole = await runWorld(plan);
+  const { kept, result } = await shrink(plan, whole, SHRINK_LIMIT_MS);
+  console.log(`\nseed ${seed}, as short as it could be made:`);
+  show(result);
+  console.log(`\nreplay: ${replayCommand(seed, kept)}`);
+}
+
+/** One world, whole or with what `--actions` and `--faults` leave of it. */
+async function replay(seed: number): Promise<number> {
+  const plan = planWorld(seed, options);
+  const all = allOf(plan);
+  const kept: Kept = { actions: listOf(values.actions) ?? all.actions, faults: listOf(values.faults) ?? all.faults };
+  const result = await runWorld(planOf(plan, kept));
+  const { violation, lines, hash, lives } = result;
+  if (values.verbose) for (const line of lines) console.log(line);
+  else if (violation) show(result);
+  console.log(
+    `seed ${seed}: ${lives} lives, trace ${hash}, ${violation ? `invariant ${violation.invariant}: ${violation.text}` : 'well'}`,
+  );
+  return violation ? 1 : 0;
+}
+
+/** Every mutation of the agent has to be found. */
+async function runMutations(names: readonly string[] = MUTATIONS.map(({ name }) => name)): Promise<number> {
+  let missed = 0;
+  const began = Date.now();
+  for (const mutation of names) {
+    let caught: SeedResult | undefined;
+    const seeds = Array.from({ length: SEEDS_PER_MUTATION }, (_, index) => index + 1);
+    await runSeeds(seeds, { ...options, mutation }, (result) => {
+      if (result.violation) caught ??= result;
+      return caught === undefined;
+    });
+    if (!caught) missed++;
+    const how = caught?.violation ? `seed ${caught.seed}, invariant ${caught.violation.invariant}` : 'NOT FOUND';
+    console.log(`${mutation}: ${how}`);
+  }
+  const seconds = Math.round((Date.now() - began) / 1000);
+  console.log(`mutations: ${names.length - missed} of ${names.length} found, ${seconds} s`);
+  return missed === 0 ? 0 : 1;
+}
+
+/** The end of the trace, without the other pods. */
+function show({ lines: all, violation }: WorldResult): void {
+  const isOfAnother = (line: string): boolean =>
+    / {2,}\S+ ( |status of )/.test(line) && !line.includes(violation?.uid ?? '');
+  const lines = all.filter((line) => !isOfAnother(line));
+  if (lines.length > LINES_SHOWN) console.log(`… ${lines.length - LINES_SHOWN} lines before`);
+  for (const line of lines.slice(-LINES_SHOWN)) console.log(line);
+}
+
+function replayCommand(seed: number, { actions, faults }: Kept): string {
+  const size = `--pods ${options.pods} --hours ${options.hours}`;
+  const kept = `--actions '${actions.join(',')}' --faults '${faults.join(',')}'`;
+  return `scripts/node test/sim/sim.ts --seed ${seed} ${size} ${kept} --verbose`;
+}
+
+function rangeOf(text: string): number[] {
+  const [from = Number.NaN, to = from] = text.split('-').map(Number);
+  if (Number.isNaN(from) || Number.isNaN(to)) throw new Error(`--seeds ${text}: give them as A-B`);
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+function listOf(text: string | undefined): number[] | undefined {
+  return text
+    ?.split(',')
+    .filter((item) => item !== '')
+    .map(Number);
+}

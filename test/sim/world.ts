@@ -1,0 +1,259 @@
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import type { Effect } from '../../src/cri/fake/effects.ts';
+import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
+import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import type { Log } from '../../src/kubelet/explain/log.ts';
+import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
+import { AgentLife } from './agent-life.ts';
+import { Draw } from './draw.ts';
+import { FaultBox } from './fault-box.ts';
+import { Invariants } from './invariants.ts';
+import { type PlannedKill, strike } from './misfortunes.ts';
+import type { PlannedFault } from './plan-faults.ts';
+import { IMAGES, SLOW_IMAGE } from './plan-pods.ts';
+import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
+import { behaviours } from './program.ts';
+import type { Scene, Violation } from './scene.ts';
+import { SimCluster } from './sim-cluster.ts';
+import { SimManifests } from './sim-sources.ts';
+import { Trace } from './trace.ts';
+import { Truth } from './truth.ts';
+
+const SLOW_PULL_MS = 40_000;
+/** After which a supervisor starts an agent again that could not start. */
+const RESTART_MS = 1_000;
+
+/** A machine, its runtime, its users, its misfortunes, and one agent after the other. */
+export class World {
+  readonly host: MemoryHost;
+  readonly runtime: FakeRuntime;
+  readonly trace = new Trace();
+  readonly cluster: SimCluster;
+  readonly scene: Scene;
+  readonly #plan: WorldPlan;
+  readonly #truth: Truth;
+  readonly #manifests: SimManifests;
+  readonly #apiServer: MemoryApiServer;
+  readonly #faults = new FaultBox();
+  readonly #invariants: Invariants;
+  readonly #pace: Draw;
+  #life: AgentLife | undefined;
+  #lives = 0;
+  #jumpedAt = Number.NEGATIVE_INFINITY;
+  #violation: Violation | undefined;
+
+  constructor(plan: WorldPlan) {
+    this.#plan = plan;
+    this.#pace = new Draw(plan.seed, 'pace');
+    this.host = createMemoryHost({ seed: plan.seed });
+    const { clock } = this.host;
+    const onEffect = (effect: Effect): void => this.#effect(effect);
+    this.runtime = createFakeRuntime({ clock, random: this.host.random, behaviourOf: behaviours(clock), onEffect });
+    for (const image of IMAGES) this.runtime.addImage(image);
+    this.runtime.registry.set(SLOW_IMAGE, { pullMs: SLOW_PULL_MS });
+    this.#truth = new Truth(() => clock.monotonic());
+    this.#manifests = new SimManifests(this.host.fs);
+    this.#apiServer = createMemoryApiServer({ clock, random: new SeededRandom(plan.seed) });
+    this.#apiServer.faults.everyCall((verb) => this.#faults.takeApi(verb));
+    this.cluster = new SimCluster(this.#apiServer.direct);
+    this.scene = {
+      truth: this.#truth,
+      runtime: this.runtime,
+      now: () => clock.monotonic(),
+      jumpedAt: () => this.#jumpedAt,
+      life: () => this.#lives,
+      sources: plan.sources.length,
+      fail: (invariant, text) => this.fail(invariant, text),
+    };
+    this.#invariants = new Invariants(this.scene);
+  }
+
+  get violation(): Violation | undefined {
+    return this.#violation;
+  }
+
+  get life(): AgentLife | undefined {
+    return this.#life;
+  }
+
+  get lives(): number {
+    return this.#lives;
+  }
+
+  /** The first violation counts: what follows may follow from it. */
+  fail(invariant: number, text: string): void {
+    const at = this.host.clock.monotonic();
+    this.trace.add(at, `VIOLATION of invariant ${invariant}: ${text}`);
+    const uid = [...this.#truth.pods.keys()].find((each) => text.includes(each));
+    this.#violation ??= { invariant, text, uid, at };
+  }
+
+  /** Sets everything up that the plan says; from here on it happens as time passes. */
+  async begin(): Promise<void> {
+    const { clock } = this.host;
+    const { actions, faults, times } = this.#plan;
+    await this.#manifests.prepare();
+    await this.cluster.prepare();
+    await this.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
+    for (const action of actions) clock.schedule(action.at, () => this.#begin(this.#act(action)));
+    for (const fault of faults) clock.schedule(fault.at, () => this.#strike(fault));
+    clock.schedule(times.calm, () => this.#calmDown());
+    this.startAgent();
+  }
+
+  startAgent(): void {
+    const { host, runtime } = this;
+    const { seed, events } = this.#plan;
+    this.#lives++;
+    this.#truth.forgetTold();
+    const draw = new Draw(seed, `life ${this.#lives}`);
+    const delay = (): number => (draw.chance(0.3) ? draw.int(1, 30_000) : 0);
+    this.#note(`the agent starts (life ${this.#lives})`);
+    this.#life = new AgentLife({
+      host,
+      runtime,
+      apiServer: this.#plan.sources.includes('api') ? this.#apiServer : undefined,
+      faults: this.#faults,
+      pace: this.#pace,
+      events,
+      sourceDelaysMs: { file: delay(), api: delay() },
+      seed: draw.int(1, 2 ** 30),
+      log: this.#log(),
+      onCall: (method, request) => this.#invariants.call(method, request),
+      onHeard: (source, pods) => this.#truth.tell(source, pods),
+      onAgentEvent: (event) => this.#agentEvent(event),
+      onEnd: (error) => this.#agentEnded(error),
+    });
+    this.#life.start();
+  }
+
+  /** Users take everything out, and let it end in its own time. */
+  removeAll(): void {
+    for (const key of this.#manifests.keys) this.#begin(this.#act({ at: 0, do: 'remove', from: 'file', key }));
+    for (const key of this.cluster.keys) this.#begin(this.#delete(key, undefined));
+  }
+
+  /** What a user does never fails by itself. */
+  #begin(work: Promise<void>): void {
+    work.catch((error: unknown) => this.fail(0, `the simulation itself failed: ${error}`));
+  }
+
+  async #act(action: PlannedAction): Promise<void> {
+    switch (action.do) {
+      case 'put':
+        return this.#put(action.from, action.key, action.pod);
+      case 'remove':
+        return this.#remove(action.from, action.key);
+      case 'delete':
+        return this.#delete(action.key, action.graceSeconds);
+      case 'publish':
+        this.runtime.registry.set(action.image, {});
+        return this.#note(`${action.image} can be pulled`);
+    }
+  }
+
+  async #put(from: SimSource, key: string, pod: Pod): Promise<void> {
+    const before = await this.#present(from, key);
+    const seen = from === 'file' ? await this.#manifests.put(key, pod) : await this.cluster.put(key, pod);
+    this.#note(`${from} has ${key} as ${seen.metadata.uid}: ${summaryOf(seen)}`);
+    if (before && before.metadata.uid !== seen.metadata.uid) this.#truth.take(before.metadata.uid);
+    this.#truth.put(seen);
+  }
+
+  async #remove(from: SimSource, key: string): Promise<void> {
+    const before = await this.#present(from, key);
+    this.#note(`${from} removes ${key}`);
+    if (before) this.#truth.take(before.metadata.uid);
+    return from === 'file' ? this.#manifests.remove(key) : this.cluster.remove(key);
+  }
+
+  async #delete(key: string, graceSeconds: number | undefined): Promise<void> {
+    const before = await this.cluster.get(key);
+    if (!before) return;
+    this.#note(`api deletes ${key} (${graceSeconds ?? 'its own grace'})`);
+    await this.cluster.delete(key, graceSeconds);
+    const marked = await this.cluster.get(key);
+    if (marked) this.#truth.put(marked);
+    else this.#truth.take(before.metadata.uid);
+  }
+
+  async #present(from: SimSource, key: string): Promise<Pod | undefined> {
+    return from === 'file' ? this.#manifests.get(key) : this.cluster.get(key);
+  }
+
+  #strike(fault: PlannedFault): void {
+    this.#note(`fault ${JSON.stringify({ ...fault, at: undefined })}`);
+    if (fault.kind === 'jump') this.#jumpedAt = this.host.clock.monotonic();
+    const kill = (planned: PlannedKill): void => this.#killAtCall(planned);
+    const { runtime } = this;
+    strike(fault, { clock: this.host.clock, runtime, apiServer: this.#apiServer, faults: this.#faults, kill });
+  }
+
+  #killAtCall({ calls, when, downMs }: PlannedKill): void {
+    const life = this.#life;
+    const onDeath = (): void => {
+      if (this.#life !== life) return;
+      this.#note('the agent is killed');
+      life?.kill();
+      this.#life = undefined;
+      this.host.clock.schedule(downMs, () => this.startAgent());
+    };
+    if (!life) return;
+    if (calls === 0) onDeath();
+    else life.gate.dieAtCall({ calls, when, onDeath });
+  }
+
+  #calmDown(): void {
+    this.#note('from here on nothing goes wrong');
+    this.#faults.clear();
+    this.#apiServer.faults.setOutage(false);
+    this.#life?.gate.dieAtCall({ calls: Number.POSITIVE_INFINITY, when: 'before', onDeath: () => {} });
+  }
+
+  #agentEnded(error: unknown): void {
+    const wasStarting = this.#life?.agent === undefined;
+    this.#note(`the agent ends by itself: ${error}`);
+    if (!wasStarting) return this.fail(12, `the agent ended by itself: ${error}`);
+    this.#life?.kill();
+    this.#life = undefined;
+    this.host.clock.schedule(RESTART_MS, () => this.startAgent());
+  }
+
+  #agentEvent(event: AgentEvent): void {
+    if (event.kind !== 'status') return;
+    const { pod, status } = event;
+    this.#note(`status of ${pod.metadata.uid}: ${status.phase} ${status.reason ?? ''}`);
+    this.#invariants.status(pod.metadata.uid, status);
+  }
+
+  #effect(effect: Effect): void {
+    const { config, id } = 'sandbox' in effect ? effect.sandbox : effect.container;
+    const uid = config.labels['io.kubernetes.pod.uid'];
+    const name =
+      'sandbox' in effect ? '' : `/${config.metadata && 'name' in config.metadata ? config.metadata.name : ''}`;
+    const extra = effect.kind === 'terminating' ? ` ${effect.graceSeconds} s` : '';
+    const end =
+      'container' in effect && effect.container.phase.phase === 'exited' ? ` ${effect.container.phase.exitCode}` : '';
+    this.#note(`  ${uid}${name} ${id.slice(0, 6)} ${effect.kind}${extra}${end}`);
+    this.#invariants.effect(effect);
+  }
+
+  #log(): Log {
+    const write = (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+      const error = fields['error'] === undefined ? '' : `: ${fields['error']}`;
+      this.#note(`log: ${message} ${fields['pod'] ?? ''}${error}`);
+    };
+    return { debug() {}, info: write, warn: write, error: write };
+  }
+
+  #note(line: string): void {
+    this.trace.add(this.host.clock.monotonic(), line);
+  }
+}
+
+function summaryOf({ spec }: Pod): string {
+  const names = [...(spec.initContainers ?? []), ...spec.containers].map(({ name, image }) => `${name} ${image}`);
+  return `${spec.restartPolicy}, ${names.join(', ')}`;
+}
