@@ -192,3 +192,18 @@ test('podConditions() put what others set before their own, and look at the read
     'the status of pod readiness gate "example.com/lb" is not "True", but False',
   );
 });
+
+test('podConditions() tell that the node itself ends a pod, and since when', () => {
+  const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
+  const first = podConditions({ ...healthy, verdict });
+  const disruption = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'TerminationByKubelet',
+    message: 'low on memory',
+    lastTransitionTime: NOW,
+  };
+  assert.deepEqual(first[0], disruption);
+  const later = podConditions({ ...healthy, verdict, previous: { conditions: first }, nowMs: healthy.nowMs + 60_000 });
+  assert.deepEqual(later[0], disruption);
+});

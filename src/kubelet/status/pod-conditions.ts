@@ -3,6 +3,7 @@ import { formatTime } from '../../base/rfc3339.ts';
 import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import type { PodPhase } from './pod-phase.ts';
+import type { PodVerdict } from './pod-status-view.ts';
 import { isSidecar } from './restart-rules.ts';
 
 /** All that the conditions of a pod depend on. */
@@ -12,6 +13,7 @@ export interface ConditionsView {
   readonly statuses: ContainerStatuses;
   readonly phase: PodPhase;
   readonly previous: PodStatus | undefined;
+  readonly verdict?: PodVerdict | undefined;
   readonly nowMs: number;
 }
 
@@ -56,13 +58,20 @@ function condition(type: string, verdict: Verdict, { pod, previous, nowMs }: Con
 }
 
 /** Conditions that only the agent sets on one occasion, and then keeps, stand among those of others. */
-function foreignConditions({ pod, previous }: ConditionsView): PodCondition[] {
+function foreignConditions(view: ConditionsView): PodCondition[] {
+  const { pod, previous } = view;
   const own: readonly string[] = KUBELET_CONDITIONS;
-  const disruption = previous?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  const disruption = newDisruption(view) ?? previous?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   const others = (pod.status?.conditions ?? []).filter(
     ({ type }) => !own.includes(type) && !(disruption && type === disruption.type),
   );
   return disruption ? [...others, disruption] : others;
+}
+
+function newDisruption(view: ConditionsView): PodCondition | undefined {
+  if (!view.verdict?.disruption) return undefined;
+  const { message } = view.verdict;
+  return condition('DisruptionTarget', { status: 'True', reason: 'TerminationByKubelet', message }, view);
 }
 
 /** The newest sandbox is ready, alone, on the right network, and has an address where it needs one. */

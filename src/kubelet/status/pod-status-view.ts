@@ -32,4 +32,6 @@ export interface PodVerdict {
   readonly phase: 'Failed';
   readonly reason: string;
   readonly message: string;
+  /** The node itself wants the pod gone (an eviction, a shutdown): the condition `DisruptionTarget` says so. */
+  readonly disruption?: boolean;
 }

@@ -47,6 +47,7 @@ export class PodWorker {
   #pass: AbortController | undefined;
   #timer: AbortController | undefined;
   #gone = false;
+  readonly #terminated = Promise.withResolvers<void>();
   /** The last pass, when it failed. */
   #failure: WorkerFailure | undefined;
   #phaseSinceMs: number;
@@ -92,6 +93,11 @@ export class PodWorker {
     };
   }
 
+  /** Resolves when none of its containers runs, nor ever will. */
+  get terminated(): Promise<void> {
+    return this.#terminated.promise;
+  }
+
   /** Something about the pod may have changed. */
   wake(): void {
     if (!this.#life.aborted && !this.#gone) this.#slot.offer();
@@ -133,6 +139,7 @@ export class PodWorker {
     if (next === this.#state) return;
     if (next.phase !== this.#state.phase) this.#phaseSinceMs = this.#deps.clock.now();
     this.#state = next;
+    if (next.phase === 'terminated') this.#terminated.resolve();
     this.#deps.onPhase(this);
   }
 

@@ -217,3 +217,24 @@ test('a pod whose last traces cannot be removed does not keep its name', async (
   assert.deepEqual(syncer.calls, ['sync old', 'terminate old in 5 s', 'release old', 'sync new']);
   assert.deepEqual(gone, []);
 });
+
+test('a pod that the node kills says why, and who asked learns when nothing of it runs', async () => {
+  const { clock, syncer, workers, gone } = setUp();
+  const end = Promise.withResolvers<void>();
+  syncer.terminated = () => end.promise;
+  workers.update(pod('a'));
+  await clock.advance(0);
+  const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
+  let isOver = false;
+  void workers.kill('a', { graceSeconds: 5, verdict }).then(() => {
+    isOver = true;
+  });
+  await clock.advance(0);
+  assert.equal(isOver, false);
+  end.resolve();
+  await clock.advance(0);
+  assert.equal(isOver, true);
+  assert.deepEqual(workers.all.get('a')?.state, { phase: 'finished', verdict });
+  assert.deepEqual(gone, [], 'its source still has it');
+  await workers.kill('unknown', { graceSeconds: 5, verdict });
+});

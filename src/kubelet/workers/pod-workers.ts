@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
+import type { PodVerdict } from '../status/pod-status-view.ts';
 import { graceOf } from './pod-grace.ts';
 import { isKnownTerminated, isTerminationRequested, type PodQuestion } from './pod-questions.ts';
 import type { PodEnding } from './pod-syncer.ts';
@@ -52,6 +53,16 @@ export class PodWorkers {
   /** Ends a pod; one that is not known is fine. */
   end(uid: string, ending: PodEnding & { readonly removed: boolean }): void {
     this.#workers.get(uid)?.end(ending);
+  }
+
+  /**
+   * Ends a pod that its source still wants, and lets its status say why: an eviction, a shutdown. Resolves when none of
+   * its containers runs any more; at once for a pod that is not known.
+   */
+  async kill(uid: string, ending: PodEnding & { readonly verdict: PodVerdict }): Promise<void> {
+    const worker = this.#workers.get(uid);
+    worker?.end({ ...ending, removed: false });
+    await worker?.terminated;
   }
 
   /** Ends a pod that no source knows: left over in the runtime or on disk from before. */
