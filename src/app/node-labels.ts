@@ -1,9 +1,8 @@
-/** Node's names for what Go calls otherwise. */
-const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+import { goArchitecture } from './go-architecture.ts';
 
 /** The labels that kubelet gives its node by itself. */
 export function nodeLabels(nodeName: string): Readonly<Record<string, string>> {
-  const arch = GO_ARCHITECTURES[process.arch] ?? process.arch;
+  const arch = goArchitecture();
   return {
     'kubernetes.io/hostname': nodeName,
     'kubernetes.io/os': 'linux',

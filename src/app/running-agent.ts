@@ -4,6 +4,7 @@ import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/server/agent-view.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
+import { ownGraceOf } from '../kubelet/workers/pod-grace.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import type { AgentReports } from './agent-reports.ts';
@@ -74,7 +75,7 @@ export class RunningAgent implements Agent {
     const { workers } = this.#parts;
     const worker = workers.all.get(uid);
     if (!worker) return;
-    const asked = worker.pod.spec.terminationGracePeriodSeconds ?? 30;
+    const asked = ownGraceOf(worker.pod);
     const gone = this.#whenGone((left) => !left.has(uid));
     workers.end(uid, { graceSeconds: Math.min(asked, graceSeconds ?? asked), removed: true });
     await gone;

@@ -3,6 +3,7 @@ import type { ImageService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
+import { goArchitecture } from '../go-architecture.ts';
 import { type ImageContent, type OciArchive, ociArchive } from './oci-archive.ts';
 
 /** Holds a sandbox's namespaces open. */
@@ -92,8 +93,4 @@ export function busyboxImage(architecture: string, program: Uint8Array, applets:
     ],
     config: { Cmd: ['sh'], Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'] },
   };
-}
-
-function goArchitecture(): string {
-  return process.arch === 'x64' ? 'amd64' : process.arch;
 }

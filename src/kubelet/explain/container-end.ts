@@ -1,5 +1,6 @@
 import type { ContainerState } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
+import { ownGraceOf } from '../workers/pod-grace.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, lastWords } from './plain-words.ts';
@@ -54,7 +55,7 @@ function memoryText({ spec }: ExplainedContainer): string {
 /** An end that the agent brought about has a cause that no exit code tells. */
 function causeText(end: End, { spec, report }: ExplainedContainer): string {
   const endedMs = end.finishedAt === undefined ? 0 : parseTime(end.finishedAt) + 1000; // whole seconds, cut off
-  const graceSeconds = report.pod.spec.terminationGracePeriodSeconds ?? 30;
+  const graceSeconds = ownGraceOf(report.pod);
   const kill = report.events.findLast(
     (event) => event.reason === 'Killing' && isEventOf(event, spec.name) && event.atMs <= endedMs,
   );

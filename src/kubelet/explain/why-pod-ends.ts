@@ -1,5 +1,6 @@
 import type { PodReport } from '../server/agent-view.ts';
 import { isSidecar } from '../status/restart-rules.ts';
+import { ownGraceOf } from '../workers/pod-grace.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
 import { forText, inText, listText, sentence, spanText } from './plain-words.ts';
@@ -58,7 +59,7 @@ function graceText({ pod, observed, progress }: PodReport, nowMs: number): strin
   const isAnyLive = observed?.containers.some(({ state }) => state === 'running') ?? false;
   if (progress?.graceEndsMs === undefined || !isAnyLive) return [];
   if (progress.graceEndsMs > nowMs) return [`What still runs is killed ${inText(progress.graceEndsMs, nowMs)}.`];
-  const grace = spanText((pod.spec.terminationGracePeriodSeconds ?? 30) * 1000);
+  const grace = spanText(ownGraceOf(pod) * 1000);
   return [`Its time to end (${grace}) is over: what still runs is being killed.`];
 }
 

@@ -4,6 +4,7 @@ import { assertNever } from '../../base/assert-never.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import type { Clock } from '../../host/clock.ts';
 import { currentSandbox, type ObservedPod } from '../observe/observed-pod.ts';
+import { ownGraceOf } from '../workers/pod-grace.ts';
 import { containerHash } from './config/container-hash.ts';
 import { containerFieldPath } from './container-field-path.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
@@ -32,7 +33,7 @@ export async function executePodPlan(
   deps: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<StartFailures> {
-  const grace = pod.spec.terminationGracePeriodSeconds ?? 30;
+  const grace = ownGraceOf(pod);
   switch (plan.kind) {
     case 'end':
       await stopPod(pod, observed, grace, deps, signal);
@@ -59,7 +60,7 @@ export async function executePodPlan(
 /** A probe may have a grace period of its own. */
 function killGrace({ spec }: Pod, kill: ContainerKill): number {
   const container = containerOf(spec, kill.name);
-  const ofPod = spec.terminationGracePeriodSeconds ?? 30;
+  const ofPod = ownGraceOf({ spec });
   if (kill.reason === 'livenessFailed') return container?.livenessProbe?.terminationGracePeriodSeconds ?? ofPod;
   if (kill.reason === 'startupFailed') return container?.startupProbe?.terminationGracePeriodSeconds ?? ofPod;
   return ofPod;

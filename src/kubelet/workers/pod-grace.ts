@@ -4,5 +4,10 @@ const DEFAULT_GRACE_SECONDS = 30;
 
 /** What the end of a pod is given: what its deletion asks for, else what it asks for itself. */
 export function graceOf({ metadata, spec }: Pod): number {
-  return metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+  return metadata.deletionGracePeriodSeconds ?? ownGraceOf({ spec });
+}
+
+/** What a pod asks for itself, whoever ends it. */
+export function ownGraceOf({ spec }: Pick<Pod, 'spec'>): number {
+  return spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
 }

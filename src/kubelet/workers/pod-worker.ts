@@ -5,6 +5,7 @@ import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { Log } from '../explain/log.ts';
+import { ownGraceOf } from './pod-grace.ts';
 import type { PodEnding, PodSyncer } from './pod-syncer.ts';
 import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worker-state.ts';
 import { regularRetryDelay, retryDelay } from './retry-delay.ts';
@@ -195,7 +196,7 @@ export class PodWorker {
   async #sync(signal: AbortSignal): Promise<void> {
     const outcome = await this.#deps.syncer.sync(this.#pod, signal);
     if (outcome.kind === 'ended') {
-      const graceSeconds = this.#pod.spec.terminationGracePeriodSeconds ?? 30;
+      const graceSeconds = ownGraceOf(this.#pod);
       const { verdict } = outcome;
       return this.#advance({ type: 'podEnded', graceSeconds, ...(verdict && { verdict }) });
     }
