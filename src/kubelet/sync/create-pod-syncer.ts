@@ -59,11 +59,11 @@ class Syncer implements PodSyncer {
     probes.follow(pod, observed.get(uid));
     const plan = computePodActions(this.#view(pod));
     if (plan.kind === 'newSandbox' && !pod.spec.hostNetwork) await this.#needNetwork(pod, signal);
-    await this.#prepare(pod, plan, signal);
+    const isFresh = await this.#prepare(pod, plan, signal);
     const failures = await this.#execute(pod, plan, signal);
     if (isTerminal(publisher.publish(pod, 'syncing').phase)) return { kind: 'ended' };
     if (plan.kind === 'end') return { kind: 'ended', verdict: LOST_SANDBOX };
-    return outcomeOf(failures, activeMs);
+    return outcomeOf(failures, isFresh, activeMs);
   }
 
   async terminate(pod: Pod, { graceSeconds, verdict }: PodEnding, signal: AbortSignal): Promise<void> {
@@ -121,15 +121,32 @@ class Syncer implements PodSyncer {
     return { spec: pod.spec, sandboxes: seen?.sandboxes ?? [], containers: newestOf(pod, seen), probes };
   }
 
-  async #prepare(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<void> {
+  /** Whether everything around the containers is as of now; a first preparation that fails rejects. */
+  async #prepare(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<boolean> {
     const { uid } = pod.metadata;
-    if (this.#prepared.get(uid) === pod && plan.kind !== 'newSandbox') return;
+    if (this.#prepared.get(uid) === pod && plan.kind !== 'newSandbox') return this.#refresh(pod, signal);
     for (const step of this.#deps.steps) {
       await this.#telling(pod, () =>
         this.#deps.timeline.during(uid, step.name, undefined, () => step.prepare(pod, signal)),
       );
     }
     this.#prepared.set(uid, pod);
+    return true;
+  }
+
+  /** Containers that run keep what they have: a step that cannot be brought up to date is told of, and tried again. */
+  async #refresh(pod: Pod, signal: AbortSignal): Promise<boolean> {
+    let isFresh = true;
+    for (const step of this.#deps.steps) {
+      try {
+        await this.#telling(pod, async () => step.refresh?.(pod, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof PodError)) throw error;
+        isFresh = false;
+      }
+    }
+    return isFresh;
   }
 
   async #execute(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<StartFailures> {
@@ -177,13 +194,13 @@ function newestOf(
 }
 
 /** Looks again as soon as the first pause ends; what failed without a pause is tried again in the worker's own time. */
-function outcomeOf(failures: StartFailures, activeMs: number | undefined): SyncOutcome {
+function outcomeOf(failures: StartFailures, isFresh: boolean, activeMs: number | undefined): SyncOutcome {
   const all = [...failures.values()];
   const pauses = all.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
   const waits = activeMs === undefined ? pauses : [...pauses, activeMs];
   return {
     kind: 'settled',
     ...(waits.length > 0 && { lookAgainInMs: Math.min(...waits) }),
-    ...(all.length > pauses.length && { failed: true }),
+    ...((all.length > pauses.length || !isFresh) && { failed: true }),
   };
 }

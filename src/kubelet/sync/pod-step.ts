@@ -9,6 +9,11 @@ export interface PodStep {
   readonly name: string;
   /** Safe to repeat: after a restart every live pod is prepared again. */
   prepare(pod: Pod, signal: AbortSignal): Promise<void>;
+  /**
+   * The same version of the pod is looked at again: what changes by itself (the content of a volume) may have done so.
+   * A failure is told by an event and tried again; what was prepared stays good.
+   */
+  refresh?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** No container runs any more. Safe when `prepare` never ran, or failed half-way. */
   release(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Nobody wants to know of the pod any more: its last traces go. Comes after `release`. */

@@ -1,0 +1,31 @@
+import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
+
+/**
+ * The ConfigMaps and Secrets that pods refer to, wherever they come from.
+ *
+ * 1. What a followed pod refers to is kept at hand: asking for it again costs no request.
+ * 2. When one of them changes, appears or disappears, every followed pod that refers to it is woken.
+ * 3. Who was answered holds a value: it never changes under its reader.
+ */
+export interface PodObjects {
+  /** Waits for the first answer, no longer than kubelet would. Rejects with an `ObjectError`. */
+  configMap(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap>;
+  secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret>;
+
+  /** The pod in this version is to run; it replaces the version before. */
+  follow(pod: Pod): void;
+  /** Nothing of the pod runs any more. */
+  forget(uid: string): void;
+}
+
+/** Why an object could not be had; the message is kubelet's own: `configmap "settings" not found`. */
+export class ObjectError extends Error {
+  override readonly name = 'ObjectError';
+  /** There is none of that name, as opposed to: it could not be found out. What is optional may be missing. */
+  readonly isMissing: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly isMissing: boolean }) {
+    super(message, options);
+    this.isMissing = options.isMissing;
+  }
+}
