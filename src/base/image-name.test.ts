@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ImageName, ImageNameError, parseImageName, withDefaultTag } from './image-name.ts';
+import {
+  type ImageName,
+  ImageNameError,
+  parseImageName,
+  referenceFault,
+  repositoryOf,
+  withDefaultTag,
+  withoutTagAndDigest,
+} from './image-name.ts';
 
 const SHA = `sha256:${'a'.repeat(64)}`;
 
@@ -52,4 +60,36 @@ const tagged: Record<string, string> = {
 
 for (const [image, expected] of Object.entries(tagged)) {
   test(`withDefaultTag() makes ${image} ${expected}`, () => assert.equal(withDefaultTag(image), expected));
+}
+
+const references: Record<string, string | undefined> = {
+  app: undefined,
+  'localhost:5000/team/app:1': undefined,
+  'Registry.example/app': undefined,
+  'registry.example/App': 'repository name must be lowercase',
+  'a b': 'invalid reference format',
+  'a//b': 'invalid reference format',
+  '': 'repository name must have at least one component',
+  ['a'.repeat(256)]: 'repository name must not be more than 255 characters',
+};
+
+for (const [text, fault] of Object.entries(references)) {
+  test(`referenceFault() says of ${JSON.stringify(text.slice(0, 30))}: ${fault}`, () => {
+    assert.equal(referenceFault(text), fault);
+  });
+}
+
+const parts: Record<string, { repository: string; name: string }> = {
+  busybox: { repository: 'docker.io/library/busybox', name: 'busybox' },
+  'busybox:1': { repository: 'docker.io/library/busybox', name: 'busybox' },
+  'me/app': { repository: 'docker.io/me/app', name: 'me/app' },
+  'localhost:5000/app': { repository: 'localhost:5000/app', name: 'localhost:5000/app' },
+  'localhost:5000/app:1': { repository: 'localhost:5000/app', name: 'localhost:5000/app' },
+  [`app:1@sha256:${'a'.repeat(64)}`]: { repository: 'docker.io/library/app', name: 'app' },
+};
+
+for (const [image, { repository, name }] of Object.entries(parts)) {
+  test(`repositoryOf() and withoutTagAndDigest() of ${image}`, () => {
+    assert.deepEqual([repositoryOf(image), withoutTagAndDigest(image)], [repository, name]);
+  });
 }

@@ -20,6 +20,7 @@ const PATH_PART = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const NAME = `(${DOMAIN})/(${PATH_PART}(?:/${PATH_PART})*)`;
 const TAG = '\\w[\\w.-]{0,127}';
 const DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
+const AS_WRITTEN = new RegExp(`^(?:${DOMAIN}/)?${PATH_PART}(?:/${PATH_PART})*(?::${TAG})?(?:@${DIGEST})?$`);
 const REFERENCE = new RegExp(`^${NAME}(?::(${TAG}))?(?:@(${DIGEST}))?$`);
 
 const DIGEST_LENGTHS: ReadonlyMap<string, number> = new Map([
@@ -73,4 +74,28 @@ function digestFault(digest: string): string | undefined {
 export function withDefaultTag(image: string): string {
   const { tag, digest } = parseImageName(image);
   return digest !== undefined || image.endsWith(`:${tag}`) ? image : `${image}:${tag}`;
+}
+
+/** Why a text is no reference to an image, in which nothing is filled in; `undefined` when it is one. */
+export function referenceFault(text: string): string | undefined {
+  if (AS_WRITTEN.test(text)) {
+    const isLong = withoutTagAndDigest(text).length > MAX_NAME;
+    return isLong ? `repository name must not be more than ${MAX_NAME} characters` : undefined;
+  }
+  if (text === '') return 'repository name must have at least one component';
+  const isLowerFine = AS_WRITTEN.test(text.toLowerCase());
+  return isLowerFine ? 'repository name must be lowercase' : 'invalid reference format';
+}
+
+/** Registry and repository, with everything that was left out: `docker.io/library/busybox`. Throws an `ImageNameError`. */
+export function repositoryOf(image: string): string {
+  const { domain, path } = parseImageName(image);
+  return `${domain}/${path}`;
+}
+
+/** The name as the user wrote it, without its tag and digest: `busybox`, `localhost:5000/app`. */
+export function withoutTagAndDigest(image: string): string {
+  const [name = ''] = image.split('@', 1);
+  const colon = name.lastIndexOf(':');
+  return colon > name.lastIndexOf('/') ? name.slice(0, colon) : name;
 }

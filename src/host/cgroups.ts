@@ -36,6 +36,8 @@ export interface CgroupValues {
   readonly cpuPeriodMicroseconds?: number;
   readonly memoryLimitBytes?: number;
   readonly pidsLimit?: number;
+  /** Bytes by page size (`2MB`). A machine that does not count huge pages by control group takes no notice. */
+  readonly hugePageLimits?: Readonly<Record<string, number>>;
 }
 
 export class CgroupBusyError extends Error {

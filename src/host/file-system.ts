@@ -9,6 +9,18 @@ export interface FileSystem {
   /** At most `length` bytes from `offset` on; fewer at the end of the file, none behind it. */
   readRange(path: string, offset: number, length: number): Promise<Uint8Array>;
 
+  /**
+   * A regular file, to be read whatever becomes of its name meanwhile. Anything else fails without being waited for:
+   * EISDIR for a folder, ENXIO for pipes, sockets and devices, ELOOP for a link that is not to be followed.
+   */
+  openFile(path: string, options?: { readonly followLink?: boolean }): Promise<OpenFile>;
+
+  /**
+   * The same for the relative `path` below `root`. Links are followed as long as they stay below (EXDEV), whoever changes
+   * the tree meanwhile.
+   */
+  openFileBeneath(root: string, path: string): Promise<OpenFile>;
+
   /** Creates or truncates. For kernel files and logs; what must survive a crash goes through `writeAtomic`. */
   writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
   appendFile(path: string, data: string | Uint8Array): Promise<void>;
@@ -20,6 +32,11 @@ export interface FileSystem {
    * ignores the umask.
    */
   makeDirectory(path: string, mode?: number): Promise<void>;
+  /**
+   * Makes what is missing of the relative `path` below `root`, each folder with this mode. Safe whoever changes the tree
+   * meanwhile: no link leads out of `root` (EXDEV), and nothing is made through one that leads nowhere.
+   */
+  makeDirectoryBeneath(root: string, path: string, mode: number): Promise<void>;
   /** Names in code-point order. */
   readDirectory(path: string): Promise<readonly DirectoryEntry[]>;
   /** Follows symbolic links; `undefined` when nothing is there (ENOENT, ENOTDIR). */
@@ -27,8 +44,17 @@ export interface FileSystem {
   /** Does not follow the last link. */
   lstat(path: string): Promise<FileStat | undefined>;
   readLink(path: string): Promise<string>;
+  /** The same place without links and dots: as the mount table spells it. Fails with ENOENT when nothing is there. */
+  realPath(path: string): Promise<string>;
   symbolicLink(target: string, path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
+  /** `false`: there is something at `to` already, and nothing was changed. */
+  renameUnlessTaken(from: string, to: string): Promise<boolean>;
+  /**
+   * Writes the bytes of `from` to `to` with gzip, created or truncated, with the mode of `from`. However large it is, it
+   * takes little memory and keeps nobody waiting; what was written is on the disk when it resolves.
+   */
+  compressFile(from: string, to: string, signal: AbortSignal): Promise<void>;
   /** Follows symbolic links. */
   changeMode(path: string, mode: number): Promise<void>;
   /** Does not follow the last link. */
@@ -51,6 +77,12 @@ export interface FileSystem {
 
   /** Space and inodes of the file system that holds `path`. */
   usage(path: string): Promise<FileSystemUsage>;
+}
+
+export interface OpenFile extends AsyncDisposable {
+  stat(): Promise<FileStat>;
+  /** As `readRange`. */
+  read(offset: number, length: number): Promise<Uint8Array>;
 }
 
 export interface WriteOptions {

@@ -6,6 +6,12 @@ export interface Mounts {
    * when a later one fails. Attributes of an `rbind` reach its topmost mount alone. Rejects with a `MountError`.
    */
   mount(request: MountRequest): Promise<void>;
+  /**
+   * Binds what the relative `path` leads to below `root`. Links are followed as long as they stay below (EXDEV); nobody
+   * who changes the tree meanwhile can have anything else bound. The target is made, as a folder or a file; what was
+   * bound there before goes, unless it is the same.
+   */
+  bindBeneath(root: string, path: string, target: string): Promise<void>;
   /** The topmost mount at `target`; nothing mounted there is fine. `lazy` detaches it even while it is in use. */
   unmount(target: string, options?: { readonly lazy?: boolean }): Promise<void>;
   /** Oldest first, as /proc/self/mountinfo lists them; targets unescaped. */

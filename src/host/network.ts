@@ -22,6 +22,12 @@ export interface Network {
   webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection>;
 
   /**
+   * A gRPC connection in clear text, for a few calls. Resolves when the server has shown that it speaks HTTP/2; rejects
+   * with a `NetworkError`. The caller closes it; the signal ends only the connecting.
+   */
+  grpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection>;
+
+  /**
    * Serves HTTP on a socket file that only `mode` lets others open. Resolves when it listens, rejects with
    * `EADDRINUSE` when another process answers there; a socket file that nobody listens on any more is replaced.
    * Closing waits for nothing: it ends open connections and removes the file.
@@ -74,6 +80,29 @@ export interface WebSocketConnection {
   /** Resolves when the message is handed to the kernel: the way to wait for a slow reader. */
   send(message: Uint8Array): Promise<void>;
   close(): void;
+}
+
+export interface GrpcConnection {
+  /** Whatever the server answers; rejects with a `NetworkError` when it does not, or with the signal's reason. */
+  call(request: GrpcRequest, signal: AbortSignal): Promise<GrpcAnswer>;
+  close(): void;
+}
+
+export interface GrpcRequest {
+  /** `/grpc.health.v1.Health/Check` */
+  readonly path: string;
+  readonly message: Uint8Array;
+  /** What the server is told of how long anybody waits for it. */
+  readonly timeoutMs: number;
+}
+
+export interface GrpcAnswer {
+  /** gRPC's status code; 0 means that all went well. */
+  readonly code: number;
+  /** What the server says of a code that is not 0. */
+  readonly details: string;
+  /** Empty when there is none. */
+  readonly message: Uint8Array;
 }
 
 export interface ServerRequest {

@@ -32,6 +32,8 @@ export interface Command {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
+  /** Who writes more to one of its outputs is killed, and the run rejects with a `ProcessOutputError`; absent: no limit. */
+  readonly maxOutputBytes?: number;
 }
 
 export interface Finished {
@@ -70,5 +72,13 @@ export class ProcessStartError extends Error {
     super(`start ${program}: ${code}`, options);
     this.code = code;
     this.program = program;
+  }
+}
+
+export class ProcessOutputError extends Error {
+  override readonly name = 'ProcessOutputError';
+
+  constructor(program: string, maxBytes: number) {
+    super(`${program} wrote more than ${maxBytes} bytes`);
   }
 }

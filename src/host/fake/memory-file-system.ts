@@ -1,16 +1,18 @@
 import { posix } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import {
   type DirectoryEntry,
   type FileStat,
   type FileSystem,
   FileSystemError,
   type FileSystemUsage,
+  type OpenFile,
   type WriteOptions,
 } from '../file-system.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
 import { MemoryFiles } from './memory-files.ts';
-import { statOf } from './memory-inode.ts';
+import { type Inode, statOf } from './memory-inode.ts';
 import { MemoryTree } from './memory-tree.ts';
 import { MemoryWatches } from './memory-watches.ts';
 
@@ -22,7 +24,9 @@ const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
   'appendFile',
   'writeAtomic',
   'makeDirectory',
+  'makeDirectoryBeneath',
   'symbolicLink',
+  'compressFile',
 ]);
 
 const ROOMY: FileSystemUsage = {
@@ -64,6 +68,14 @@ export class MemoryFileSystem implements FileSystem {
     return this.#do('readRange', path, () => this.#files.file(path).bytes.slice(offset, offset + length));
   }
 
+  openFile(path: string, { followLink = true }: { readonly followLink?: boolean } = {}): Promise<OpenFile> {
+    return this.#do('openFile', path, () => opened(this.#files.find(path, followLink).inode));
+  }
+
+  openFileBeneath(root: string, path: string): Promise<OpenFile> {
+    return this.#do('openFileBeneath', `${root}/${path}`, () => opened(this.tree.locateBeneath(root, path).inode));
+  }
+
   writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
     return this.#do('writeFile', path, () => this.#files.write(path, () => bytesOf(data), options?.mode));
   }
@@ -79,6 +91,11 @@ export class MemoryFileSystem implements FileSystem {
 
   makeDirectory(path: string, mode = 0o755): Promise<void> {
     return this.#do('makeDirectory', path, () => this.#files.makeDirectory(path, mode));
+  }
+
+  makeDirectoryBeneath(root: string, path: string, mode: number): Promise<void> {
+    const shown = `${root}/${path}`;
+    return this.#do('makeDirectoryBeneath', shown, () => this.#files.makeDirectoryBeneath(root, path, mode));
   }
 
   readDirectory(path: string): Promise<readonly DirectoryEntry[]> {
@@ -101,12 +118,33 @@ export class MemoryFileSystem implements FileSystem {
     });
   }
 
+  realPath(path: string): Promise<string> {
+    return this.#do('realPath', path, () => this.#files.find(path, true).path);
+  }
+
   symbolicLink(target: string, path: string): Promise<void> {
     return this.#do('symbolicLink', path, () => this.#files.create(path, { kind: 'symlink', mode: 0o777, target }));
   }
 
   rename(from: string, to: string): Promise<void> {
     return this.#do('rename', from, () => this.#files.rename(from, to));
+  }
+
+  renameUnlessTaken(from: string, to: string): Promise<boolean> {
+    return this.#do('renameUnlessTaken', from, () => {
+      this.#files.find(from, false);
+      if (this.tree.locate(to, false).inode !== undefined) return false;
+      this.#files.rename(from, to);
+      return true;
+    });
+  }
+
+  compressFile(from: string, to: string, signal: AbortSignal): Promise<void> {
+    const compress = (): void => {
+      const { bytes, mode } = this.#files.file(from);
+      this.#files.write(to, () => new Uint8Array(gzipSync(bytes)), mode);
+    };
+    return this.#do('compressFile', from, compress, signal);
   }
 
   changeMode(path: string, mode: number): Promise<void> {
@@ -199,4 +237,16 @@ function unlessMissing<T>(work: () => T): T | undefined {
     if (error instanceof Errno && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
     throw error;
   }
+}
+
+function opened(inode: Inode | undefined): OpenFile {
+  if (inode === undefined) throw new Errno('ENOENT');
+  if (inode.kind === 'symlink') throw new Errno('ELOOP');
+  if (inode.kind === 'directory') throw new Errno('EISDIR');
+  if (inode.kind !== 'file') throw new Errno('ENXIO');
+  return {
+    stat: async () => statOf(inode),
+    read: async (offset, length) => inode.bytes.slice(offset, offset + length),
+    [Symbol.asyncDispose]: async () => {},
+  };
 }

@@ -77,6 +77,17 @@ export class MemoryFiles {
     }
   }
 
+  makeDirectoryBeneath(root: string, path: string, mode: number): void {
+    const names = path.split('/').filter(Boolean);
+    for (const [index] of names.entries()) {
+      const here = names.slice(0, index + 1).join('/');
+      const { inode } = this.#tree.locateBeneath(root, here);
+      const isDirectory = inode?.kind === 'directory';
+      if (!isDirectory && this.#tree.locate(`${root}/${here}`, false).inode) throw new Errno('ENOTDIR');
+      if (!isDirectory) this.create(`${root}/${here}`, { kind: 'directory', mode, entries: new Map() });
+    }
+  }
+
   list(path: string): DirectoryEntry[] {
     const { inode, path: folder } = this.find(path, true);
     if (inode.kind !== 'directory') throw new Errno('ENOTDIR');

@@ -13,14 +13,30 @@ const PROPAGATION: ReadonlySet<MountFlag> = new Set(['private', 'rprivate', 'sla
 export class MemoryMounts implements Mounts {
   /** `faults.failNext('mount', 'EPERM', target?)`. */
   readonly faults = new Faults<'mount' | 'unmount'>();
+  readonly #fs: MemoryFileSystem;
   readonly #tree: MemoryTree;
 
   constructor(fs: MemoryFileSystem) {
+    this.#fs = fs;
     this.#tree = fs.tree;
   }
 
   async mount(request: MountRequest): Promise<void> {
     this.#do('mount', request.target, () => this.#mount(request));
+  }
+
+  async bindBeneath(root: string, path: string, target: string): Promise<void> {
+    const from = this.#do('mount', target, () => this.#tree.locateBeneath(root, path));
+    if (from.inode === undefined) throw new MountError('ENOENT', 'mount', target);
+    if (this.#mountAt(target)?.root === from.inode) return;
+    await this.unmount(target);
+    const kind = from.inode.kind === 'directory' ? 'directory' : 'file';
+    if ((await this.#fs.lstat(target))?.kind !== kind) {
+      await this.#fs.remove(target);
+      if (kind === 'directory') await this.#fs.makeDirectory(target, 0o750);
+      else await this.#fs.writeFile(target, '', { mode: 0o640 });
+    }
+    this.#do('mount', target, () => this.#mount({ source: from.path, target, flags: ['bind'] }));
   }
 
   async unmount(target: string, { lazy = false }: { readonly lazy?: boolean } = {}): Promise<void> {
@@ -74,11 +90,11 @@ export class MemoryMounts implements Mounts {
     }
   }
 
-  #do(operation: 'mount' | 'unmount', target: string, work: () => void): void {
+  #do<T>(operation: 'mount' | 'unmount', target: string, work: () => T): T {
     const fault = this.faults.take(operation, target);
     if (fault) throw new MountError(fault, operation, target);
     try {
-      work();
+      return work();
     } catch (error) {
       throw error instanceof Errno ? new MountError(error.code, operation, target, { cause: error }) : error;
     }

@@ -2,6 +2,9 @@ import { ipAddressFaults } from '../../base/ip-address.ts';
 import {
   type Connection,
   type DialTarget,
+  type GrpcAnswer,
+  type GrpcConnection,
+  type GrpcRequest,
   type HttpHandler,
   type HttpRequest,
   type HttpResponse,
@@ -23,15 +26,21 @@ import { unlessAborted } from './unless-aborted.ts';
 export interface MemoryService {
   readonly http?: MemoryHttpHandler;
   readonly webSocket?: MemoryWebSocketHandler;
+  readonly grpc?: MemoryGrpcHandler;
   /** With one it speaks TLS, and only that. */
   readonly certificate?: 'trusted' | 'untrusted';
 }
+
+/** A rejection breaks the connection. */
+export type MemoryGrpcHandler = (request: GrpcRequest & { readonly userAgent: string }) => Promise<GrpcAnswer>;
 
 export interface MemoryWebSocketHandler {
   /** Those it speaks. */
   readonly protocols: readonly string[];
   accept(connection: WebSocketConnection, request: WebSocketRequest): void;
 }
+
+type NetworkOperation = 'dial' | 'request' | 'webSocket' | 'grpc' | 'serve';
 
 interface Listener {
   readonly service: MemoryService | 'blackHole';
@@ -43,7 +52,7 @@ interface Listener {
 /** Addresses and socket files of one machine, without a wire. */
 export class MemoryNetwork implements Network {
   /** `faults.failNext('dial', 'EHOSTUNREACH', address?)`; addresses are `10.0.0.1:80` or a socket's path. */
-  readonly faults = new Faults<'dial' | 'request' | 'webSocket' | 'serve'>();
+  readonly faults = new Faults<NetworkOperation>();
   /** Addresses by host name; `localhost` is known. */
   readonly names = new Map<string, readonly [string, ...string[]]>([['localhost', ['127.0.0.1']]]);
   readonly #fs: MemoryFileSystem;
@@ -102,6 +111,23 @@ export class MemoryNetwork implements Network {
     return client;
   }
 
+  async grpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection> {
+    const { service, severed } = await this.#connect('grpc', target, signal);
+    const { grpc } = service;
+    if (grpc === undefined) throw new NetworkError('ECONNRESET', 'read ECONNRESET');
+    const closed = new AbortController();
+    return {
+      call: async (request, until) => {
+        const over = AbortSignal.any([until, severed, closed.signal]);
+        const answer = grpc({ ...request, userAgent }).catch((error: unknown) => {
+          throw new NetworkError('ECONNRESET', 'read ECONNRESET', { cause: error });
+        });
+        return unlessAborted(answer, over);
+      },
+      close: () => closed.abort(new NetworkError('ECONNRESET', 'the connection is closed')),
+    };
+  }
+
   async serve({ socketPath, mode }: SocketFile, handler: HttpHandler): Promise<HttpServer> {
     this.#failIfAsked('serve', socketPath);
     const old = await this.#fs.lstat(socketPath);
@@ -144,7 +170,7 @@ export class MemoryNetwork implements Network {
   }
 
   async #connect(
-    operation: 'dial' | 'request' | 'webSocket',
+    operation: Exclude<NetworkOperation, 'serve'>,
     target: DialTarget,
     signal: AbortSignal,
   ): Promise<{ readonly service: MemoryService; readonly severed: AbortSignal }> {
@@ -164,7 +190,7 @@ export class MemoryNetwork implements Network {
     return { service, severed: severed.signal };
   }
 
-  #failIfAsked(operation: 'dial' | 'request' | 'webSocket' | 'serve', address: string): void {
+  #failIfAsked(operation: NetworkOperation, address: string): void {
     const code = this.faults.take(operation, address);
     if (code !== undefined) throw new NetworkError(code, `connect ${code} ${address}`);
   }

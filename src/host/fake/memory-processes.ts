@@ -6,6 +6,7 @@ import {
   type Finished,
   type Processes,
   type ProcessIdentity,
+  ProcessOutputError,
   type ProcessSignal,
   ProcessStartError,
 } from '../processes.ts';
@@ -44,7 +45,7 @@ export class MemoryProcesses implements Processes {
 
   async run(command: Command, signal: AbortSignal): Promise<Finished> {
     signal.throwIfAborted();
-    const { program, args, env = {}, cwd = '/', input = '' } = command;
+    const { program, args, env = {}, cwd = '/', input = '', maxOutputBytes = Number.POSITIVE_INFINITY } = command;
     const output = { stdout: '', stderr: '' };
     const process = this.#start('run', program, {
       args,
@@ -53,13 +54,16 @@ export class MemoryProcesses implements Processes {
       input: typeof input === 'string' ? new TextEncoder().encode(input) : input,
       write: (stream, text) => {
         output[stream] += text;
+        if (output[stream].length > maxOutputBytes) onEnd();
       },
     });
-    const onAbort = (): void => process.signal('SIGKILL');
-    signal.addEventListener('abort', onAbort, { once: true });
+    const onEnd = (): void => process.signal('SIGKILL');
+    signal.addEventListener('abort', onEnd, { once: true });
     const { exitCode } = await process.exited;
-    signal.removeEventListener('abort', onAbort);
+    signal.removeEventListener('abort', onEnd);
     signal.throwIfAborted();
+    const isFlood = Math.max(output.stdout.length, output.stderr.length) > maxOutputBytes;
+    if (isFlood) throw new ProcessOutputError(program, maxOutputBytes);
     const encoder = new TextEncoder();
     return { exitCode, stdout: encoder.encode(output.stdout), stderr: encoder.encode(output.stderr) };
   }

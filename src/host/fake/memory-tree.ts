@@ -86,6 +86,14 @@ export class MemoryTree {
     return place;
   }
 
+  /** Follows every link. Throws an `Errno` when that leads out of the folder. */
+  locateBeneath(root: string, path: string): Located {
+    const top = this.locate(root, true).path;
+    const place = this.locate(`${top}/${path}`, true);
+    if (place.path !== top && !place.path.startsWith(top === '/' ? top : `${top}/`)) throw new Errno('EXDEV');
+    return place;
+  }
+
   #root(): Located {
     const [mount] = this.#mounts;
     if (mount === undefined) throw new Errno('ENOENT');

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CgroupValues } from '../cgroups.ts';
 import { type FileSystem, FileSystemError } from '../file-system.ts';
+import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
 
 /**
@@ -23,6 +24,8 @@ export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
       if (values.pidsLimit !== undefined) {
         await fs.writeFile(file('pids', path, 'pids.max'), values.pidsLimit < 0 ? 'max' : String(values.pidsLimit));
       }
+      const ofHugePages = (name: string): string => file('hugetlb', path, `${name}.limit_in_bytes`);
+      await updateHugePages(fs, ofHugePages, values.hugePageLimits);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { CgroupValues } from '../cgroups.ts';
 import type { FileSystem } from '../file-system.ts';
+import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
 import { cpuWeightOf } from './cpu-weight.ts';
 
@@ -49,6 +50,7 @@ async function update(fs: FileSystem, folder: string, values: CgroupValues): Pro
   }
   if (memoryLimitBytes !== undefined) await write('memory.max', limit(memoryLimitBytes));
   if (pidsLimit !== undefined) await write('pids.max', limit(pidsLimit));
+  await updateHugePages(fs, (name) => join(folder, `${name}.max`), values.hugePageLimits);
 }
 
 /** Below zero stands for "none" in Kubernetes' terms. */

@@ -13,13 +13,15 @@ export function request(request: HttpRequest, signal: AbortSignal): Promise<Http
     const exchange = start(request);
     const onAbort = (): void => void exchange.destroy();
     signal.addEventListener('abort', onAbort, { once: true });
+    let isAnswered = false;
     exchange.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      reject(new NetworkError('ECONNRESET', 'the connection ended without an answer')); // else it is settled already
+      if (!isAnswered) reject(new NetworkError('ECONNRESET', 'the connection ended without an answer'));
     });
     // Stays after the answer came: a failure then reaches the reader of the body, and must not end the process.
     exchange.on('error', (error) => reject(signal.aborted ? signal.reason : asNetworkError(error)));
     exchange.once('response', (response) => {
+      isAnswered = true;
       resolve({
         status: response.statusCode ?? 0,
         headers: plainHeaders(response),

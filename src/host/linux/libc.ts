@@ -26,6 +26,17 @@ export const mount: Call<[source: string, target: string, type: string | null, f
 /** umount2(2). */
 export const umount2: Call<[target: string, flags: number]> = asyncCall('int umount2(const char *target, int flags)');
 
+const AT_FDCWD = -100;
+const RENAME_NOREPLACE = 1;
+
+const renameat2: Call<[fromFolder: number, from: string, toFolder: number, to: string, flags: number]> = asyncCall(
+  'int renameat2(int olddirfd, const char *oldpath, int newdirfd, const char *newpath, unsigned int flags)',
+);
+
+/** renameat2(2) that fails with EEXIST when `to` is taken; EINVAL: the file system knows no such rename. */
+export const renameNoReplace: Call<[from: string, to: string]> = (from, to) =>
+  renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+
 function asyncCall<Args extends readonly unknown[]>(prototype: string): Call<Args> {
   const native = libc.func(prototype);
   return (...args) =>

@@ -82,3 +82,25 @@ test('version 1 tells a period that the kernel does not take at all', async () =
   fs.faults.failNext('writeFile', 'EINVAL', '/cg/cpu/a/cpu.cfs_period_us');
   await assert.rejects(cgroupV1(fs, '/cg').update('/a', { cpuPeriodMicroseconds: 1 }), { code: 'EINVAL' });
 });
+
+test('huge pages are limited where the kernel counts them, in both versions', async () => {
+  const fs = await cgroupFiles({
+    '/v1/hugetlb/a/hugetlb.2MB.limit_in_bytes': 'max',
+    '/v2/a/hugetlb.2MB.max': 'max',
+    '/v2/a/hugetlb.2MB.rsvd.max': 'max',
+  });
+  const values = { hugePageLimits: { '2MB': 4_194_304, '1GB': 0 } };
+  await cgroupV1(fs, '/v1').update('/a', values);
+  await cgroupV2(fs, '/v2').update('/a', values);
+  for (const path of [
+    '/v1/hugetlb/a/hugetlb.2MB.limit_in_bytes',
+    '/v2/a/hugetlb.2MB.max',
+    '/v2/a/hugetlb.2MB.rsvd.max',
+  ]) {
+    assert.equal(await fs.readText(path), '4194304');
+  }
+  assert.deepEqual(
+    (await fs.readDirectory('/v2/a')).map(({ name }) => name),
+    ['hugetlb.2MB.max', 'hugetlb.2MB.rsvd.max'],
+  );
+});

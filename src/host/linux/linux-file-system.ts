@@ -9,6 +9,7 @@ import {
   readdir,
   readFile,
   readlink,
+  realpath,
   rename,
   rmdir,
   stat,
@@ -26,8 +27,12 @@ import {
   FileSystemError,
   type WriteOptions,
 } from '../file-system.ts';
+import { makeDirectoryBeneath } from './beneath.ts';
+import { compressFile } from './compress-file.ts';
 import { errnoCode } from './errno-code.ts';
+import { openFile, openFileBeneath, readRange } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
+import { renameUnlessTaken } from './rename-unless-taken.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { watchPath } from './watch-path.ts';
 import { writeFileAtomic } from './write-file-atomic.ts';
@@ -37,19 +42,27 @@ export const linuxFileSystem: FileSystem = {
   readFile: (path, signal) => attempt('read', path, () => readFile(path, signal ? { signal } : {}), signal),
   readText: (path, signal) =>
     attempt('read', path, () => readFile(path, { encoding: 'utf8', ...(signal ? { signal } : {}) }), signal),
-  readRange: (path, offset, length) => attempt('read', path, () => readRange(path, offset, length)),
+  readRange: (path, offset, length) => attempt('read', path, () => readRangeAt(path, offset, length)),
+
+  openFile: (path, options) => attempt('open', path, () => openFile(path, asFileStat, options)),
+  openFileBeneath: (root, path) => attempt('open', `${root}/${path}`, () => openFileBeneath(root, path, asFileStat)),
 
   writeFile: (path, data, options) => attempt('write', path, () => writeWhole(path, data, options)),
   appendFile: (path, data) => attempt('append', path, () => appendFile(path, data)),
   writeAtomic: (path, data, options) => attempt('write', path, () => writeFileAtomic(path, data, options?.mode)),
 
   makeDirectory: (path, mode) => attempt('makeDirectory', path, () => makeDirectory(path, mode)),
+  makeDirectoryBeneath: (root, path, mode) =>
+    attempt('makeDirectory', `${root}/${path}`, () => makeDirectoryBeneath(root, path, mode)),
   readDirectory: (path) => attempt('readDirectory', path, () => readSorted(path)),
   stat: (path) => attempt('stat', path, () => unlessMissing(stat(path).then(asFileStat))),
   lstat: (path) => attempt('lstat', path, () => unlessMissing(lstat(path).then(asFileStat))),
   readLink: (path) => attempt('readLink', path, () => readlink(path)),
+  realPath: (path) => attempt('realPath', path, () => realpath(path)),
   symbolicLink: (target, path) => attempt('symbolicLink', path, () => symlink(target, path)),
   rename: (from, to) => attempt('rename', from, () => rename(from, to)),
+  renameUnlessTaken: (from, to) => attempt('rename', from, () => renameUnlessTaken(from, to)),
+  compressFile: (from, to, signal) => attempt('compress', from, () => compressFile(from, to, signal), signal),
   changeMode: (path, mode) => attempt('changeMode', path, () => chmod(path, mode)),
   changeOwner: (path, uid, gid) => attempt('changeOwner', path, () => lchown(path, uid, gid)),
 
@@ -72,16 +85,9 @@ async function attempt<T>(operation: string, path: string, work: () => Promise<T
   }
 }
 
-async function readRange(path: string, offset: number, length: number): Promise<Uint8Array> {
+async function readRangeAt(path: string, offset: number, length: number): Promise<Uint8Array> {
   await using file = await open(path, 'r');
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
+  return await readRange(file, offset, length);
 }
 
 async function writeWhole(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {

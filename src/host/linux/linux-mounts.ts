@@ -1,15 +1,17 @@
-import { readFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readFile, rmdir, unlink } from 'node:fs/promises';
 import { type MountEntry, MountError, type MountRequest, type Mounts } from '../mounts.ts';
+import { openBeneath } from './beneath.ts';
 import { errnoCode } from './errno-code.ts';
 import { mountCalls } from './mount-calls.ts';
 import { parseMountinfo } from './mountinfo.ts';
+import { unlessMissing } from './unless-missing.ts';
 
 const MNT_DETACH = 2;
 /** A link at the target is not followed. */
 const UMOUNT_NOFOLLOW = 8;
 
 /** The mount table of this process's mount namespace. */
-export const linuxMounts: Mounts = { mount, unmount, list };
+export const linuxMounts: Mounts = { mount, bindBeneath, unmount, list };
 
 /** Loading the foreign function interface takes a while, and many commands never mount. */
 function loadLibc() {
@@ -28,6 +30,31 @@ async function mount(request: MountRequest): Promise<void> {
       throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
     }
   }
+}
+
+async function bindBeneath(root: string, path: string, target: string): Promise<void> {
+  try {
+    await using source = await openBeneath(root, path);
+    const wanted = await source.stat();
+    const found = await unlessMissing(lstat(target));
+    // A target that is no mount point is a file or folder of its own.
+    if (found?.dev === wanted.dev && found.ino === wanted.ino) return;
+    if (found) await unmount(target);
+    await makeTarget(target, wanted.isDirectory());
+    await mount({ source: `/proc/self/fd/${source.fd}`, target, flags: ['bind'] });
+  } catch (error) {
+    if (error instanceof MountError) throw error;
+    throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
+  }
+}
+
+/** Only something of the source's kind can be mounted over. */
+async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
+  const found = await unlessMissing(lstat(target));
+  if (found?.isDirectory() === isDirectory) return;
+  if (found) await (isDirectory ? unlink(target) : rmdir(target));
+  if (isDirectory) await mkdir(target, 0o750);
+  else await (await open(target, 'wx', 0o640)).close();
 }
 
 async function unmount(target: string, { lazy = false }: { readonly lazy?: boolean } = {}): Promise<void> {

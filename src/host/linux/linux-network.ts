@@ -1,5 +1,6 @@
 import type { Network } from '../network.ts';
 import { dial } from './dial.ts';
+import { connectGrpc } from './grpc-connection.ts';
 import { request } from './http-request.ts';
 import { serve } from './http-server.ts';
 import { lookup } from './lookup.ts';
@@ -10,6 +11,7 @@ export const linuxNetwork: Network = {
   dial,
   request,
   serve,
+  grpc: connectGrpc,
   webSocket: async (request, signal) => {
     // Only exec, attach and port-forward need the package.
     const { openWebSocket } = await import('./web-socket.ts');

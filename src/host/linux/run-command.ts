@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
-import type { Command, Finished } from '../processes.ts';
+import { type Command, type Finished, ProcessOutputError } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
 import { spawnProgram, startError } from './spawn-program.ts';
 
@@ -14,19 +14,23 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
     stdio: [command.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: true, // a session and a process group of its own, which can be killed as a whole
   });
-  const stdout = collect(child.stdout);
-  const stderr = collect(child.stderr);
+  const flood = new AbortController();
+  const { program, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
+  const onFlood = (): void => flood.abort(new ProcessOutputError(program, maxOutputBytes));
+  const stdout = collect(child.stdout, maxOutputBytes, onFlood);
+  const stderr = collect(child.stderr, maxOutputBytes, onFlood);
   // A program may end without reading its input.
   child.stdin?.on('error', () => {});
   child.stdin?.end(command.input);
 
-  const onAbort = (): void => killGroup(child);
-  signal.addEventListener('abort', onAbort, { once: true });
+  const end = AbortSignal.any([signal, flood.signal]);
+  const onEnd = (): void => killGroup(child);
+  end.addEventListener('abort', onEnd, { once: true });
   try {
-    const exitCode = await exitOf(child, command.program, signal);
+    const exitCode = await exitOf(child, program, end);
     return { exitCode, stdout: joined(stdout), stderr: joined(stderr) };
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    end.removeEventListener('abort', onEnd);
   }
 }
 
@@ -52,9 +56,14 @@ export function exitCodeOf(code: number | null, killedBy: NodeJS.Signals | null)
   return killedBy === null ? (code ?? 0) : 128 + constants.signals[killedBy];
 }
 
-function collect(stream: Readable | null): Uint8Array[] {
+function collect(stream: Readable | null, maxBytes: number, onFlood: () => void): Uint8Array[] {
   const chunks: Uint8Array[] = [];
-  stream?.on('data', (chunk: Uint8Array) => chunks.push(chunk));
+  let bytes = 0;
+  stream?.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.byteLength;
+    if (bytes <= maxBytes) chunks.push(chunk);
+    else onFlood();
+  });
   return chunks;
 }
 

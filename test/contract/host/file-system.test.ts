@@ -87,6 +87,51 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     await assert.rejects(fs.makeDirectory(`${root}/a/b`), { code: 'ENOTDIR' });
   });
 
+  test(`${name} file system: folders are made beneath another, each with the mode`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    await fs.makeDirectory(`${root}/v/a`, 0o700);
+    await fs.symbolicLink('a', `${root}/v/link`);
+    await fs.makeDirectoryBeneath(`${root}/v`, 'link/b/c', 0o2777);
+    await fs.makeDirectoryBeneath(`${root}/v`, 'a/b', 0o700);
+    const modes = await Promise.all(
+      ['a', 'a/b', 'a/b/c'].map(async (path) => (await fs.stat(`${root}/v/${path}`))?.mode),
+    );
+    assert.deepEqual(modes, [0o700, 0o2777, 0o2777]);
+  });
+
+  const ways: Record<string, { path: string; code?: string }> = {
+    'a link upwards': { path: 'up/new', code: 'EXDEV' },
+    'an absolute link': { path: 'absolute/new', code: 'EXDEV' },
+    'a link that leads nowhere': { path: 'nowhere/new', code: 'ENOTDIR' },
+    'a link that leads out to nothing': { path: 'lost/new' },
+    'dots in the path': { path: '../new', code: 'EXDEV' },
+    'a file': { path: 'file/new', code: 'ENOTDIR' },
+  };
+  for (const [what, { path, code }] of Object.entries(ways)) {
+    test(`${name} file system: no folder is made through ${what}`, async (t) => {
+      const { fs, root } = await makeWorld(t);
+      for (const folder of ['v', 'outside']) await fs.makeDirectory(`${root}/${folder}`);
+      await fs.symbolicLink('../outside', `${root}/v/up`);
+      await fs.symbolicLink(`${root}/outside`, `${root}/v/absolute`);
+      await fs.symbolicLink('none', `${root}/v/nowhere`);
+      await fs.symbolicLink('../outside/none', `${root}/v/lost`);
+      await fs.writeFile(`${root}/v/file`, '');
+      const refusal = { name: 'FileSystemError', ...(code && { code }) };
+      await assert.rejects(fs.makeDirectoryBeneath(`${root}/v`, path, 0o755), refusal);
+      assert.deepEqual(await fs.readDirectory(`${root}/outside`), []);
+      assert.equal(await fs.stat(`${root}/new`), undefined);
+    });
+  }
+
+  test(`${name} file system: a real path has no links and no dots`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    const real = await fs.realPath(root);
+    await fs.makeDirectory(`${root}/a/b`);
+    await fs.symbolicLink('a', `${root}/link`);
+    assert.equal(await fs.realPath(`${root}/link/b/../b`), `${real}/a/b`);
+    await assert.rejects(fs.realPath(`${root}/none`), { name: 'FileSystemError', code: 'ENOENT' });
+  });
+
   test(`${name} file system: lists names by code point with their kinds`, async (t) => {
     const { fs, root } = await makeWorld(t);
     await fs.makeDirectory(`${root}/b`);

@@ -1,11 +1,12 @@
 /** What every mount table promises. */
 import assert from 'node:assert/strict';
+import { mkdir, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
 import { linuxMounts } from '../../../src/host/linux/linux-mounts.ts';
-import type { Mounts } from '../../../src/host/mounts.ts';
+import { MountError, type Mounts } from '../../../src/host/mounts.ts';
 import { needsMounts, temporaryFolder } from './temporary-folder.ts';
 
 interface MountsWorld {
@@ -138,6 +139,74 @@ function mountsContract(
     assert.deepEqual(await targets(world), [odd]);
   });
 
+  test(`${name} mounts: a target behind a link is told where it really is, and unmounted by either name`, {
+    skip,
+  }, async (t) => {
+    const world = await makeWorld(t);
+    const { fs, mounts, root } = world;
+    await fs.makeDirectory(`${root}/real/m`);
+    await fs.symbolicLink('real', `${root}/link`);
+    await mounts.mount({ source: 'tmpfs', target: `${root}/link/m`, type: 'tmpfs' });
+    assert.deepEqual(await targets(world), ['/real/m']);
+    await mounts.unmount(`${root}/link/m`);
+    assert.deepEqual(await targets(world), []);
+  });
+
+  test(`${name} mounts: a place below a folder is bound, through links that stay there`, { skip }, async (t) => {
+    const { fs, mounts, root } = await makeWorld(t);
+    await fs.makeDirectory(`${root}/v/a/b`);
+    await fs.writeFile(`${root}/v/a/b/file`, 'seen');
+    await fs.symbolicLink('a/../a', `${root}/v/link`);
+    await fs.symbolicLink(`${root}/v/a`, `${root}/v/absolute`);
+    for (const [index, path] of ['a/b', 'link/b', 'absolute/b', ''].entries()) {
+      await mounts.bindBeneath(`${root}/v`, path, `${root}/t${index}`);
+      assert.equal(await fs.readText(`${root}/t${index}/${path === '' ? 'a/b/' : ''}file`), 'seen');
+    }
+  });
+
+  test(`${name} mounts: a bound place is changed only when it is another`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    const { fs, mounts, root } = world;
+    await fs.makeDirectory(`${root}/v/folder`);
+    await fs.writeFile(`${root}/v/old`, 'old');
+    await fs.writeFile(`${root}/v/new`, 'new');
+    await fs.symbolicLink('old', `${root}/v/link`);
+    await mounts.bindBeneath(`${root}/v`, 'link', `${root}/t`);
+    await mounts.bindBeneath(`${root}/v`, 'link', `${root}/t`);
+    assert.equal(await fs.readText(`${root}/t`), 'old');
+    await fs.remove(`${root}/v/link`);
+    await fs.symbolicLink('new', `${root}/v/link`);
+    await mounts.bindBeneath(`${root}/v`, 'link', `${root}/t`);
+    assert.equal(await fs.readText(`${root}/t`), 'new');
+    await mounts.bindBeneath(`${root}/v`, 'folder', `${root}/t`);
+    assert.equal((await fs.stat(`${root}/t`))?.kind, 'directory');
+    assert.deepEqual(await targets(world), ['/t']);
+    assert.equal(await fs.readText(`${root}/v/new`), 'new');
+  });
+
+  const escapes: Record<string, { links: Record<string, string>; path: string; code?: string }> = {
+    'a link to the root': { links: { out: '/' }, path: 'out' },
+    'a link upwards': { links: { out: '../secret' }, path: 'out' },
+    'a link through a link': { links: { one: 'two', two: '../secret' }, path: 'one' },
+    'a link in a folder': { links: { 'folder/out': '../../secret' }, path: 'folder/out' },
+    'a link to a folder whose name begins alike': { links: { out: '../volume-2' }, path: 'out' },
+    'dots in the path': { links: {}, path: '../secret' },
+    'a link to itself': { links: { loop: 'loop' }, path: 'loop', code: 'ELOOP' },
+    nothing: { links: {}, path: 'none', code: 'ENOENT' },
+    'a link to nothing': { links: { out: 'none' }, path: 'out', code: 'ENOENT' },
+  };
+  for (const [what, { links, path, code = 'EXDEV' }] of Object.entries(escapes)) {
+    test(`${name} mounts: nothing is bound through ${what}`, { skip }, async (t) => {
+      const world = await makeWorld(t);
+      const { fs, mounts, root } = world;
+      for (const folder of ['volume/folder', 'secret', 'volume-2']) await fs.makeDirectory(`${root}/${folder}`);
+      for (const [link, to] of Object.entries(links)) await fs.symbolicLink(to, `${root}/volume/${link}`);
+      const bound = mounts.bindBeneath(`${root}/volume`, path, `${root}/target`);
+      await assert.rejects(bound, { name: 'MountError', code });
+      assert.deepEqual(await targets(world), []);
+    });
+  }
+
   const below: Record<string, (world: MountsWorld) => Promise<void>> = {
     'another file system': ({ mounts, root }) =>
       mounts.mount({ source: 'tmpfs', target: `${root}/tree/a/m`, type: 'tmpfs' }),
@@ -161,5 +230,48 @@ function mountsContract(
       await fs.removeTree(`${root}/tree`);
       assert.deepEqual(await fs.readDirectory(root), [{ name: 'kept', kind: 'directory' }]);
     });
+  }
+}
+
+test('linux mounts: nobody who swaps folders and links gets anything else bound', { skip: needsMounts }, async (t) => {
+  const { fs, mounts, root } = await linuxWorld(t);
+  for (const folder of ['volume/a/b', 'volume/safe/b', 'secret/b']) await fs.makeDirectory(`${root}/${folder}`);
+  await fs.writeFile(`${root}/secret/b/secret`, '');
+  const stop = new AbortController();
+  const swapping = swap(`${root}/volume/a`, ['../secret', 'safe'], stop.signal);
+  const target = `${root}/target`;
+  for (let turn = 0; turn < 400; turn++) {
+    try {
+      await mounts.bindBeneath(`${root}/volume`, 'a/b', target);
+      assert.equal(await fs.stat(`${target}/secret`), undefined, 'the folder outside was bound');
+      await mounts.unmount(target);
+    } catch (error) {
+      assert.ok(error instanceof MountError, String(error));
+    }
+    await fs.makeDirectoryBeneath(`${root}/volume`, `a/new-${turn}`, 0o700).catch(() => undefined);
+  }
+  stop.abort();
+  await swapping;
+  await mounts.bindBeneath(`${root}/volume`, 'a/b', target);
+  assert.deepEqual(await fs.readDirectory(`${root}/secret`), [{ name: 'b', kind: 'directory' }]);
+});
+
+/** Is a folder and links to other places in turn, as fast as it goes. */
+async function swap(path: string, links: readonly string[], signal: AbortSignal): Promise<void> {
+  const aside = `${path}.aside`;
+  while (!signal.aborted) {
+    for (const link of links) {
+      try {
+        await rename(path, aside);
+        await symlink(link, path);
+        await unlink(path);
+        await rename(aside, path);
+      } catch {
+        // What is tested has made a folder in between.
+        await rm(path, { recursive: true, force: true });
+        await rm(aside, { recursive: true, force: true });
+        await mkdir(`${path}/b`, { recursive: true });
+      }
+    }
   }
 }

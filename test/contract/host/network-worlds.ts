@@ -3,13 +3,16 @@ import { link, rename } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { MemoryRequest } from '../../../src/host/fake/memory-exchange.ts';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { MemoryGrpcHandler } from '../../../src/host/fake/memory-network.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
 import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
-import type { DialTarget, Network, WebSocketConnection } from '../../../src/host/network.ts';
+import type { DialTarget, GrpcAnswer, Network, WebSocketConnection } from '../../../src/host/network.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** A network with the servers that its contract needs. */
@@ -28,6 +31,11 @@ export interface NetworkWorld {
   readonly webSocketEcho: DialTarget;
   /** WebSocket with the protocol `v1`: sends this many messages of 64 KiB as fast as they are taken, then closes. */
   webSocketFlood(count: number): Promise<DialTarget>;
+  /**
+   * gRPC: `/echo` sends the message back, `/agent` who asked, `/refused` code 7 with the text "grüß 100%", `/silent`
+   * nothing, `/broken` ends the connection.
+   */
+  readonly grpc: DialTarget;
   /** Leaves a socket file behind that nobody listens on. */
   leaveStaleSocket(path: string): Promise<void>;
 }
@@ -72,6 +80,7 @@ export async function linuxNetworkWorld(t: TestContext): Promise<NetworkWorld> {
     echo: await listen(linuxEcho()),
     silent: await listen(silent),
     closed,
+    grpc: await linuxGrpc(t),
     webSocketEcho: await webSocket((server) => server.on('connection', echoMessages)),
     webSocketFlood: (count) =>
       webSocket((server) =>
@@ -95,6 +104,55 @@ export async function linuxNetworkWorld(t: TestContext): Promise<NetworkWorld> {
 
 function echoMessages(client: WebSocket): void {
   client.on('message', (data: Buffer) => (data.toString() === 'bye' ? client.close() : client.send(data)));
+}
+
+/** By the library that others speak gRPC with. */
+async function linuxGrpc(t: TestContext): Promise<DialTarget> {
+  const server = new Server();
+  const method = (path: string) => ({
+    path,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: Buffer.from,
+    requestDeserialize: (bytes: Buffer) => bytes,
+    responseSerialize: Buffer.from,
+    responseDeserialize: (bytes: Buffer) => bytes,
+  });
+  type Call = ServerUnaryCall<Uint8Array, Uint8Array>;
+  type Answer = sendUnaryData<Uint8Array>;
+  server.addService(
+    {
+      echo: method('/echo'),
+      agent: method('/agent'),
+      refused: method('/refused'),
+      silent: method('/silent'),
+      broken: method('/broken'),
+    },
+    {
+      echo: ({ request }: Call, answer: Answer) => answer(null, request),
+      agent: ({ metadata }: Call, answer: Answer) =>
+        answer(null, new TextEncoder().encode(String(metadata.get('user-agent')[0]))),
+      refused: (_: Call, answer: Answer) => answer({ code: 7, details: REFUSAL }),
+      silent: () => {},
+      broken: () => server.forceShutdown(),
+    },
+  );
+  const bind = promisify(server.bindAsync.bind(server));
+  const port = await bind('127.0.0.1:0', ServerCredentials.createInsecure());
+  t.after(() => server.forceShutdown());
+  return { host: '127.0.0.1', port };
+}
+
+const REFUSAL = 'grüß 100%';
+
+async function memoryGrpc({ path, message, userAgent }: Parameters<MemoryGrpcHandler>[0]): Promise<GrpcAnswer> {
+  const answer: GrpcAnswer = { code: 0, details: '', message };
+  if (path === '/echo') return answer;
+  if (path === '/agent') return { ...answer, message: new TextEncoder().encode(userAgent) };
+  if (path === '/refused') return { code: 7, details: REFUSAL, message: new Uint8Array() };
+  if (path === '/silent') return new Promise(() => {});
+  if (path === '/broken') throw new Error('the server ends');
+  return { code: 12, details: `The server does not implement the method ${path}`, message: new Uint8Array() };
 }
 
 function linuxEcho() {
@@ -127,6 +185,7 @@ export async function memoryNetworkWorld(): Promise<NetworkWorld> {
       },
     },
   });
+  network.listen(at(84), { grpc: memoryGrpc });
   return {
     network,
     fs,
@@ -134,6 +193,7 @@ export async function memoryNetworkWorld(): Promise<NetworkWorld> {
     echo: at(80),
     silent: at(81),
     closed: at(1),
+    grpc: at(84),
     webSocketEcho: at(82),
     webSocketFlood: async (count) => {
       const flood = async (connection: WebSocketConnection): Promise<void> => {

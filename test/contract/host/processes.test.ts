@@ -86,6 +86,19 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
     await assert.rejects(processes.run(shell('exit 0'), controller.signal), { message: 'enough' });
   });
 
+  test(`${name} processes: who writes too much is killed`, async (t) => {
+    const { processes } = await makeWorld(t);
+    for (const script of ['cat; exec sleep 1000', 'cat; cat; exec sleep 1000']) {
+      const command = { ...shell(script), input: 'hello', maxOutputBytes: 4 };
+      await assert.rejects(processes.run(command, never), {
+        name: 'ProcessOutputError',
+        message: '/bin/sh wrote more than 4 bytes',
+      });
+    }
+    const { stdout } = await processes.run({ ...shell('cat'), input: 'hello', maxOutputBytes: 5 }, never);
+    assert.equal(stdout.byteLength, 5);
+  });
+
   test(`${name} processes: a daemon writes behind what its log holds, and tells its exit code`, async (t) => {
     const { processes, fs, root } = await makeWorld(t);
     await fs.writeFile(`${root}/log`, 'earlier\n');
