@@ -9,7 +9,7 @@ const HEADER =
   "// Written by tools/generate-api.ts from protocols/core-v1.tsv; change those and run 'make generate'.\n";
 
 /** What a manifest may hold; only these and what they need are decoded at run time. */
-const MANIFEST_KINDS = ['Pod', 'PodList', 'ConfigMap', 'ConfigMapList', 'Secret', 'SecretList'];
+const MANIFEST_KINDS = ['Pod', 'ConfigMap', 'Secret', 'RuntimeClass'].flatMap((kind) => [kind, `${kind}List`]);
 
 /** An object that the API server keeps always has these, though its OpenAPI document calls them optional. */
 const ALWAYS_THERE = new Set(['metadata', 'spec', 'items']);

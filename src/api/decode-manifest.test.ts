@@ -21,16 +21,17 @@ const web = {
 };
 
 function decode(text: string) {
-  const { pods, configMaps, secrets, problems } = decodeManifest(text, { file: 'web.yaml' });
+  const { pods, configMaps, secrets, runtimeClasses, problems } = decodeManifest(text, { file: 'web.yaml' });
   return {
     pods: pods.map(({ object }) => object),
     configMaps: configMaps.map(({ object }) => object),
     secrets: secrets.map(({ object }) => object),
+    runtimeClasses: runtimeClasses.map(({ object }) => object),
     problems: problems.map(formatProblem),
   };
 }
 
-const nothing = { pods: [], configMaps: [], secrets: [], problems: [] };
+const nothing = { pods: [], configMaps: [], secrets: [], runtimeClasses: [], problems: [] };
 const container = (more: string) => `${WEB}${more.replace(/^/gm, '      ')}\n`;
 const withContainer = (more: object) => ({
   ...web,
@@ -134,6 +135,14 @@ const refused: Record<string, { text: string; problems: string[] }> = {
       'web.yaml:12:26: spec.containers[0].env[2].value: expected string, got number (quote it: "0644")',
     ],
   },
+  'text of a Secret that YAML reads as something else, without showing it': {
+    text: '{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: 1234}, stringData: {b: 1234, c: on}}',
+    problems: [
+      'web.yaml:1:63: data[a]: expected string, got number (quote it)',
+      'web.yaml:1:86: stringData[b]: expected string, got number (quote it)',
+      'web.yaml:1:95: stringData[c]: expected string, got boolean (quote it)',
+    ],
+  },
   'numbers that are text, broken, or too large': {
     text: container('ports:\n- containerPort: "80"\n- containerPort: 80.5\n- containerPort: 4294967296'),
     problems: [
@@ -185,7 +194,7 @@ const refused: Record<string, { text: string; problems: string[] }> = {
   'a kind it does not know': {
     text: 'apiVersion: apps/v1\nkind: Deployment\n',
     problems: [
-      'web.yaml:2:7: kind "Deployment" in version "apps/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret and lists of them, in version "v1"',
+      'web.yaml:2:7: kind "Deployment" in version "apps/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret, RuntimeClass (node.k8s.io/v1) and lists of them',
     ],
   },
   'an item of a list': {

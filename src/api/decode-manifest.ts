@@ -1,6 +1,6 @@
 /** Reads manifests: YAML or JSON, several documents a file, lists of objects. */
 import { decodeObject, type Report } from './decode-object.ts';
-import type { ConfigMap, Pod, Secret } from './generated/core-v1.ts';
+import type { ConfigMap, Pod, RuntimeClass, Secret } from './generated/core-v1.ts';
 import { MANIFEST_KINDS } from './generated/core-v1-schema.ts';
 import { placeOf } from './manifest-place.ts';
 import type { ManifestProblem, Place } from './manifest-problem.ts';
@@ -11,6 +11,7 @@ export interface Manifest {
   readonly pods: readonly Decoded<Pod>[];
   readonly configMaps: readonly Decoded<ConfigMap>[];
   readonly secrets: readonly Decoded<Secret>[];
+  readonly runtimeClasses: readonly Decoded<RuntimeClass>[];
   readonly problems: readonly ManifestProblem[];
 }
 
@@ -28,12 +29,14 @@ interface Reading {
   readonly pods: Decoded<Pod>[];
   readonly configMaps: Decoded<ConfigMap>[];
   readonly secrets: Decoded<Secret>[];
+  readonly runtimeClasses: Decoded<RuntimeClass>[];
   readonly problems: ManifestProblem[];
 }
 
 /** Never throws for bad input: what is wrong with it stands in `problems`. */
 export function decodeManifest(text: string, { file }: { readonly file: string }): Manifest {
-  const reading: Reading = { file, text: parseYaml(text), pods: [], configMaps: [], secrets: [], problems: [] };
+  const objects = { pods: [], configMaps: [], secrets: [], runtimeClasses: [] };
+  const reading: Reading = { file, text: parseYaml(text), ...objects, problems: [] };
   for (const document of reading.text.documents) {
     if ('faults' in document) {
       for (const { offset, message } of document.faults) report(reading, offset, '', message);
@@ -43,8 +46,8 @@ export function decodeManifest(text: string, { file }: { readonly file: string }
       report(reading, document.node.offset, '', `expected object, got ${kindOfNode(document.node)}`);
     }
   }
-  const { pods, configMaps, secrets, problems } = reading;
-  return { pods, configMaps, secrets, problems };
+  const { pods, configMaps, secrets, runtimeClasses, problems } = reading;
+  return { pods, configMaps, secrets, runtimeClasses, problems };
 }
 
 /** `kindOfItems` is what an item of a typed list is when it does not say so itself. */
@@ -97,19 +100,28 @@ function decodeOne(reading: Reading, node: YamlMap, kind: string, path: string):
   // The schema and the types come from the same table, so what was decoded as a kind has its type.
   if (kind === 'Pod') reading.pods.push({ object: object as Pod, place, locate });
   else if (kind === 'ConfigMap') reading.configMaps.push({ object: object as ConfigMap, place, locate });
-  else reading.secrets.push({ object: withoutStringData(object as Secret), place, locate });
+  else if (kind === 'Secret') reading.secrets.push(decodedSecret(object as Secret, place, locate));
+  else reading.runtimeClasses.push({ object: object as RuntimeClass, place, locate });
 }
 
 /** The API server keeps `stringData` in `data`, where it wins over what stands there. */
-function withoutStringData({ stringData, ...secret }: Secret): Secret {
-  if (!stringData) return Object.freeze(secret);
-  const encoded = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-  return Object.freeze({ ...secret, data: Object.freeze({ ...secret.data, ...Object.fromEntries(encoded) }) });
+function decodedSecret(
+  { stringData = {}, ...secret }: Secret,
+  place: Place,
+  locate: Decoded<Secret>['locate'],
+): Decoded<Secret> {
+  const texts = Object.entries(stringData);
+  if (texts.length === 0) return { object: Object.freeze(secret), place, locate };
+  const encoded = texts.map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+  const data = Object.freeze({ ...secret.data, ...Object.fromEntries(encoded) });
+  const written = new Map(texts.map(([key]) => [`data[${key}]`, `stringData[${key}]`]));
+  return { object: Object.freeze({ ...secret, data }), place, locate: (path) => locate(written.get(path) ?? path) };
 }
 
 function unsupported(kind: string, apiVersion: string): string {
-  const kinds = Object.keys(MANIFEST_KINDS).filter((name) => !name.endsWith('List'));
-  return `kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} is not supported: a manifest may hold ${kinds.join(', ')} and lists of them, in version "v1"`;
+  const kinds = Object.entries(MANIFEST_KINDS).filter(([name]) => !name.endsWith('List'));
+  const known = kinds.map(([name, version]) => (version === 'v1' ? name : `${name} (${version})`)).join(', ');
+  return `kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} is not supported: a manifest may hold ${known} and lists of them`;
 }
 
 function report(reading: Reading, offset: number, path: string, message: string): void {

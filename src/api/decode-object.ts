@@ -19,6 +19,8 @@ const MESSAGES: ReadonlyMap<string, ReadonlyMap<string, FieldType>> = new Map(
     new Map(Object.entries(fields).map(([field, text]) => [field, parseFieldType(text)])),
   ]),
 );
+/** The schema knows how a value is written, not who may see it. */
+const CONFIDENTIAL: ReadonlyMap<string, FieldType> = new Map([['Secret.stringData', parseFieldType('confidential{}')]]);
 
 /**
  * An object of the named message. As in Kubernetes, `null` is the same as leaving a field out; a field that is always
@@ -32,7 +34,7 @@ export function decodeObject(node: YamlMap, message: string, path: string, repor
   }
   const decoded: [string, unknown][] = [];
   for (const [key, entry] of node.entries) {
-    const field = fields.get(key);
+    const field = CONFIDENTIAL.get(`${message}.${key}`) ?? fields.get(key);
     const at = join(path, key);
     if (!field) report(entry.keyOffset, at, `unknown field ${JSON.stringify(at)}`);
     else if (!isNull(entry.node)) decoded.push([key, decodeField(entry.node, field, at, report)]);

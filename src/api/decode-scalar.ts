@@ -10,6 +10,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['string', text],
+  ['confidential', confidentialText],
   ['bytes', base64],
   ['time', time],
   ['int32', (node, complain) => integer(node, 'int32', INT32_MAX, complain)],
@@ -41,8 +42,15 @@ function text(node: YamlNode, complain: Complain): string {
   return '';
 }
 
+/** What is in it must not show in a message. */
+function confidentialText(node: YamlNode, complain: Complain): string {
+  if (node.kind === 'scalar' && typeof node.value === 'string') return node.value;
+  complain(`expected string, got ${kindOfNode(node)}${isPlain(node) ? ' (quote it)' : ''}`);
+  return '';
+}
+
 function base64(node: YamlNode, complain: Complain): string {
-  const value = text(node, complain).replace(/[\r\n]/g, '');
+  const value = confidentialText(node, complain).replace(/[\r\n]/g, '');
   if (value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) complain('expected base64 data');
   return value;
 }

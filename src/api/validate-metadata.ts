@@ -1,11 +1,30 @@
 import { dnsLabelFaults, dnsSubdomainFaults, labelValueFaults, qualifiedNameFaults } from '../base/dns-names.ts';
-import { type FieldErrors, invalid, invalidFor, notNegative, required, requiredAnd, tooLong } from './field-error.ts';
-import type { ObjectMeta, OwnerReference, Pod } from './generated/core-v1.ts';
+import {
+  type FieldErrors,
+  forbidden,
+  invalid,
+  invalidFor,
+  notNegative,
+  required,
+  requiredAnd,
+  tooLong,
+} from './field-error.ts';
+import type { NamedMeta, ObjectMeta, OwnerReference, Pod } from './generated/core-v1.ts';
 
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 
 export function* validateMetadata({ metadata, spec }: Pod): FieldErrors {
-  const { name, generateName, namespace, annotations = {} } = metadata;
+  yield* validateObjectMeta(metadata, 'namespaced');
+  const mirror = metadata.annotations?.['kubernetes.io/config.mirror'];
+  if (mirror !== undefined && !spec.nodeName) {
+    const path = 'metadata.annotations[kubernetes.io/config.mirror]';
+    yield invalid(path, mirror, 'must set spec.nodeName if mirror pod annotation is set');
+  }
+}
+
+/** Of any object whose name is a DNS subdomain. */
+export function* validateObjectMeta(metadata: NamedMeta, scope: 'namespaced' | 'cluster'): FieldErrors {
+  const { name, generateName, namespace } = metadata;
   if (generateName) {
     // What is appended may follow a dash.
     const masked = generateName.replace(/.-$/, 'a');
@@ -13,18 +32,14 @@ export function* validateMetadata({ metadata, spec }: Pod): FieldErrors {
   }
   if (name === '') yield required('metadata.name', 'name or generateName is required');
   else yield* invalidFor('metadata.name', name, dnsSubdomainFaults(name));
-  yield* requiredAnd('metadata.namespace', namespace, dnsLabelFaults);
+  if (scope === 'namespaced') yield* requiredAnd('metadata.namespace', namespace, dnsLabelFaults);
+  else if (namespace) yield forbidden('metadata.namespace', 'not allowed on this type');
   yield* notNegative('metadata.generation', metadata.generation);
   yield* validateLabels('metadata.labels', metadata.labels);
-  yield* validateAnnotations('metadata.annotations', annotations);
+  yield* validateAnnotations('metadata.annotations', metadata.annotations);
   yield* validateOwners(metadata);
   for (const finalizer of metadata.finalizers ?? []) {
     yield* invalidFor('metadata.finalizers', finalizer, qualifiedNameFaults(finalizer));
-  }
-  const mirror = annotations['kubernetes.io/config.mirror'];
-  if (mirror !== undefined && !spec.nodeName) {
-    const path = 'metadata.annotations[kubernetes.io/config.mirror]';
-    yield invalid(path, mirror, 'must set spec.nodeName if mirror pod annotation is set');
   }
 }
 

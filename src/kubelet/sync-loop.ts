@@ -7,6 +7,7 @@ import type { ObservedPods } from './observe/observed-pods.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';
 import type { PodSource, SourceProblem, SourceSnapshot } from './sources/pod-source.ts';
+import type { SourceObjects } from './sources/source-objects.ts';
 import { isTerminal } from './status/pod-phase.ts';
 import type { PodVerdict } from './status/pod-status-view.ts';
 import { graceOf } from './workers/pod-grace.ts';
@@ -31,6 +32,8 @@ export interface SyncLoopDeps {
   readonly forget: (pod: Pod) => void;
   /** Pods of which something is left in the runtime, on disk or in control groups, by UID. */
   readonly leftovers: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
+  /** All that stands beside the source's pods, before the workers hear of these. */
+  readonly onObjects: (source: PodSource, objects: SourceObjects) => void;
   readonly onProblems: (source: PodSource, problems: readonly SourceProblem[]) => void;
   /** A source has spoken, and these pods are another for it, mirror pods included. The workers know already. */
   readonly onChanges: (changes: readonly PodChange[]) => void;
@@ -87,11 +90,12 @@ export class SyncLoop {
 
   /** Whether other pods are wanted than before, or a source is heard completely for the first time. */
   #take(source: PodSource, snapshot: SourceSnapshot): boolean {
-    const { desired, changes, problems } = mergeSnapshot(this.#desired, source.name, snapshot);
+    const { desired, changes, problems, objects } = mergeSnapshot(this.#desired, source.name, snapshot);
     const isReadier = desired.ready.size > this.#desired.ready.size;
     this.#desired = desired;
     this.#index = indexPods(desired);
     this.#deps.onProblems(source, problems);
+    if (objects) this.#deps.onObjects(source, objects);
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
     this.#deps.onChanges(changes);
     return isReadier || changes.some(({ op }) => op === 'ADD' || op === 'REMOVE');

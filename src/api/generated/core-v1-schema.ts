@@ -8,6 +8,8 @@ export const MANIFEST_KINDS: Readonly<Record<string, string>> = {
   ConfigMapList: 'v1',
   Secret: 'v1',
   SecretList: 'v1',
+  RuntimeClass: 'node.k8s.io/v1',
+  RuntimeClassList: 'node.k8s.io/v1',
 };
 
 /** Message → field → type, with `[]` for a list, `{}` for a map and a `!` at the end when it is always there. */
@@ -83,6 +85,7 @@ export const SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> 
   NodeSelectorTerm: { matchExpressions: 'NodeSelectorRequirement[]', matchFields: 'NodeSelectorRequirement[]' },
   ObjectFieldSelector: { apiVersion: 'string', fieldPath: 'string!' },
   ObjectMeta: { annotations: 'string{}', creationTimestamp: 'time', deletionGracePeriodSeconds: 'int64', deletionTimestamp: 'time', finalizers: 'string[]', generateName: 'string', generation: 'int64', labels: 'string{}', managedFields: 'ManagedFieldsEntry[]', name: 'string', namespace: 'string', ownerReferences: 'OwnerReference[]', resourceVersion: 'string', selfLink: 'string', uid: 'string' },
+  Overhead: { podFixed: 'quantity{}' },
   OwnerReference: { apiVersion: 'string!', blockOwnerDeletion: 'bool', controller: 'bool', kind: 'string!', name: 'string!', uid: 'string!' },
   PersistentVolumeClaimSpec: { accessModes: 'string[]', dataSource: 'TypedLocalObjectReference', dataSourceRef: 'TypedObjectReference', resources: 'VolumeResourceRequirements', selector: 'LabelSelector', storageClassName: 'string', volumeAttributesClassName: 'string', volumeMode: 'string', volumeName: 'string' },
   PersistentVolumeClaimTemplate: { metadata: 'ObjectMeta', spec: 'PersistentVolumeClaimSpec!' },
@@ -119,8 +122,11 @@ export const SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> 
   ResourceHealth: { health: 'string', message: 'string', resourceID: 'string!' },
   ResourceRequirements: { claims: 'ResourceClaim[]', limits: 'quantity{}', requests: 'quantity{}' },
   ResourceStatus: { name: 'string!', resources: 'ResourceHealth[]' },
+  RuntimeClass: { apiVersion: 'string', handler: 'string!', kind: 'string', metadata: 'NamedMeta!', overhead: 'Overhead', scheduling: 'Scheduling' },
+  RuntimeClassList: { apiVersion: 'string', items: 'RuntimeClass[]!', kind: 'string', metadata: 'ListMeta' },
   SELinuxOptions: { level: 'string', role: 'string', type: 'string', user: 'string' },
   ScaleIOVolumeSource: { fsType: 'string', gateway: 'string!', protectionDomain: 'string', readOnly: 'bool', secretRef: 'LocalObjectReference!', sslEnabled: 'bool', storageMode: 'string', storagePool: 'string', system: 'string!', volumeName: 'string' },
+  Scheduling: { nodeSelector: 'string{}', tolerations: 'Toleration[]' },
   SeccompProfile: { localhostProfile: 'string', type: 'string!' },
   Secret: { apiVersion: 'string', data: 'bytes{}', immutable: 'bool', kind: 'string', metadata: 'NamedMeta!', stringData: 'string{}', type: 'string' },
   SecretEnvSource: { name: 'string', optional: 'bool' },

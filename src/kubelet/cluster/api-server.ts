@@ -1,4 +1,4 @@
-import type { ConfigMap, Event, Lease, Node, Pod, Secret, Service } from '../../api/generated/core-v1.ts';
+import type { ConfigMap, Event, Lease, Node, Pod, RuntimeClass, Secret, Service } from '../../api/generated/core-v1.ts';
 
 /** The kinds of objects that a node agent has to do with. */
 export interface ApiObjects {
@@ -9,11 +9,12 @@ export interface ApiObjects {
   readonly configmaps: ConfigMap;
   readonly secrets: Secret;
   readonly services: Service;
+  readonly runtimeclasses: RuntimeClass;
 }
 
 export type Resource = keyof ApiObjects;
 
-/** Names one object; `namespace` is empty for nodes. */
+/** Names one object; `namespace` is empty for nodes and runtime classes. */
 export interface ObjectKey<R extends Resource = Resource> {
   readonly resource: R;
   readonly namespace: string;

@@ -62,6 +62,7 @@ const SHAPES: Record<Resource, Readonly<Record<string, FieldShape>>> = {
   events: {},
   configmaps: {},
   secrets: {},
+  runtimeclasses: {},
 };
 
 function mergedBy(key: string): FieldShape {

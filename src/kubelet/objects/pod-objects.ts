@@ -29,3 +29,8 @@ export class ObjectError extends Error {
     this.isMissing = options.isMissing;
   }
 }
+
+/** What kubelet says of an object that is not there. */
+export function missingObject({ kind, name }: { readonly kind: string; readonly name: string }): ObjectError {
+  return new ObjectError(`${kind} ${JSON.stringify(name)} not found`, { isMissing: true });
+}

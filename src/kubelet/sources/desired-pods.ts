@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
 import type { SourceName, SourceProblem, SourceSnapshot } from './pod-source.ts';
+import { firstOfEachName, type SourceObjects } from './source-objects.ts';
 
 /** What a source's new word means for one pod. */
 export type PodChange =
@@ -22,15 +23,17 @@ export interface Merged {
   /** Removals first: what takes an old pod's place finds its name on the way to being free. */
   readonly changes: readonly PodChange[];
   readonly problems: readonly SourceProblem[];
+  /** What stands beside the source's pods, each name once. */
+  readonly objects: SourceObjects | undefined;
 }
 
 /**
  * Takes a source's word in. Only that source's own pods change: a pod of one source never disappears because of what
- * another says. Of two pods with one full name in a source, the first counts.
+ * another says. Of two pods (or other objects) with one full name in a source, the first counts.
  */
 export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot: SourceSnapshot): Merged {
   const known = before.bySource.get(source) ?? new Map<string, Pod>();
-  const { pods, problems } = withoutDoubles(snapshot);
+  const { pods, objects, problems } = withoutDoubles(snapshot);
   const removed = [...known.values()].filter((pod) => !pods.has(pod.metadata.uid));
   const changes: PodChange[] = removed.map((pod) => ({ op: 'REMOVE', pod }));
   for (const pod of pods.values()) {
@@ -41,7 +44,7 @@ export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot:
     ready: snapshot.incomplete ? before.ready : new Set([...before.ready, source]),
     bySource: new Map([...before.bySource, [source, pods]]),
   };
-  return { desired, changes, problems };
+  return { desired, changes, problems, objects };
 }
 
 function operation(before: Pod | undefined, now: Pod): PodChange['op'] | undefined {
@@ -62,9 +65,10 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function withoutDoubles({ pods, problems }: SourceSnapshot): {
+function withoutDoubles({ pods, problems, objects }: SourceSnapshot): {
   pods: ReadonlyMap<string, Pod>;
   problems: readonly SourceProblem[];
+  objects: SourceObjects | undefined;
 } {
   const byName = new Map<string, Pod>();
   const doubles: SourceProblem[] = [];
@@ -77,9 +81,14 @@ function withoutDoubles({ pods, problems }: SourceSnapshot): {
     const location = `${pod.metadata.namespace}/${pod.metadata.name}`;
     doubles.push({ location, message: 'another pod of this name comes first in the same source' });
   }
+  const beside = objects && firstOfEachName(objects);
+  for (const location of beside?.doubles ?? []) {
+    doubles.push({ location, message: 'another one of this name comes first in the same source' });
+  }
   return {
     pods: new Map([...byName.values()].map((pod) => [pod.metadata.uid, pod])),
     problems: [...problems, ...doubles],
+    objects: beside?.unique,
   };
 }
 

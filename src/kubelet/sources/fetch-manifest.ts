@@ -1,9 +1,9 @@
 import type { Clock } from '../../host/clock.ts';
 import type { HttpRequest, HttpResponse, Network } from '../../host/network.ts';
+import { MAX_MANIFEST_BYTES } from './parse-static-pods.ts';
 
 /** Of kubelet's client: for one reading, redirects and body included. */
 const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 10 * 2 ** 20;
 const MAX_REQUESTS = 10;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 /** Secrets of one host are none of another's business. */
@@ -73,7 +73,7 @@ async function textOfBody(body: AsyncIterable<Uint8Array>): Promise<string> {
   let length = 0;
   for await (const chunk of body) {
     length += chunk.byteLength;
-    if (length > MAX_BYTES) throw new Error(`the answer is longer than ${MAX_BYTES} bytes`);
+    if (length > MAX_MANIFEST_BYTES) throw new Error(`the answer is longer than ${MAX_MANIFEST_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

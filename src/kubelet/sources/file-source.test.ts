@@ -113,6 +113,44 @@ test('a file that breaks takes no pod away; mended or removed it counts again', 
   await it.stop();
 });
 
+test('a file that is too large for a manifest is not read; it keeps its pod, and holds up nothing', async () => {
+  const it = await setUp();
+  await it.write('web.yaml', manifest('web'));
+  await it.last();
+  await it.write('web.yaml', `${manifest('web', 'nginx')}#${' '.repeat(10 * 2 ** 20)}`);
+  assert.deepEqual(await it.last(), {
+    pods: ['web-box busybox'],
+    problems: ['the file is longer than 10485760 bytes'],
+  });
+  assert.equal(it.told.at(-1)?.incomplete, undefined);
+  await it.write('web.yaml', '');
+  assert.deepEqual(await it.last(), { pods: [], problems: [] });
+  await it.stop();
+});
+
+test('what is neither a file nor a folder is told of and left alone: a pipe would hold up everything', async () => {
+  const it = await setUp([FOLDER], async (fs) => {
+    fs.createSocket('/some.sock', 0o600);
+    await fs.symbolicLink('/some.sock', `${FOLDER}/odd.yaml`);
+    await fs.writeFile(`${FOLDER}/web.yaml`, manifest('web'));
+  });
+  assert.deepEqual(await it.last(), { pods: ['web-box busybox'], problems: ['path is not a directory or file'] });
+  assert.equal(it.told.at(-1)?.incomplete, undefined);
+  await it.stop();
+});
+
+test('a config map that nobody may use is told of, and keeps no pod that has left the file', async () => {
+  const it = await setUp();
+  const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n';
+  await it.write('all.yaml', [manifest('web'), manifest('db'), settings].join('---\n'));
+  assert.deepEqual((await it.last()).pods, ['web-box busybox', 'db-box busybox']);
+  await it.write('all.yaml', [manifest('web'), settings].join('---\n'));
+  const { pods, problems } = await it.last();
+  assert.deepEqual(pods, ['web-box busybox']);
+  assert.equal(problems.length, 1);
+  await it.stop();
+});
+
 test('names that begin with a dot, and folders below, are left alone', async () => {
   const it = await setUp();
   await it.write('.web.yaml.swp', manifest('swap'));

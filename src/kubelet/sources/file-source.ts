@@ -4,9 +4,11 @@ import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { FileSystemError } from '../../host/file-system.ts';
-import { keepLostPods } from './keep-lost-pods.ts';
-import { parseStaticPods } from './parse-static-pods.ts';
+import { applyRuntimeClass } from './apply-runtime-class.ts';
+import { keepLost } from './keep-lost.ts';
+import { MAX_MANIFEST_BYTES, parseStaticPods, type StaticReferences } from './parse-static-pods.ts';
 import type { PodSource, SourceProblem, SourceSnapshot } from './pod-source.ts';
+import { joinObjects } from './source-objects.ts';
 
 /** How long a folder or file that is not there is left alone before it is looked for again. */
 const MISSING_MS = 1_000;
@@ -17,6 +19,8 @@ export interface FileSourceOptions {
   readonly nodeName: string;
   /** The net under the watch: everything is read again this often. */
   readonly rescanMs: number;
+  /** Absent: `none`. */
+  readonly references?: StaticReferences;
 }
 
 export interface FileSourceDeps {
@@ -24,12 +28,11 @@ export interface FileSourceDeps {
   readonly clock: Clock;
 }
 
-interface Manifest {
-  readonly text: string;
+interface Manifest extends SourceSnapshot {
+  /** Absent: it was not read. */
+  readonly text: string | undefined;
   /** The last try to read it failed; the rest is of an earlier one. */
   readonly isUnread: boolean;
-  readonly pods: readonly Pod[];
-  readonly problems: readonly SourceProblem[];
 }
 
 /**
@@ -54,6 +57,7 @@ async function* snapshots(
     rescan(options, bell, deps, signal),
   ];
   let known: ReadonlyMap<string, Manifest> = new Map();
+  let pods: readonly Pod[] = [];
   let told: string | undefined;
   let wasComplete = false;
   do {
@@ -61,7 +65,9 @@ async function* snapshots(
     known = manifests;
     wasComplete ||= !isUnread;
     if (isUnread) ringSoon(bell, deps, signal);
-    const snapshot: SourceSnapshot = { ...combine(manifests, problems), ...(!wasComplete && { incomplete: true }) };
+    const all = combine(manifests, problems, options, pods);
+    ({ pods } = all);
+    const snapshot: SourceSnapshot = { ...all, ...(!wasComplete && { incomplete: true }) };
     const state = JSON.stringify(snapshot);
     if (state !== told && !signal.aborted) yield snapshot;
     told = state;
@@ -106,14 +112,14 @@ async function rescan(
 }
 
 async function readAll(
-  { paths, nodeName }: FileSourceOptions,
+  options: FileSourceOptions,
   known: ReadonlyMap<string, Manifest>,
   { fs, clock }: FileSourceDeps,
 ): Promise<{ manifests: ReadonlyMap<string, Manifest>; problems: readonly SourceProblem[]; isUnread: boolean }> {
   const manifests = new Map<string, Manifest>();
   const problems: SourceProblem[] = [];
   let isUnread = false;
-  for (const path of paths) {
+  for (const path of options.paths) {
     const files = await filesAt(path, fs).catch((error: unknown) => {
       problems.push({ location: path, message: textOf(error) });
       if (isMissing(error)) return [];
@@ -122,7 +128,7 @@ async function readAll(
       return [...known.keys()].filter((file) => isIn(path, file));
     });
     for (const file of files) {
-      const manifest = await readManifest(file, known.get(file), nodeName, fs, clock.now());
+      const manifest = await readManifest(file, known.get(file), options, fs, clock.now());
       if (!manifest) continue;
       manifests.set(file, manifest);
       isUnread ||= manifest.isUnread;
@@ -148,32 +154,57 @@ function isIn(path: string, file: string): boolean {
 async function readManifest(
   file: string,
   before: Manifest | undefined,
-  nodeName: string,
+  { nodeName, references = 'none' }: FileSourceOptions,
   fs: FileSystem,
   nowMs: number,
 ): Promise<Manifest | undefined> {
   try {
     const stat = await fs.stat(file);
     if (!stat || stat.kind === 'directory') return undefined;
+    // A pipe or a device could be waited for, or read, for ever.
+    if (stat.kind !== 'file') return unusable(file, 'path is not a directory or file', before);
+    if (stat.size > MAX_MANIFEST_BYTES) {
+      return unusable(file, `the file is longer than ${MAX_MANIFEST_BYTES} bytes`, before);
+    }
     const text = await fs.readText(file);
     if (before?.text === text && !before.isUnread) return before;
-    const snapshot = parseStaticPods(text, { source: 'file', location: file, nodeName, nowMs });
-    return { text, isUnread: false, ...keepLostPods(before?.pods ?? [], snapshot) };
+    const snapshot = parseStaticPods(text, { source: 'file', location: file, nodeName, nowMs, references });
+    return { text, isUnread: false, ...keepLost(before, snapshot) };
   } catch (error) {
     if (isMissing(error)) return undefined;
     const problem = { location: file, message: textOf(error) };
-    return { text: before?.text ?? '', isUnread: true, pods: before?.pods ?? [], problems: [problem] };
+    return { text: undefined, pods: [], ...before, isUnread: true, problems: [problem] };
   }
+}
+
+function unusable(file: string, message: string, before: Manifest | undefined): Manifest {
+  const problem = { location: file, message };
+  return { text: undefined, isUnread: false, ...keepLost(before, { pods: [], problems: [problem], isWhole: false }) };
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof FileSystemError && error.code === 'ENOENT';
 }
 
-function combine(manifests: ReadonlyMap<string, Manifest>, problems: readonly SourceProblem[]): SourceSnapshot {
+/** A pod that its runtime class would not let in any more stays as it was. */
+function combine(
+  manifests: ReadonlyMap<string, Manifest>,
+  problems: readonly SourceProblem[],
+  { references }: FileSourceOptions,
+  before: readonly Pod[],
+): SourceSnapshot {
+  const known = new Map(before.map((pod) => [pod.metadata.uid, pod]));
   const all = [...manifests.values()];
+  const objects = joinObjects(all.flatMap((manifest) => manifest.objects ?? []));
+  const wanted = all.flatMap(({ pods }) => pods);
+  const applied = wanted.map((pod) => ({ uid: pod.metadata.uid, ...applyRuntimeClass(pod, objects.runtimeClasses) }));
   return {
-    pods: all.flatMap(({ pods }) => pods),
-    problems: [...problems, ...all.flatMap((manifest) => manifest.problems)],
+    pods: applied.flatMap(({ uid, pod }) => pod ?? known.get(uid) ?? []),
+    problems: [
+      ...problems,
+      ...all.flatMap((manifest) => manifest.problems),
+      ...applied.flatMap(({ problem }) => problem ?? []),
+    ],
+    ...(references === 'beside' && { objects }),
   };
 }

@@ -266,6 +266,14 @@ test('a name and password of the URL go into a header and nowhere else', async (
   await it.stop();
 });
 
+test('a password with an @ of its own is not shown in part', async () => {
+  const it = setUp({ url: 'http://me:p@ss@127.0.0.1:8080/pods' });
+  it.server.answer = () => ({ status: 200, body: 'kind: Nothing' });
+  await it.after(0);
+  assert.equal(it.told.at(-1)?.problems[0]?.location, 'http://127.0.0.1:8080/pods');
+  await it.stop();
+});
+
 test('https is read from a server with a certificate to trust, and from no other', async () => {
   const url = 'https://127.0.0.1:8080/pods';
   const trusted = setUp({ url }, { certificate: 'trusted' });

@@ -5,8 +5,8 @@ import type { Network } from '../../host/network.ts';
 import type { Random } from '../../host/random.ts';
 import { type Log, silentLog } from '../explain/log.ts';
 import { fetchManifest, type ManifestAnswer } from './fetch-manifest.ts';
-import { keepLostPods } from './keep-lost-pods.ts';
-import { parseStaticPods } from './parse-static-pods.ts';
+import { keepLost } from './keep-lost.ts';
+import { parseStaticPods, type StaticReferences } from './parse-static-pods.ts';
 import type { PodSource, SourceSnapshot } from './pod-source.ts';
 
 /** Of the period: a failure that passes is made up for soon, one that lasts is asked about less often. */
@@ -22,6 +22,8 @@ export interface HttpSourceOptions {
   readonly nodeName: string;
   /** `httpCheckFrequency`. */
   readonly periodMs: number;
+  /** Absent: `none`. */
+  readonly references?: Exclude<StaticReferences, 'beside'>;
 }
 
 export interface HttpSourceDeps {
@@ -87,7 +89,7 @@ interface ReadResult {
 }
 
 async function readAgain(
-  { url, headers, nodeName }: HttpSourceOptions,
+  { url, headers, nodeName, references = 'none' }: HttpSourceOptions,
   before: Reading | undefined,
   deps: HttpSourceDeps,
   signal: AbortSignal,
@@ -104,8 +106,8 @@ async function readAgain(
   if (text.trim() === '')
     return { reading: { ...NOTHING, ...before, etag: undefined }, failure: 'the answer is empty' };
   if (before?.text === text) return { reading: { ...before, etag }, failure: undefined };
-  const origin = { source: 'http', location: shownUrl(url), nodeName, nowMs: deps.clock.now() } as const;
-  const { pods, problems } = keepLostPods(before?.pods ?? [], parseStaticPods(text, origin));
+  const origin = { source: 'http', location: shownUrl(url), nodeName, references, nowMs: deps.clock.now() } as const;
+  const { pods, problems } = keepLost(before, parseStaticPods(text, origin));
   return { reading: { text, etag, pods, problems }, failure: undefined };
 }
 
@@ -131,5 +133,5 @@ function logFailure(
 
 /** Without a user's name and password. */
 function shownUrl(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, '//');
+  return url.replace(/\/\/[^/]*@/, '//');
 }

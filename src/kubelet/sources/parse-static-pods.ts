@@ -1,12 +1,18 @@
-import { type Decoded, decodeManifest } from '../../api/decode-manifest.ts';
+import { apiReference } from '../../api/api-references.ts';
+import { type Decoded, decodeManifest, type Manifest } from '../../api/decode-manifest.ts';
 import { defaultPod } from '../../api/default-pod.ts';
-import { formatFieldError } from '../../api/field-error.ts';
+import { fieldProblems } from '../../api/field-problems.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
-import { formatProblem } from '../../api/manifest-problem.ts';
+import { formatProblem, type ManifestProblem } from '../../api/manifest-problem.ts';
 import { toStaticPod } from '../../api/static-pod.ts';
 import { validatePod } from '../../api/validate-pod.ts';
+import { assertNever } from '../../base/assert-never.ts';
 import { formatNanoTime } from '../../base/rfc3339.ts';
-import type { SourceProblem, SourceSnapshot } from './pod-source.ts';
+import type { SourceSnapshot } from './pod-source.ts';
+import { inNamespace, objectsOf } from './source-objects.ts';
+
+/** A longer text is none, as for kubelet. */
+export const MAX_MANIFEST_BYTES = 10 * 2 ** 20;
 
 export interface StaticOrigin {
   readonly source: 'file' | 'http';
@@ -14,44 +20,78 @@ export interface StaticOrigin {
   readonly location: string;
   readonly nodeName: string;
   readonly nowMs: number;
+  /** Absent: `none`. */
+  readonly references?: StaticReferences;
+}
+
+/**
+ * What static pods may refer to: nothing, as for kubelet; what the API server has, as for a kubelet without its gate
+ * PreventStaticPodAPIReferences; or what stands beside them in the manifests.
+ */
+export type StaticReferences = 'none' | 'api' | 'beside';
+
+/** What a text holds. */
+export interface ParsedManifest extends SourceSnapshot {
+  /** Whether everything in it was understood, though not everything may be of use. */
+  readonly isWhole: boolean;
 }
 
 /**
  * The pods of a manifest, as kubelet takes them: decoded, defaulted, named after the node, and checked as the API server
- * would check them. What is wrong is told by line and column; the other pods of the text are used.
+ * would check them. What is wrong is told by line and column; the rest of the text is used.
  */
-export function parseStaticPods(text: string, origin: StaticOrigin): SourceSnapshot {
-  const { location } = origin;
+export function parseStaticPods(text: string, origin: StaticOrigin): ParsedManifest {
+  const { location, references = 'none' } = origin;
   const manifest = decodeManifest(text, { file: location });
-  const problems: SourceProblem[] = manifest.problems.map((problem) => ({ location, message: formatProblem(problem) }));
+  const beside = references === 'beside' ? objectsOf(manifest) : undefined;
+  const problems = [...manifest.problems, ...(beside?.problems ?? [])];
   const pods: Pod[] = [];
   for (const decoded of manifest.pods) {
     const pod = inNamespace(defaultPod(decoded.object));
     // Checked before it is renamed: a user looks for the name that the manifest has.
-    const faults = faultsOf(decoded, pod, location);
+    const faults = fieldProblems(validatePod(pod), decoded);
+    if (faults.length === 0) faults.push(...forbiddenReference(pod, references, decoded));
     problems.push(...faults);
     if (faults.length === 0) pods.push(staticPod(pod, origin));
   }
-  for (const { object, place } of [...manifest.configMaps, ...manifest.secrets]) {
-    const message = `${object.kind} ${object.metadata.name} is not supported yet`;
-    problems.push({ location, message: formatProblem({ ...place, path: '', message }) });
-  }
-  return { pods, problems };
+  const unused = beside ? [] : unusedObjects(manifest);
+  const told = [...problems, ...unused].map((problem) => ({ location, message: formatProblem(problem) }));
+  const isWhole = problems.length === 0;
+  return { pods, problems: told, isWhole, ...(beside && { objects: beside.objects }) };
 }
 
-function inNamespace(pod: Pod): Pod {
-  const { metadata } = pod;
-  return { ...pod, metadata: { ...metadata, namespace: metadata.namespace || 'default' } };
+function forbiddenReference(pod: Pod, references: StaticReferences, { place }: Decoded<Pod>): ManifestProblem[] {
+  const message = refusalOf(pod, references);
+  return message === undefined ? [] : [{ ...place, path: '', message }];
+}
+
+function refusalOf(pod: Pod, references: StaticReferences): string | undefined {
+  switch (references) {
+    case 'none': {
+      const reference = apiReference(pod);
+      return reference && `static pods may not reference ${reference}`;
+    }
+    case 'api': {
+      const { volumes = [], resourceClaims = [] } = pod.spec;
+      const usesBundle = volumes.some(({ projected }) => projected?.sources?.some((each) => each.clusterTrustBundle));
+      if (usesBundle) return 'static pods may not use ClusterTrustBundle projected volume sources';
+      return resourceClaims.length > 0 ? 'static pods may not use ResourceClaims' : undefined;
+    }
+    case 'beside':
+      return undefined; // what is not there is told when the pod starts
+    default:
+      return assertNever(references);
+  }
+}
+
+function unusedObjects({ configMaps, secrets, runtimeClasses }: Manifest): ManifestProblem[] {
+  return [...configMaps, ...secrets, ...runtimeClasses].map(({ object, place }) => {
+    const message = `${object.kind} ${object.metadata.name} is of no use here: static pods may not refer to it`;
+    return { ...place, path: '', message };
+  });
 }
 
 function staticPod(pod: Pod, { source, location, nodeName, nowMs }: StaticOrigin): Pod {
   const seen = formatNanoTime(BigInt(Math.round(nowMs)) * 1_000_000n);
   return toStaticPod(pod, { source, location, nodeName, seen });
-}
-
-function faultsOf(decoded: Decoded<Pod>, pod: Pod, location: string): SourceProblem[] {
-  return validatePod(pod).map((fault) => {
-    const place = decoded.locate(fault.path);
-    return { location, message: formatProblem({ ...place, path: fault.path, message: formatFieldError(fault) }) };
-  });
 }

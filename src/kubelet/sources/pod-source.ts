@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
+import type { SourceObjects } from './source-objects.ts';
 
 export type SourceName = 'file' | 'http' | 'api';
 
@@ -8,6 +9,8 @@ export interface SourceSnapshot {
   readonly pods: readonly Pod[];
   /** What could not be used; the pods of the rest are in `pods`. */
   readonly problems: readonly SourceProblem[];
+  /** What the pods may refer to; absent of a source that knows pods only. */
+  readonly objects?: SourceObjects;
   /** Something could not be read yet: a pod that is not here may be wanted all the same. */
   readonly incomplete?: true;
 }

@@ -77,6 +77,7 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'leases':
     case 'events':
     case 'configmaps':
+    case 'runtimeclasses':
       return object;
   }
 }

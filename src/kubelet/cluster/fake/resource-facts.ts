@@ -74,6 +74,13 @@ const FACTS: Record<Resource, ResourceFacts> = {
     storagePrefix: 'services/specs',
     selectableFields: [...NAME_FIELDS, 'spec.clusterIP', 'spec.type'],
   }),
+  runtimeclasses: facts('runtimeclasses', 'RuntimeClass', {
+    apiVersion: 'node.k8s.io/v1',
+    qualifiedName: 'runtimeclasses.node.k8s.io',
+    qualifiedKind: 'RuntimeClass.node.k8s.io',
+    isNamespaced: false,
+    selectableFields: ['metadata.name'],
+  }),
 };
 
 function facts(resource: Resource, kind: string, special: Partial<ResourceFacts>): ResourceFacts {

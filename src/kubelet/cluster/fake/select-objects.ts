@@ -35,7 +35,7 @@ function parseTerm(term: string): Term {
 }
 
 function unknownField(resource: Selection['resource'], field: string) {
-  return resource === 'leases' || resource === 'configmaps'
+  return resource === 'leases' || resource === 'configmaps' || resource === 'runtimeclasses'
     ? badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`)
     : badRequest(`field label not supported: ${field}`);
 }

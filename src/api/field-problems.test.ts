@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeManifest } from './decode-manifest.ts';
 import { defaultPod } from './default-pod.ts';
+import { fieldProblems } from './field-problems.ts';
 import { formatProblem } from './manifest-problem.ts';
-import { podProblems } from './pod-problems.ts';
+import { validatePod } from './validate-pod.ts';
 
 const MANIFEST = `apiVersion: v1
 kind: Pod
@@ -18,9 +19,9 @@ spec:
     - name: web
 `;
 
-test('podProblems() says where in the manifest each refusal belongs', () => {
+test('fieldProblems() says where in the manifest each refusal belongs', () => {
   const { pods } = decodeManifest(MANIFEST, { file: 'web.yaml' });
-  const problems = pods.flatMap((decoded) => podProblems(defaultPod(decoded.object), decoded));
+  const problems = pods.flatMap((decoded) => fieldProblems(validatePod(defaultPod(decoded.object)), decoded));
   assert.deepEqual(problems.map(formatProblem), [
     'web.yaml:11:7: spec.containers[1].image: Required value',
     'web.yaml:11:13: spec.containers[1].name: Duplicate value: "web"',

@@ -1,0 +1,113 @@
+import { GrowingPause } from '../../base/growing-pause.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Random } from '../../host/random.ts';
+import type { Log } from '../explain/log.ts';
+import {
+  ApiError,
+  type ApiObjects,
+  type ApiServer,
+  type Resource,
+  type Selection,
+  type WatchEvent,
+} from './api-server.ts';
+import { isApiError } from './is-api-error.ts';
+
+/** As client-go's reflector. */
+const RETRY = { firstMs: 800, maxMs: 30_000, jitter: 1 };
+/** A watch that ends sooner, without a word, is a failure. */
+const SHORTEST_WATCH_MS = 1_000;
+
+export interface FollowDeps {
+  readonly api: Pick<ApiServer, 'list' | 'watch'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Who keeps what is followed. */
+export interface SelectionKeeper<T> {
+  /** All that there is: at first, and whenever the changes in between cannot be told. */
+  listed(objects: readonly T[]): void;
+  changed(event: ObjectChange<T>): void;
+}
+
+export type ObjectChange<T> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' }>;
+
+/**
+ * Tells a keeper of all objects of a selection and of every change to them, until the signal aborts.
+ *
+ * 1. While the server cannot be reached nothing is told: what was known last still holds.
+ * 2. A watch that ends goes on where it was; the objects are listed again only when the server has forgotten that place.
+ */
+export async function followSelection<R extends Resource>(
+  selection: Selection<R>,
+  keeper: SelectionKeeper<ApiObjects[R]>,
+  deps: FollowDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, log } = deps;
+  const follower = new Follower(selection, keeper, deps);
+  while (!signal.aborted) {
+    try {
+      await follower.listAndWatch(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn('cannot follow objects of the API server, will try again', { ...selection, error });
+      const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+      const waitMs = Math.max(asked, follower.pause.next(random.fraction()));
+      await clock.sleep(waitMs, signal).catch(() => undefined);
+    }
+  }
+}
+
+class Follower<R extends Resource> {
+  readonly #selection: Selection<R>;
+  readonly #keeper: SelectionKeeper<ApiObjects[R]>;
+  readonly #deps: FollowDeps;
+  readonly pause = new GrowingPause(RETRY);
+  /** From which a watch can go on; nothing when the objects have to be listed. */
+  #version: string | undefined;
+
+  constructor(selection: Selection<R>, keeper: SelectionKeeper<ApiObjects[R]>, deps: FollowDeps) {
+    this.#selection = selection;
+    this.#keeper = keeper;
+    this.#deps = deps;
+  }
+
+  /** Until the watch ends. Throws what is worth a pause before the next try. */
+  async listAndWatch(signal: AbortSignal): Promise<void> {
+    const { api, clock } = this.#deps;
+    const isListed = this.#version === undefined;
+    const resourceVersion = this.#version ?? (await this.#list(signal));
+    const startMs = clock.monotonic();
+    let events = 0;
+    const hasStood = (): boolean => events > 0 || clock.monotonic() - startMs >= SHORTEST_WATCH_MS;
+    try {
+      for await (const event of api.watch({ ...this.#selection, resourceVersion }, signal)) {
+        events++;
+        this.#version = event.resourceVersion;
+        if (event.type !== 'BOOKMARK') this.#keeper.changed(event);
+      }
+    } catch (error) {
+      if (!canGoOn(error)) this.#version = undefined;
+      // A place that was good once has been forgotten: no reason to wait.
+      if (isApiError(error, 'Expired') && !isListed) return;
+      throw error;
+    } finally {
+      if (hasStood()) this.pause.reset();
+    }
+    if (!hasStood()) throw new Error('the watch ended at once');
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { items, resourceVersion } = await this.#deps.api.list(this.#selection, signal);
+    this.#version = resourceVersion;
+    this.#keeper.listed(items);
+    return resourceVersion;
+  }
+}
+
+/** The server was away or busy: what it said before still holds. After anything else it is asked from the start. */
+function canGoOn(error: unknown): boolean {
+  return isApiError(error, 'Unavailable', 'TooManyRequests');
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { ApiError } from '../cluster/api-server.ts';
+import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { silentLog } from '../explain/log.ts';
+import { ClusterObjects } from './cluster-objects.ts';
+
+const LIFE = new AbortController().signal;
+/** The longest pause between two tries. */
+const LONGEST_PAUSE_MS = 60_000;
+const KEY = { resource: 'configmaps', namespace: 'default', name: 'settings' } as const;
+
+function podOf(uid: string, ...names: string[]): Pod {
+  const volumes = names.map((name) => ({ name, configMap: { name } }));
+  return { metadata: { name: uid, namespace: 'default', uid }, spec: { containers: [], volumes } };
+}
+
+function setUp() {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const api = createMemoryApiServer({ clock, random });
+  const calls: string[] = [];
+  api.faults.everyCall((verb, { resource }) => void calls.push(`${verb} ${resource}`));
+  const woken: string[] = [];
+  const life = new AbortController();
+  const deps = { api, clock, random, log: silentLog, changed: (uid: string) => woken.push(uid) };
+  const objects = new ClusterObjects(deps, life.signal);
+  return {
+    api,
+    clock,
+    calls,
+    woken,
+    objects,
+    create: (more: object = {}) =>
+      api.direct.create(KEY, { metadata: { name: 'settings', namespace: 'default' }, data: { a: '1' }, ...more }, LIFE),
+    set: (a: string) => api.direct.patch(KEY, { data: { a } }, {}, LIFE),
+    /** `a=1`, or what was said instead. */
+    async read() {
+      const asked = objects.configMap('default', 'settings', LIFE).then(
+        ({ data }) => `a=${data?.['a']}`,
+        (error: Error) => error.message,
+      );
+      return clock.runUntil(asked);
+    },
+    async stop() {
+      life.abort();
+      await clock.advance(0);
+      assert.equal(api.watches, 0);
+      assert.equal(clock.sleeping, 0);
+    },
+  };
+}
+
+test('an object has one watch, however many pods refer to it, until the last is forgotten', async () => {
+  const it = setUp();
+  await it.create();
+  it.objects.follow(podOf('a', 'settings'));
+  it.objects.follow(podOf('b', 'settings', 'other'));
+  await it.clock.advance(0);
+  assert.equal(it.api.watches, 2);
+  assert.equal(await it.read(), 'a=1');
+  assert.equal(await it.read(), 'a=1');
+  assert.deepEqual(it.calls, ['list configmaps', 'list configmaps', 'watch configmaps', 'watch configmaps']);
+  it.objects.forget('b');
+  await it.clock.advance(0);
+  assert.equal(it.api.watches, 1);
+  it.objects.follow(podOf('a'));
+  await it.clock.advance(0);
+  assert.equal(it.api.watches, 0);
+  await it.stop();
+});
+
+test('what nobody refers to is asked for each time', async () => {
+  const it = setUp();
+  await it.create();
+  assert.deepEqual([await it.read(), await it.read()], ['a=1', 'a=1']);
+  assert.deepEqual(it.calls, ['get configmaps', 'get configmaps']);
+  it.api.faults.next('get', { kind: 'before', error: new ApiError('Forbidden', 'configmaps "settings" is forbidden') });
+  assert.equal(await it.read(), 'configmaps "settings" is forbidden');
+  await it.stop();
+});
+
+test('an object that is not known within a second is given up, and wakes its pods once it is', async () => {
+  const it = setUp();
+  await it.create();
+  it.api.faults.setOutage(true);
+  it.objects.follow(podOf('a', 'settings'));
+  const startMs = it.clock.monotonic();
+  assert.equal(await it.read(), 'failed to sync configmap cache: timed out waiting for the condition');
+  assert.equal(it.clock.monotonic() - startMs, 1000);
+  assert.deepEqual(it.woken, []);
+  it.api.faults.setOutage(false);
+  await it.clock.advance(LONGEST_PAUSE_MS);
+  assert.deepEqual(it.woken, ['a']);
+  assert.equal(await it.read(), 'a=1');
+  await it.stop();
+});
+
+test('a reader that gives up is told nothing else', async () => {
+  const it = setUp();
+  it.api.faults.setOutage(true);
+  it.objects.follow(podOf('a', 'settings'));
+  const reader = new AbortController();
+  const asked = it.objects.configMap('default', 'settings', reader.signal);
+  reader.abort(new Error('the pod ends'));
+  await assert.rejects(asked, { message: 'the pod ends' });
+  await it.stop();
+});
+
+test('while the server is away the last word holds, and what changed meanwhile is told afterwards', async () => {
+  const it = setUp();
+  await it.create();
+  it.objects.follow(podOf('a', 'settings'));
+  await it.clock.advance(0);
+  it.api.faults.setOutage(true);
+  await it.set('2');
+  await it.clock.advance(LONGEST_PAUSE_MS);
+  assert.equal(await it.read(), 'a=1');
+  it.api.faults.setOutage(false);
+  await it.clock.advance(LONGEST_PAUSE_MS);
+  assert.deepEqual(it.woken, ['a']);
+  assert.equal(await it.read(), 'a=2');
+  await it.stop();
+});
+
+test('a watch that the server has forgotten begins anew with a list, which wakes only for what is other', async () => {
+  const it = setUp();
+  await it.create();
+  it.objects.follow(podOf('a', 'settings'));
+  await it.clock.advance(0);
+  it.api.compact();
+  it.api.closeWatches(new ApiError('Expired', 'too old resource version'));
+  await it.clock.advance(LONGEST_PAUSE_MS);
+  assert.deepEqual(it.woken, []);
+  await it.set('2');
+  await it.clock.advance(0);
+  assert.deepEqual(it.woken, ['a']);
+  assert.equal(await it.read(), 'a=2');
+  await it.stop();
+});
+
+test('one that was deleted and made again is another', async () => {
+  const it = setUp();
+  await it.create();
+  it.objects.follow(podOf('a', 'settings'));
+  await it.clock.advance(0);
+  await it.api.direct.delete(KEY, {}, LIFE);
+  await it.clock.advance(0);
+  assert.equal(await it.read(), 'configmap "settings" not found');
+  await it.create({ data: { a: '3' } });
+  await it.clock.advance(0);
+  assert.equal(await it.read(), 'a=3');
+  assert.deepEqual(it.woken, ['a', 'a']);
+  await it.stop();
+});
+
+test('an immutable object is not watched any more once it was read', async () => {
+  const it = setUp();
+  await it.create({ immutable: true });
+  it.objects.follow(podOf('a', 'settings'));
+  assert.equal(await it.read(), 'a=1');
+  await it.clock.advance(0);
+  assert.equal(it.api.watches, 0);
+  await it.clock.advance(LONGEST_PAUSE_MS);
+  assert.equal(await it.read(), 'a=1');
+  assert.equal(it.api.watches, 0);
+  await it.stop();
+});

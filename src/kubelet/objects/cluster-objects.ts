@@ -1,0 +1,103 @@
+import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { ApiObjects, ApiServer } from '../cluster/api-server.ts';
+import type { FollowDeps } from '../cluster/follow-selection.ts';
+import { isApiError } from '../cluster/is-api-error.ts';
+import { type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
+import { missingObject, ObjectError, type PodObjects } from './pod-objects.ts';
+import { WatchedObject, type WatchedObjectDeps } from './watched-object.ts';
+
+export interface ClusterObjectsDeps extends FollowDeps {
+  readonly api: ApiServer;
+  /** One of the objects that the pod refers to is another than before. */
+  readonly changed: (uid: string) => void;
+}
+
+/**
+ * ConfigMaps and Secrets of the API server: each that a followed pod refers to has a watch of its own, which ends when
+ * the last such pod is forgotten. What nobody refers to is asked for each time.
+ */
+export class ClusterObjects implements PodObjects {
+  readonly #deps: ClusterObjectsDeps;
+  readonly #references = new ObjectReferences();
+  readonly #configMaps: ObjectWatches<'configmaps'>;
+  readonly #secrets: ObjectWatches<'secrets'>;
+
+  /** Watches end with `life`. */
+  constructor(deps: ClusterObjectsDeps, life: AbortSignal) {
+    this.#deps = deps;
+    this.#configMaps = new ObjectWatches('configmaps', deps, life);
+    this.#secrets = new ObjectWatches('secrets', deps, life);
+  }
+
+  configMap(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap> {
+    return this.#configMaps.value(objectRef('configmap', namespace, name), signal);
+  }
+
+  secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret> {
+    return this.#secrets.value(objectRef('secret', namespace, name), signal);
+  }
+
+  follow(pod: Pod): void {
+    const { added, dropped } = this.#references.follow(pod);
+    for (const ref of added) this.#watches(ref).start(ref, () => this.#wakePods(ref));
+    this.#stop(dropped);
+  }
+
+  forget(uid: string): void {
+    this.#stop(this.#references.forget(uid));
+  }
+
+  #wakePods(ref: ObjectRef): void {
+    for (const uid of this.#references.podsOf(ref)) this.#deps.changed(uid);
+  }
+
+  #stop(refs: readonly ObjectRef[]): void {
+    for (const ref of refs) this.#watches(ref).stop(ref);
+  }
+
+  #watches({ kind }: ObjectRef): ObjectWatches<'configmaps'> | ObjectWatches<'secrets'> {
+    return kind === 'configmap' ? this.#configMaps : this.#secrets;
+  }
+}
+
+/** The watched objects of one resource. */
+class ObjectWatches<R extends 'configmaps' | 'secrets'> {
+  readonly #resource: R;
+  readonly #deps: ClusterObjectsDeps;
+  readonly #life: AbortSignal;
+  readonly #watched = new Map<string, WatchedObject<R>>();
+
+  constructor(resource: R, deps: ClusterObjectsDeps, life: AbortSignal) {
+    this.#resource = resource;
+    this.#deps = deps;
+    this.#life = life;
+  }
+
+  start(ref: ObjectRef, changed: WatchedObjectDeps['changed']): void {
+    const watched = new WatchedObject(this.#resource, ref, { ...this.#deps, changed });
+    this.#watched.set(ref.id, watched);
+    void watched.run(this.#life);
+  }
+
+  stop({ id }: ObjectRef): void {
+    this.#watched.get(id)?.stop();
+    this.#watched.delete(id);
+  }
+
+  async value(ref: ObjectRef, signal: AbortSignal): Promise<ApiObjects[R]> {
+    const watched = this.#watched.get(ref.id);
+    return watched ? watched.value(signal) : this.#fetch(ref, signal);
+  }
+
+  async #fetch(ref: ObjectRef, signal: AbortSignal): Promise<ApiObjects[R]> {
+    const { namespace, name } = ref;
+    try {
+      return await this.#deps.api.get({ resource: this.#resource, namespace, name }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isApiError(error, 'NotFound')) throw missingObject(ref);
+      throw new ObjectError(textOf(error), { cause: error, isMissing: false });
+    }
+  }
+}

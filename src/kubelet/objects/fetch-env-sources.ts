@@ -1,0 +1,80 @@
+import type { Container, FileKeySelector, Pod } from '../../api/generated/core-v1.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Log } from '../explain/log.ts';
+import { type Answer, type EnvFile, type EnvironmentSources, envFileId } from '../sync/config/env-sources.ts';
+import type { HostVolume } from '../volumes/pod-volumes.ts';
+import { ObjectError, type PodObjects } from './pod-objects.ts';
+import { referencedByEnv } from './referenced-objects.ts';
+import type { Services } from './services.ts';
+
+/** What is larger cannot be meant for an environment: the kernel takes no more than 128 KiB for a variable. */
+const LARGEST_FILE = 16 * 1024 * 1024;
+
+export interface EnvSourcesDeps {
+  readonly objects: PodObjects;
+  /** Absent: there is no cluster, and nobody offers anything. */
+  readonly services: Services | undefined;
+  readonly fs: FileSystem;
+  readonly log: Log;
+}
+
+/**
+ * Everything that the environment of a container refers to. What could not be had is among the answers; only when it is
+ * not known which services there are is nothing answered at all.
+ */
+export async function fetchEnvSources(
+  pod: Pod,
+  container: Container,
+  volumes: ReadonlyMap<string, Pick<HostVolume, 'path'>>,
+  deps: EnvSourcesDeps,
+  signal: AbortSignal,
+): Promise<EnvironmentSources> {
+  const { objects } = deps;
+  const { namespace } = pod.metadata;
+  const services = (await deps.services?.variables(pod, signal)) ?? new Map<string, string>();
+  const { configMaps, secrets } = referencedByEnv(container);
+  const refs = (container.env ?? []).flatMap(({ valueFrom }) => valueFrom?.fileKeyRef ?? []);
+  const [foundMaps, foundSecrets, foundFiles] = await Promise.all([
+    forEach(configMaps, (name) => answer(objects.configMap(namespace, name, signal), signal)),
+    forEach(secrets, (name) => answer(objects.secret(namespace, name, signal), signal)),
+    Promise.all(refs.map(async (ref) => [envFileId(ref), await readEnvFile(pod, ref, volumes, deps)] as const)),
+  ]);
+  return { services, configMaps: foundMaps, secrets: foundSecrets, files: new Map(foundFiles) };
+}
+
+async function forEach<T>(
+  names: Iterable<string>,
+  fetch: (name: string) => Promise<T>,
+): Promise<ReadonlyMap<string, T>> {
+  return new Map(await Promise.all(Array.from(names, async (name) => [name, await fetch(name)] as const)));
+}
+
+async function answer<T>(asked: Promise<T>, signal: AbortSignal): Promise<Answer<T>> {
+  try {
+    return { kind: 'found', value: await asked };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ObjectError)) throw error;
+    return { kind: 'failed', message: error.message, isMissing: error.isMissing };
+  }
+}
+
+async function readEnvFile(
+  pod: Pod,
+  ref: FileKeySelector,
+  volumes: ReadonlyMap<string, Pick<HostVolume, 'path'>>,
+  { fs, log }: EnvSourcesDeps,
+): Promise<EnvFile> {
+  const root = volumes.get(ref.volumeName)?.path;
+  if (root === undefined) return { kind: 'noVolume' };
+  try {
+    await using file = await fs.openFileBeneath(root, ref.path);
+    const { size } = await file.stat();
+    if (size > LARGEST_FILE) throw new Error('the file is too large');
+    return { kind: 'found', path: `${root}/${ref.path}`, bytes: await file.read(0, size) };
+  } catch (error) {
+    const { namespace, name } = pod.metadata;
+    log.warn('cannot read an environment file', { pod: `${namespace}/${name}`, path: ref.path, error });
+    return { kind: 'unreadable' };
+  }
+}

@@ -1,0 +1,76 @@
+import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
+import type { SourceName } from '../sources/pod-source.ts';
+import { joinObjects, type SourceObjects } from '../sources/source-objects.ts';
+import { type ObjectKind, type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
+import { missingObject, ObjectError, type PodObjects } from './pod-objects.ts';
+
+export interface ManifestObjectsDeps {
+  /** One of the objects that the pod refers to is another than before. */
+  readonly changed: (uid: string) => void;
+}
+
+/**
+ * ConfigMaps and Secrets that stand in the manifests beside the pods. Where no source has any to tell of, static pods
+ * find what a kubelet without an API server has for them: nothing.
+ */
+export class ManifestObjects implements PodObjects {
+  readonly #deps: ManifestObjectsDeps;
+  readonly #references = new ObjectReferences();
+  readonly #bySource = new Map<SourceName, SourceObjects>();
+  #configMaps: ReadonlyMap<string, ConfigMap> = new Map();
+  #secrets: ReadonlyMap<string, Secret> = new Map();
+
+  constructor(deps: ManifestObjectsDeps) {
+    this.#deps = deps;
+  }
+
+  /** All objects that a source has; they replace what it had before. Pods that refer to others than before are woken. */
+  set(source: SourceName, objects: SourceObjects): void {
+    this.#bySource.set(source, objects);
+    const { configMaps, secrets } = joinObjects([...this.#bySource.values()]);
+    const before = new Map<string, unknown>([...this.#configMaps, ...this.#secrets]);
+    this.#configMaps = byId('configmap', configMaps);
+    this.#secrets = byId('secret', secrets);
+    const now = new Map<string, unknown>([...this.#configMaps, ...this.#secrets]);
+    const pods = new Set(changedIds(before, now).flatMap((id) => this.#references.podsOf({ id })));
+    for (const uid of pods) this.#deps.changed(uid);
+  }
+
+  async configMap(namespace: string, name: string): Promise<ConfigMap> {
+    return this.#find(this.#configMaps, objectRef('configmap', namespace, name), 'configMap');
+  }
+
+  async secret(namespace: string, name: string): Promise<Secret> {
+    return this.#find(this.#secrets, objectRef('secret', namespace, name), 'secret');
+  }
+
+  follow(pod: Pod): void {
+    this.#references.follow(pod);
+  }
+
+  forget(uid: string): void {
+    this.#references.forget(uid);
+  }
+
+  #find<T>(objects: ReadonlyMap<string, T>, ref: ObjectRef, title: string): T {
+    const found = objects.get(ref.id);
+    if (found) return found;
+    if (this.#bySource.size > 0) throw missingObject(ref);
+    const message = `couldn't get ${title} ${ref.namespace}/${ref.name}, no kubeClient defined`;
+    throw new ObjectError(message, { isMissing: false });
+  }
+}
+
+/** Of two with one name the first counts. */
+function byId<T extends ConfigMap | Secret>(kind: ObjectKind, objects: readonly T[]): ReadonlyMap<string, T> {
+  const withIds = objects.map((object) => {
+    const { namespace = '', name } = object.metadata;
+    return [objectRef(kind, namespace, name).id, object] as const;
+  });
+  return new Map(withIds.toReversed());
+}
+
+function changedIds(before: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): string[] {
+  const ids = new Set([...before.keys(), ...now.keys()]);
+  return [...ids].filter((id) => JSON.stringify(before.get(id)) !== JSON.stringify(now.get(id)));
+}

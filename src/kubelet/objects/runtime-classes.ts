@@ -1,0 +1,93 @@
+import type { Pod, RuntimeClass } from '../../api/generated/core-v1.ts';
+import { abortable } from '../../base/abortable.ts';
+import type { Clock } from '../../host/clock.ts';
+import { type FollowDeps, followSelection } from '../cluster/follow-selection.ts';
+
+/** How long a pod waits for an API server that has not told of its classes yet; then it fails, and is tried again. */
+const FIRST_LIST_MS = 10_000;
+
+/** Which of the runtime's handlers runs a pod. */
+export interface RuntimeHandlers {
+  /** Empty: the runtime's own choice. Rejects in kubelet's words for a class that nobody knows. */
+  handlerOf(pod: Pod, signal: AbortSignal): Promise<string>;
+  /** The same without waiting; `undefined` for a class that nobody knows (yet). */
+  knownHandlerOf(pod: Pod): string | undefined;
+}
+
+export interface RuntimeClassesDeps {
+  readonly clock: Clock;
+  /** The class of this name is another than before, is new or has gone. */
+  readonly changed: (name: string) => void;
+}
+
+/**
+ * The runtime classes that pods may name. Whoever tells of them tells of all that it has; before that has happened once,
+ * nothing is concluded from the absence of one.
+ */
+export class RuntimeClasses implements RuntimeHandlers {
+  readonly #deps: RuntimeClassesDeps;
+  readonly #told = Promise.withResolvers<void>();
+  readonly #byOrigin = new Map<string, ReadonlyMap<string, RuntimeClass>>();
+
+  constructor(deps: RuntimeClassesDeps) {
+    this.#deps = deps;
+  }
+
+  /** All classes that come from there; they replace those of before. */
+  set(origin: string, classes: readonly RuntimeClass[]): void {
+    const before = this.#byOrigin.get(origin) ?? new Map();
+    const now = new Map(classes.map((each) => [each.metadata.name, each]));
+    this.#byOrigin.set(origin, now);
+    this.#told.resolve();
+    for (const name of new Set([...before.keys(), ...now.keys()])) {
+      if (before.get(name)?.handler !== now.get(name)?.handler) this.#deps.changed(name);
+    }
+  }
+
+  async handlerOf(pod: Pod, signal: AbortSignal): Promise<string> {
+    if (!pod.spec.runtimeClassName) return '';
+    if (this.#byOrigin.size === 0) {
+      const patience = AbortSignal.any([signal, this.#deps.clock.deadline(FIRST_LIST_MS)]);
+      await abortable(this.#told.promise, patience).catch(() => signal.throwIfAborted());
+    }
+    const handler = this.knownHandlerOf(pod);
+    if (handler !== undefined) return handler;
+    throw new Error(`runtimeclass.node.k8s.io "${pod.spec.runtimeClassName}" not found`);
+  }
+
+  knownHandlerOf({ spec }: Pod): string | undefined {
+    const { runtimeClassName } = spec;
+    if (!runtimeClassName) return '';
+    for (const classes of this.#byOrigin.values()) {
+      const found = classes.get(runtimeClassName);
+      if (found) return found.handler;
+    }
+    return undefined;
+  }
+}
+
+/** Keeps the classes those of the API server until the signal aborts. */
+export async function followRuntimeClasses(
+  classes: RuntimeClasses,
+  deps: FollowDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  let all: ReadonlyMap<string, RuntimeClass> = new Map();
+  const tell = (now: ReadonlyMap<string, RuntimeClass>): void => {
+    all = now;
+    classes.set('api', [...all.values()]);
+  };
+  await followSelection(
+    { resource: 'runtimeclasses' },
+    {
+      listed: (items) => tell(new Map(items.map((each) => [each.metadata.name, each]))),
+      changed: ({ type, object }) => {
+        const { name } = object.metadata;
+        const others = [...all].filter(([each]) => each !== name);
+        tell(new Map(type === 'DELETED' ? others : [...others, [name, object]]));
+      },
+    },
+    deps,
+    signal,
+  );
+}

@@ -1,0 +1,74 @@
+import type { Service, ServicePort } from '../../api/generated/core-v1.ts';
+
+/** Which pods learn where the API server is, whatever they say of other services. */
+const MASTER = { namespace: 'default', name: 'kubernetes' };
+
+export interface ServiceLinks {
+  readonly namespace: string;
+  /** Those of the pod's own namespace too, not only the API server's. */
+  readonly enableServiceLinks: boolean;
+}
+
+/** The variables that tell a pod where services are. */
+export function serviceVariables(
+  services: Iterable<Service>,
+  { namespace, enableServiceLinks }: ServiceLinks,
+): ReadonlyMap<string, string> {
+  const seen = new Map<string, Service>();
+  for (const service of services) {
+    if (!hasAddress(service)) continue;
+    const { metadata } = service;
+    const isMaster = metadata.namespace === MASTER.namespace && metadata.name === MASTER.name;
+    // One of the pod's own namespace that has the name of the API server's takes its place.
+    if (isMaster) seen.set(metadata.name, seen.get(metadata.name) ?? service);
+    else if (enableServiceLinks && metadata.namespace === namespace) seen.set(metadata.name, service);
+  }
+  return new Map([...seen.values()].flatMap(variablesOf));
+}
+
+function hasAddress({ spec }: Service): boolean {
+  return spec.clusterIP !== undefined && spec.clusterIP !== '' && spec.clusterIP !== 'None';
+}
+
+function variablesOf({ metadata, spec }: Service): [string, string][] {
+  const { clusterIP = '', ports = [] } = spec;
+  const prefix = variableName(metadata.name);
+  const [first] = ports;
+  if (!first) return [];
+  const named = ports.filter(({ name }) => name);
+  return [
+    [`${prefix}_SERVICE_HOST`, clusterIP],
+    [`${prefix}_SERVICE_PORT`, String(first.port)],
+    ...named.map(({ name = '', port }): [string, string] => [
+      `${prefix}_SERVICE_PORT_${variableName(name)}`,
+      String(port),
+    ]),
+    [`${prefix}_PORT`, urlOf(clusterIP, first)],
+    ...ports.flatMap((port) => linkOf(prefix, clusterIP, port)),
+  ];
+}
+
+/** What Docker's links told of a port. */
+function linkOf(prefix: string, address: string, port: ServicePort): [string, string][] {
+  const protocol = protocolOf(port);
+  const name = `${prefix}_PORT_${port.port}_${protocol.toUpperCase()}`;
+  return [
+    [name, urlOf(address, port)],
+    [`${name}_PROTO`, protocol],
+    [`${name}_PORT`, String(port.port)],
+    [`${name}_ADDR`, address],
+  ];
+}
+
+function urlOf(address: string, port: ServicePort): string {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return `${protocolOf(port)}://${host}:${port.port}`;
+}
+
+function protocolOf({ protocol }: ServicePort): string {
+  return (protocol || 'TCP').toLowerCase();
+}
+
+function variableName(name: string): string {
+  return name.replaceAll('-', '_').toUpperCase();
+}

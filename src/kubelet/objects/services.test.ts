@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { CONFIG_SOURCE } from '../../api/pod-names.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { silentLog } from '../explain/log.ts';
+import { Services } from './services.ts';
+
+const LIFE = new AbortController().signal;
+const LONGEST_PAUSE_MS = 60_000;
+
+function podOf(source: 'api' | 'file'): Pod {
+  const annotations = { [CONFIG_SOURCE]: source };
+  return { metadata: { name: 'web', namespace: 'shop', uid: 'u', annotations }, spec: { containers: [] } };
+}
+
+function setUp({ isOut = false } = {}) {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const api = createMemoryApiServer({ clock, random });
+  api.faults.setOutage(isOut);
+  const woken: string[] = [];
+  const life = new AbortController();
+  const services = new Services({ api, clock, random, log: silentLog, changed: (uid) => woken.push(uid) });
+  const running = services.run(life.signal);
+  const key = (name: string) => ({ resource: 'services', namespace: 'shop', name }) as const;
+  return {
+    api,
+    clock,
+    woken,
+    create: (name: string) =>
+      api.direct.create(
+        key(name),
+        { metadata: { name, namespace: 'shop' }, spec: { clusterIP: '10.0.0.9', ports: [{ port: 80 }] } },
+        LIFE,
+      ),
+    remove: (name: string) => api.direct.delete(key(name), {}, LIFE),
+    /** Services that the pod is told of, or what was said instead. */
+    async told(pod: Pod) {
+      const asked = services.variables(pod, LIFE).then(
+        (variables) => [...variables.keys()].filter((name) => name.endsWith('_SERVICE_HOST')),
+        (error: Error) => error.message,
+      );
+      return clock.runUntil(asked);
+    },
+    async stop() {
+      life.abort();
+      await clock.advance(0);
+      await running;
+      assert.equal(api.watches, 0);
+    },
+  };
+}
+
+test('pods are told of the services that there are when they start', async () => {
+  const it = setUp();
+  await it.create('db');
+  assert.deepEqual(await it.told(podOf('api')), ['DB_SERVICE_HOST']);
+  await it.create('cache');
+  await it.remove('db');
+  await it.clock.advance(0);
+  assert.deepEqual(await it.told(podOf('api')), ['CACHE_SERVICE_HOST']);
+  assert.deepEqual(it.woken, []);
+  await it.stop();
+});
+
+test('until services are known, a pod of the API server fails and is woken later; a static pod goes without', async () => {
+  const it = setUp({ isOut: true });
+  await it.create('db');
+  assert.deepEqual(await it.told(podOf('file')), []);
+  const message = 'services have not yet been read at least once, cannot construct envvars';
+  assert.equal(await it.told(podOf('api')), message);
+  it.api.faults.setOutage(false);
+  await it.clock.advance(LONGEST_PAUSE_MS);
+  assert.deepEqual(it.woken, ['u']);
+  assert.deepEqual(await it.told(podOf('api')), ['DB_SERVICE_HOST']);
+  assert.deepEqual(await it.told(podOf('file')), ['DB_SERVICE_HOST']);
+  await it.stop();
+});

@@ -1,0 +1,74 @@
+import type { Pod, Service } from '../../api/generated/core-v1.ts';
+import { isStaticPod } from '../../api/pod-names.ts';
+import { abortable } from '../../base/abortable.ts';
+import { type FollowDeps, followSelection, type ObjectChange } from '../cluster/follow-selection.ts';
+import { serviceVariables } from './service-variables.ts';
+
+/** How long a first list is waited for, as for what else a pod refers to. */
+const FIRST_LIST_MS = 1_000;
+
+export interface ServicesDeps extends FollowDeps {
+  /** The services that this pod could not learn of are known now. */
+  readonly changed: (uid: string) => void;
+}
+
+/** The services of the cluster, for the variables that tell pods of them. */
+export class Services {
+  readonly #deps: ServicesDeps;
+  readonly #firstList = Promise.withResolvers<void>();
+  readonly #missedBy = new Set<string>();
+  #services: ReadonlyMap<string, Service> | undefined;
+
+  constructor(deps: ServicesDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const keeper = {
+      listed: (all: readonly Service[]) => this.#set(new Map(all.map((service) => [keyOf(service), service]))),
+      changed: (change: ObjectChange<Service>) => this.#take(change),
+    };
+    await followSelection({ resource: 'services' }, keeper, this.#deps, signal);
+  }
+
+  /**
+   * What the pod is told. One of the API server can wait for the services to be known, and has to: a static pod may be
+   * what makes the API server answer.
+   */
+  async variables(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    if (this.#services === undefined && !isStaticPod(pod)) await this.#known(pod, signal);
+    const { enableServiceLinks = true } = pod.spec;
+    const all = [...(this.#services?.values() ?? [])];
+    return serviceVariables(all, { namespace: pod.metadata.namespace, enableServiceLinks });
+  }
+
+  async #known({ metadata }: Pod, signal: AbortSignal): Promise<void> {
+    const patience = AbortSignal.any([signal, this.#deps.clock.deadline(FIRST_LIST_MS)]);
+    try {
+      await abortable(this.#firstList.promise, patience);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#missedBy.add(metadata.uid);
+      const message = 'services have not yet been read at least once, cannot construct envvars';
+      throw new Error(message, { cause: error });
+    }
+  }
+
+  #take({ type, object }: ObjectChange<Service>): void {
+    const services = new Map(this.#services);
+    if (type === 'DELETED') services.delete(keyOf(object));
+    else services.set(keyOf(object), object);
+    this.#set(services);
+  }
+
+  #set(services: ReadonlyMap<string, Service>): void {
+    this.#services = services;
+    this.#firstList.resolve();
+    for (const uid of this.#missedBy) this.#deps.changed(uid);
+    this.#missedBy.clear();
+  }
+}
+
+function keyOf({ metadata }: Service): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

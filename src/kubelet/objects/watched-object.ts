@@ -1,0 +1,78 @@
+import { abortable } from '../../base/abortable.ts';
+import type { ApiObjects } from '../cluster/api-server.ts';
+import { type FollowDeps, followSelection } from '../cluster/follow-selection.ts';
+import type { ObjectRef } from './object-references.ts';
+import { missingObject, ObjectError } from './pod-objects.ts';
+
+/** How long a first list is waited for: kubelet's time. */
+const FIRST_LIST_MS = 1_000;
+
+export interface WatchedObjectDeps extends FollowDeps {
+  /** It is another than the one that was answered, or the answer that was waited for in vain is there. */
+  readonly changed: () => void;
+}
+
+/** One object of the API server and what becomes of it. An immutable one is not watched any more once it is known. */
+export class WatchedObject<R extends 'configmaps' | 'secrets'> {
+  readonly #resource: R;
+  readonly #ref: ObjectRef;
+  readonly #deps: WatchedObjectDeps;
+  readonly #end = new AbortController();
+  readonly #firstList = Promise.withResolvers<void>();
+  #state: 'unknown' | 'missedByReader' | 'known' = 'unknown';
+  #object: ApiObjects[R] | undefined;
+
+  constructor(resource: R, ref: ObjectRef, deps: WatchedObjectDeps) {
+    this.#resource = resource;
+    this.#ref = ref;
+    this.#deps = deps;
+  }
+
+  async run(life: AbortSignal): Promise<void> {
+    const { namespace, name } = this.#ref;
+    const selection = { resource: this.#resource, namespace, fieldSelector: `metadata.name=${name}` };
+    const keeper = {
+      listed: (objects: readonly ApiObjects[R][]) => this.#set(objects[0]),
+      changed: ({ type, object }: { type: string; object: ApiObjects[R] }) =>
+        this.#set(type === 'DELETED' ? undefined : object),
+    };
+    await followSelection(selection, keeper, this.#deps, AbortSignal.any([life, this.#end.signal]));
+  }
+
+  stop(): void {
+    this.#end.abort();
+  }
+
+  /** Waits for the first list. Rejects with an `ObjectError`. */
+  async value(signal: AbortSignal): Promise<ApiObjects[R]> {
+    if (this.#state !== 'known') await this.#known(signal);
+    if (this.#object === undefined) throw missingObject(this.#ref);
+    if (this.#object.immutable) this.stop();
+    return this.#object;
+  }
+
+  async #known(signal: AbortSignal): Promise<void> {
+    const limit = this.#deps.clock.deadline(FIRST_LIST_MS);
+    try {
+      await abortable(this.#firstList.promise, AbortSignal.any([signal, limit]));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#state = 'missedByReader';
+      const message = `failed to sync ${this.#ref.kind} cache: timed out waiting for the condition`;
+      throw new ObjectError(message, { cause: error, isMissing: false });
+    }
+  }
+
+  #set(object: ApiObjects[R] | undefined): void {
+    const before = this.#state;
+    const isSame = versionOf(this.#object) === versionOf(object);
+    this.#object = object;
+    this.#state = 'known';
+    this.#firstList.resolve();
+    if (before === 'missedByReader' || (before === 'known' && !isSame)) this.#deps.changed();
+  }
+}
+
+function versionOf(object: ApiObjects['configmaps' | 'secrets'] | undefined): string {
+  return object ? `${object.metadata.uid} ${object.metadata.resourceVersion}` : '';
+}

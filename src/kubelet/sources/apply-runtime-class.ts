@@ -1,0 +1,48 @@
+import type { Pod, RuntimeClass } from '../../api/generated/core-v1.ts';
+import { podFullName } from '../../api/pod-names.ts';
+import type { ResourceList } from '../../api/pod-resources.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import type { SourceProblem } from './pod-source.ts';
+
+export type AppliedPod =
+  | { readonly pod: Pod; readonly problem?: undefined }
+  | { readonly pod?: undefined; readonly problem: SourceProblem };
+
+/**
+ * Does for a pod of a manifest what an API server does before it stores one: its runtime class says what it needs beyond
+ * its containers, and where it may run. A class that is not there is told when the pod is to start: it may come later.
+ */
+export function applyRuntimeClass(pod: Pod, classes: readonly RuntimeClass[]): AppliedPod {
+  const { runtimeClassName, overhead = {}, nodeSelector = {} } = pod.spec;
+  const found = classes.find(({ metadata }) => metadata.name === runtimeClassName);
+  if (!found) return { pod };
+  const fixed = found.overhead?.podFixed;
+  if (fixed && Object.keys(overhead).length > 0 && !sameAmounts(fixed, overhead)) {
+    return refused(pod, "Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+  }
+  const selector = found.scheduling?.nodeSelector ?? {};
+  const conflict = Object.keys(selector).find(
+    (key) => Object.hasOwn(nodeSelector, key) && nodeSelector[key] !== selector[key],
+  );
+  if (conflict !== undefined) {
+    const both = `runtimeClass.scheduling.nodeSelector[${conflict}] = ${selector[conflict]}; pod.spec.nodeSelector[${conflict}] = ${nodeSelector[conflict]}`;
+    return refused(pod, `conflict: ${both}`);
+  }
+  const added = {
+    ...(fixed && { overhead: fixed }),
+    ...(found.scheduling?.nodeSelector && { nodeSelector: { ...nodeSelector, ...selector } }),
+  };
+  return { pod: Object.keys(added).length === 0 ? pod : { ...pod, spec: { ...pod.spec, ...added } } };
+}
+
+function sameAmounts(a: ResourceList, b: ResourceList): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => {
+    const [left, right] = [a[name], b[name]];
+    return left !== undefined && right !== undefined && parseQuantity(left).compare(parseQuantity(right)) === 0;
+  });
+}
+
+function refused(pod: Pod, why: string): AppliedPod {
+  return { problem: { location: podFullName(pod), message: `pod rejected: ${why}` } };
+}

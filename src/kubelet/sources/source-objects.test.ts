@@ -1,0 +1,184 @@
+/** ConfigMaps, Secrets and runtime classes beside the pods of a manifest. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { mergeSnapshot, NO_PODS } from './desired-pods.ts';
+import { createFileSource } from './file-source.ts';
+import { MAX_MANIFEST_BYTES, parseStaticPods, type StaticReferences } from './parse-static-pods.ts';
+import type { SourceSnapshot } from './pod-source.ts';
+
+const POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: main, image: busybox}]\n';
+const CONFIG_MAP = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: red}\n';
+const SECRET =
+  'apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: shop}\ndata: {a: b25l, b: dHdv}\nstringData: {b: three}\n';
+const CLASS = 'apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\nhandler: kata-qemu\n';
+
+function parse(text: string, references: StaticReferences = 'beside'): SourceSnapshot {
+  return parseStaticPods(text, { source: 'file', location: 'web.yaml', nodeName: 'box', nowMs: 0, references });
+}
+
+test('parseStaticPods() takes objects beside pods, in a namespace and with a type', () => {
+  const { pods, objects, problems } = parse([POD, CONFIG_MAP, SECRET, CLASS].join('---\n'));
+  assert.deepEqual(problems, []);
+  assert.equal(pods.length, 1);
+  assert.deepEqual(objects, {
+    configMaps: [
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'settings', namespace: 'default' },
+        data: { color: 'red' },
+      },
+    ],
+    secrets: [
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'login', namespace: 'shop' },
+        data: { a: 'b25l', b: 'dGhyZWU=' },
+        type: 'Opaque',
+      },
+    ],
+    runtimeClasses: [
+      { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'kata' }, handler: 'kata-qemu' },
+    ],
+  });
+});
+
+const REFERS = `${POD}  volumes: [{name: v, configMap: {name: settings}}]\n`;
+
+const refused: Record<string, { text: string; references: StaticReferences; problems: string[] }> = {
+  'a key that cannot be, where it stands': {
+    text: `${POD}---\n${CONFIG_MAP.replace('color: red', '"a b": x')}`,
+    references: 'beside',
+    problems: [
+      "web.yaml:10:15: data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+    ],
+  },
+  'a login that is none, where it stands, without showing it': {
+    text: '{apiVersion: v1, kind: Secret, metadata: {name: l}, type: kubernetes.io/dockercfg, stringData: {.dockercfg: "{auth"}}',
+    references: 'beside',
+    problems: ['web.yaml:1:109: data[.dockercfg]: Invalid value: "<secret contents redacted>": is not JSON'],
+  },
+  'what is not base64': {
+    text: `${POD}---\n${SECRET.replace('b25l', '"not base64!"')}`,
+    references: 'beside',
+    problems: ['web.yaml:10:11: data[a]: expected base64 data'],
+  },
+  'a reference of a static pod of kubelet': {
+    text: REFERS,
+    references: 'none',
+    problems: ['web.yaml:1:1: static pods may not reference configmaps'],
+  },
+  'claims of a static pod without the gate': {
+    text: `${POD}  resourceClaims: [{name: c, resourceClaimName: x}]\n`,
+    references: 'api',
+    problems: ['web.yaml:1:1: static pods may not use ResourceClaims'],
+  },
+  'trust bundles of a static pod without the gate': {
+    text: `${POD}  volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: b, path: p}}]}}]\n`,
+    references: 'api',
+    problems: ['web.yaml:1:1: static pods may not use ClusterTrustBundle projected volume sources'],
+  },
+  'objects that no static pod of kubelet could refer to': {
+    text: `${CONFIG_MAP}---\n${CLASS}`,
+    references: 'none',
+    problems: [
+      'web.yaml:1:1: ConfigMap settings is of no use here: static pods may not refer to it',
+      'web.yaml:6:1: RuntimeClass kata is of no use here: static pods may not refer to it',
+    ],
+  },
+};
+
+for (const [what, { text, references, problems }] of Object.entries(refused)) {
+  test(`parseStaticPods() refuses ${what}`, () => {
+    const snapshot = parse(text, references);
+    assert.deepEqual(
+      snapshot.problems.map(({ message }) => message),
+      problems,
+    );
+    assert.deepEqual(snapshot.objects?.configMaps.length, references === 'beside' ? 0 : undefined);
+  });
+}
+
+test('parseStaticPods() lets a static pod refer to the API server without the gate', () => {
+  const { pods, problems, objects } = parse(REFERS, 'api');
+  assert.deepEqual([pods.length, problems, objects], [1, [], undefined]);
+});
+
+test('mergeSnapshot() keeps the first of two objects with one name, and says so', () => {
+  const other = CONFIG_MAP.replace('red', 'blue');
+  const elsewhere = other.replace('name: settings', 'name: settings, namespace: shop');
+  const snapshot = parse([CONFIG_MAP, other, elsewhere, SECRET, SECRET, CLASS, CLASS].join('---\n'));
+  const { objects, problems } = mergeSnapshot(NO_PODS, 'file', snapshot);
+  assert.deepEqual(
+    objects?.configMaps.map(({ data }) => data),
+    [{ color: 'red' }, { color: 'blue' }],
+  );
+  assert.deepEqual([objects?.secrets.length, objects?.runtimeClasses.length], [1, 1]);
+  assert.deepEqual(
+    problems.map(({ location, message }) => `${location}: ${message}`),
+    ['ConfigMap default/settings', 'Secret shop/login', 'RuntimeClass kata'].map(
+      (name) => `${name}: another one of this name comes first in the same source`,
+    ),
+  );
+});
+
+/** A source of the files in a folder, and what it told last. */
+async function followFolder(files: Readonly<Record<string, string>>) {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory('/m');
+  for (const [name, text] of Object.entries(files)) await host.fs.writeFile(`/m/${name}`, text);
+  const life = new AbortController();
+  const source = createFileSource({ paths: ['/m'], nodeName: 'box', rescanMs: 20_000, references: 'beside' }, host);
+  const told: SourceSnapshot[] = [];
+  const done = (async () => {
+    for await (const snapshot of source.snapshots(life.signal)) told.push(snapshot);
+  })();
+  return {
+    host,
+    async snapshot() {
+      await host.clock.advance(0);
+      return told.at(-1);
+    },
+    async stop() {
+      life.abort();
+      await host.clock.runUntil(done);
+    },
+  };
+}
+
+test('a file source keeps a pod that the runtime class of now would not have let in', async () => {
+  const pod = `${POD}  runtimeClassName: kata\n  nodeSelector: {disk: ssd}\n`;
+  const { host, snapshot, stop } = await followFolder({ 'pod.yaml': pod, 'class.yaml': CLASS });
+  const before = await snapshot();
+  await host.fs.writeFile('/m/class.yaml', `${CLASS}scheduling: {nodeSelector: {disk: tape}}\n`);
+  const after = await snapshot();
+  assert.deepEqual(after?.pods, before?.pods);
+  assert.match(after?.problems[0]?.message ?? '', /^pod rejected: conflict: /);
+  await host.fs.remove('/m/pod.yaml');
+  assert.deepEqual((await snapshot())?.pods, []);
+  await stop();
+});
+
+test('a file source tells what its files hold, and keeps what a text with a fault held before', async () => {
+  const { host, snapshot, stop } = await followFolder({ 'a.yaml': `${POD}---\n${CONFIG_MAP}`, 'b.yaml': SECRET });
+  const last = async () => {
+    const { objects } = (await snapshot()) ?? {};
+    return {
+      colors: objects?.configMaps.map(({ data }) => data?.['color']),
+      secrets: objects?.secrets.map(({ metadata }) => metadata.name),
+    };
+  };
+  assert.deepEqual(await last(), { colors: ['red'], secrets: ['login'] });
+  await host.fs.writeFile('/m/a.yaml', `${POD}---\n${CONFIG_MAP.replace('red', 'blue')}`);
+  assert.deepEqual(await last(), { colors: ['blue'], secrets: ['login'] });
+  await host.fs.writeFile('/m/a.yaml', `${POD}---\n${CONFIG_MAP.replace('color: red', '"a b": x')}`);
+  assert.deepEqual(await last(), { colors: ['blue'], secrets: ['login'] });
+  await host.fs.writeFile('/m/a.yaml', ' '.repeat(MAX_MANIFEST_BYTES + 1));
+  assert.deepEqual(await last(), { colors: ['blue'], secrets: ['login'] });
+  await host.fs.writeFile('/m/a.yaml', POD);
+  await host.fs.remove('/m/b.yaml');
+  assert.deepEqual(await last(), { colors: [], secrets: [] });
+  await stop();
+});

@@ -1,0 +1,93 @@
+import type { Decoded, Manifest } from '../../api/decode-manifest.ts';
+import type { FieldErrors } from '../../api/field-error.ts';
+import { fieldProblems } from '../../api/field-problems.ts';
+import type { ConfigMap, NamedMeta, RuntimeClass, Secret } from '../../api/generated/core-v1.ts';
+import type { ManifestProblem } from '../../api/manifest-problem.ts';
+import { validateConfigMap, validateRuntimeClass, validateSecret } from '../../api/validate-config-objects.ts';
+
+/** What stands beside the pods of a manifest, for them to refer to. Defaulted and valid. */
+export interface SourceObjects {
+  readonly configMaps: readonly ConfigMap[];
+  readonly secrets: readonly Secret[];
+  readonly runtimeClasses: readonly RuntimeClass[];
+}
+
+export const NO_OBJECTS: SourceObjects = { configMaps: [], secrets: [], runtimeClasses: [] };
+
+interface Named {
+  readonly metadata: NamedMeta;
+}
+
+/** The objects of a manifest, with the API server's defaults and checks. Those with a problem are left out. */
+export function objectsOf(manifest: Manifest): { objects: SourceObjects; problems: readonly ManifestProblem[] } {
+  const problems: ManifestProblem[] = [];
+  const valid = <T>(all: readonly Decoded<T>[], complete: (object: T) => T, check: (object: T) => FieldErrors): T[] =>
+    all.flatMap((decoded) => {
+      const object = complete(decoded.object);
+      const faults = fieldProblems(check(object), decoded);
+      problems.push(...faults);
+      return faults.length === 0 ? [object] : [];
+    });
+  const objects = {
+    configMaps: valid(manifest.configMaps, inNamespace, validateConfigMap),
+    secrets: valid(manifest.secrets, (secret) => withType(inNamespace(secret)), validateSecret),
+    runtimeClasses: valid(manifest.runtimeClasses, (runtimeClass) => runtimeClass, validateRuntimeClass),
+  };
+  return { objects, problems };
+}
+
+export function inNamespace<T extends Named>(object: T): T {
+  const { metadata } = object;
+  return { ...object, metadata: { ...metadata, namespace: metadata.namespace || 'default' } };
+}
+
+function withType(secret: Secret): Secret {
+  return { ...secret, type: secret.type || 'Opaque' };
+}
+
+/** Those of several places as one. */
+export function joinObjects(all: readonly SourceObjects[]): SourceObjects {
+  return {
+    configMaps: all.flatMap(({ configMaps }) => configMaps),
+    secrets: all.flatMap(({ secrets }) => secrets),
+    runtimeClasses: all.flatMap(({ runtimeClasses }) => runtimeClasses),
+  };
+}
+
+/** Those of now, and those of before that are not among them. */
+export function withLost(before: SourceObjects, now: SourceObjects): SourceObjects {
+  const kept = <T extends Named>(old: readonly T[], all: readonly T[]): T[] => {
+    const names = new Set(all.map(nameOf));
+    return [...all, ...old.filter((object) => !names.has(nameOf(object)))];
+  };
+  return {
+    configMaps: kept(before.configMaps, now.configMaps),
+    secrets: kept(before.secrets, now.secrets),
+    runtimeClasses: kept(before.runtimeClasses, now.runtimeClasses),
+  };
+}
+
+/** The first of each name, and what the others are called: `ConfigMap default/settings`. */
+export function firstOfEachName(objects: SourceObjects): { unique: SourceObjects; doubles: readonly string[] } {
+  const doubles: string[] = [];
+  const firsts = <T extends Named>(kind: string, all: readonly T[]): T[] => {
+    const seen = new Set<string>();
+    return all.filter((object) => {
+      const isFirst = !seen.has(nameOf(object));
+      seen.add(nameOf(object));
+      if (!isFirst) doubles.push(`${kind} ${nameOf(object)}`);
+      return isFirst;
+    });
+  };
+  const unique = {
+    configMaps: firsts('ConfigMap', objects.configMaps),
+    secrets: firsts('Secret', objects.secrets),
+    runtimeClasses: firsts('RuntimeClass', objects.runtimeClasses),
+  };
+  return { unique, doubles };
+}
+
+/** `default/settings`; only the name of what has no namespace. */
+function nameOf({ metadata: { namespace, name } }: Named): string {
+  return namespace ? `${namespace}/${name}` : name;
+}
