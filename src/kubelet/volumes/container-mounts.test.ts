@@ -6,18 +6,17 @@ import { protoJson } from '../sync/config/proto-json.fixture.ts';
 import { containerMounts, needsHostsFile } from './container-mounts.ts';
 
 const volumes = new Map([
-  ['data', '/v/data'],
-  ['host', '/srv'],
+  ['data', { path: '/v/data', readOnly: false }],
+  ['host', { path: '/srv', readOnly: false }],
+  ['config', { path: '/v/config', readOnly: true }],
 ]);
 const files = { hostsFile: '/pods/u1/etc-hosts', terminationLog: '/pods/u1/containers/web/1' };
 const hosts = { containerPath: '/etc/hosts', hostPath: '/pods/u1/etc-hosts' };
 const message = { containerPath: '/dev/termination-log', hostPath: '/pods/u1/containers/web/1' };
 
-function mountsOf(
-  volumeMounts: readonly VolumeMount[],
-  given = files as Parameters<typeof containerMounts>[0]['files'],
-) {
-  return protoJson(containerMounts({ container: { ...exampleContainer, volumeMounts }, volumes, files: given }));
+function mountsOf(volumeMounts: readonly VolumeMount[], given: Partial<Parameters<typeof containerMounts>[0]> = {}) {
+  const container = { ...exampleContainer, volumeMounts };
+  return protoJson(containerMounts({ container, volumes, subPaths: new Map(), files, ...given }));
 }
 
 const cases: Record<string, { mounts: readonly VolumeMount[]; expected: readonly object[] }> = {
@@ -36,6 +35,10 @@ const cases: Record<string, { mounts: readonly VolumeMount[]; expected: readonly
       message,
     ],
   },
+  'mounts what is made of objects read-only, whatever the container says': {
+    mounts: [{ name: 'config', mountPath: '/config', readOnly: false }],
+    expected: [{ containerPath: '/config', hostPath: '/v/config', readonly: true }, hosts, message],
+  },
   'leaves /etc/hosts to a volume': {
     mounts: [{ name: 'data', mountPath: '/etc/hosts' }],
     expected: [{ containerPath: '/etc/hosts', hostPath: '/v/data' }, message],
@@ -48,8 +51,49 @@ for (const [name, { mounts, expected }] of Object.entries(cases)) {
   });
 }
 
+const recursive: VolumeMount = { name: 'data', mountPath: '/a', readOnly: true, recursiveReadOnly: 'Enabled' };
+
+test('containerMounts() makes what is mounted below read-only too, where the runtime can', () => {
+  const [mount] = mountsOf([recursive], { supportsRecursiveReadOnly: true }) as object[];
+  assert.deepEqual(mount, { containerPath: '/a', hostPath: '/v/data', readonly: true, recursiveReadOnly: true });
+});
+
+test('containerMounts() has what belongs to the pod alone labelled for it, where there is SELinux', () => {
+  const mounts = [
+    { name: 'data', mountPath: '/data' },
+    { name: 'host', mountPath: '/srv' },
+  ];
+  assert.deepEqual(mountsOf(mounts, { relabelled: new Set(['data']) }), [
+    { containerPath: '/data', hostPath: '/v/data', selinuxRelabel: true },
+    { containerPath: '/srv', hostPath: '/srv' },
+    { ...hosts, selinuxRelabel: true },
+    { ...message, selinuxRelabel: true },
+  ]);
+});
+
+test('containerMounts() says that the runtime cannot make what is mounted below read-only', () => {
+  const why = 'volume "data" requested recursive read-only mode, but it is not supported by the runtime';
+  assert.throws(() => mountsOf([recursive]), {
+    reason: 'CreateContainerConfigError',
+    message: `failed to resolve recursive read-only mode: ${why}`,
+  });
+});
+
 test('containerMounts() mounts no file that was not made', () => {
-  assert.deepEqual(mountsOf([], { hostsFile: undefined, terminationLog: undefined }), []);
+  assert.deepEqual(mountsOf([], { files: { hostsFile: undefined, terminationLog: undefined } }), []);
+});
+
+test('containerMounts() mounts places inside volumes from where they are bound', () => {
+  const declared = [
+    { name: 'data', mountPath: '/a' },
+    { name: 'data', mountPath: '/b', subPath: 'b' },
+  ];
+  assert.deepEqual(mountsOf(declared, { subPaths: new Map([[1, '/subpaths/1']]) }), [
+    { containerPath: '/a', hostPath: '/v/data' },
+    { containerPath: '/b', hostPath: '/subpaths/1' },
+    hosts,
+    message,
+  ]);
 });
 
 test('containerMounts() refuses a volume that is not there', () => {

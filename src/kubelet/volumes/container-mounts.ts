@@ -1,6 +1,9 @@
 import type { Container, Pod, VolumeMount } from '../../api/generated/core-v1.ts';
+import { textOf } from '../../base/text-of.ts';
 import { Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
+import { recursiveReadOnly } from '../sync/config/recursive-read-only.ts';
 import { PodError } from '../sync/pod-error.ts';
+import type { HostVolume } from './pod-volumes.ts';
 
 const ETC_HOSTS = '/etc/hosts';
 
@@ -12,9 +15,15 @@ export interface ContainerFiles {
 
 export interface ContainerMountsInput {
   readonly container: Container;
-  /** Host path by volume name: from `PodVolumes.paths`. */
-  readonly volumes: ReadonlyMap<string, string>;
+  /** By name: from `PodVolumes.volumes`. */
+  readonly volumes: ReadonlyMap<string, HostVolume>;
+  /** Host paths of mounts that want only a place inside their volume, by index: from `bindSubPaths`. */
+  readonly subPaths: ReadonlyMap<number, string>;
   readonly files: ContainerFiles;
+  /** What the pod's runtime handler can do; absent: it cannot. */
+  readonly supportsRecursiveReadOnly?: boolean | undefined;
+  /** Volumes whose files the runtime is to label for the container; absent: the machine has no SELinux. */
+  readonly relabelled?: ReadonlySet<string> | undefined;
 }
 
 /** A pod on its own network has a hosts file of its own once it has an address. */
@@ -26,31 +35,47 @@ export function needsHostsFile({ spec }: Pod, podIPs: readonly string[]): boolea
  * The mounts of a container in kubelet's order: volumes as declared, /etc/hosts unless a volume is there, the
  * termination message. Throws a `PodError` (`CreateContainerConfigError`) for a volume that is not there.
  */
-export function containerMounts({ container, volumes, files }: ContainerMountsInput): Mount[] {
+export function containerMounts(input: ContainerMountsInput): Mount[] {
+  const { container, volumes, subPaths, files, supportsRecursiveReadOnly = false, relabelled } = input;
   const declared = container.volumeMounts ?? [];
-  const mounts = declared.map((mount) => volumeMount(mount, container, volumes));
+  const mounts = declared.map((mount, index) => {
+    const volume = volumes.get(mount.name);
+    if (volume === undefined) {
+      throw configError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+    }
+    return {
+      ...volumeMount(mount, volume, subPaths.get(index) ?? volume.path),
+      recursiveReadOnly: isRecursive(mount, supportsRecursiveReadOnly),
+      selinuxRelabel: relabelled?.has(mount.name) ?? false,
+    };
+  });
+  const selinuxRelabel = relabelled !== undefined;
   const hidesHosts = declared.some(({ mountPath }) => mountPath === ETC_HOSTS);
   if (files.hostsFile !== undefined && !hidesHosts) {
-    mounts.push(Mount.fromPartial({ containerPath: ETC_HOSTS, hostPath: files.hostsFile }));
+    mounts.push(Mount.fromPartial({ containerPath: ETC_HOSTS, hostPath: files.hostsFile, selinuxRelabel }));
   }
   if (files.terminationLog !== undefined && container.terminationMessagePath) {
     const containerPath = absolute(container.terminationMessagePath);
-    mounts.push(Mount.fromPartial({ containerPath, hostPath: files.terminationLog }));
+    mounts.push(Mount.fromPartial({ containerPath, hostPath: files.terminationLog, selinuxRelabel }));
   }
   return mounts;
 }
 
-function volumeMount(mount: VolumeMount, container: Container, volumes: ReadonlyMap<string, string>): Mount {
-  const hostPath = volumes.get(mount.name);
-  if (hostPath === undefined) {
-    throw configError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
-  }
+function volumeMount(mount: VolumeMount, volume: HostVolume, hostPath: string): Mount {
   return Mount.fromPartial({
     containerPath: absolute(mount.mountPath),
     hostPath,
-    readonly: mount.readOnly ?? false,
+    readonly: volume.readOnly || (mount.readOnly ?? false),
     propagation: propagation(mount.mountPropagation),
   });
+}
+
+function isRecursive(mount: VolumeMount, supported: boolean): boolean {
+  try {
+    return recursiveReadOnly(mount, supported);
+  } catch (error) {
+    throw configError(`failed to resolve recursive read-only mode: ${textOf(error)}`);
+  }
 }
 
 function propagation(mode: string | undefined): MountPropagation {

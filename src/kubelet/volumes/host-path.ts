@@ -19,7 +19,8 @@ export async function prepareHostPath(fs: FileSystem, { path, type = '' }: HostP
   if (!expected) throw new Error(`${type} is an invalid volume type`);
   const found = await fs.stat(path);
   if (!found && type === 'DirectoryOrCreate') await fs.makeDirectory(path, 0o755);
-  else if (!found && type === 'FileOrCreate') await fs.writeFile(path, '', { mode: 0o644 });
+  // Appending never cuts short what another has just made.
+  else if (!found && type === 'FileOrCreate') await fs.appendFile(path, '');
   else if (found?.kind !== expected.kind)
     throw new Error(`hostPath type check failed: ${path} is not ${expected.name}`);
   return path;

@@ -1,27 +1,45 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { HostPathVolumeSource, Pod, PodSpec, Volume } from '../../api/generated/core-v1.ts';
-import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
-import { MemoryMounts } from '../../host/fake/memory-mounts.ts';
+import type { EmptyDirVolumeSource, HostPathVolumeSource, Pod, PodSpec, Volume } from '../../api/generated/core-v1.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import type { MountRequest } from '../../host/mounts.ts';
+import { PodEvents } from '../explain/pod-events.ts';
+import { ManifestObjects } from '../objects/manifest-objects.ts';
+import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { memoryVolumeBytes } from './empty-dir.ts';
-import { PodVolumes } from './pod-volumes.ts';
+import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
 const settings = { rootDir: '/k', memoryCapacityBytes: 1024 ** 3 };
 const volumesDir = '/k/pods/u1/volumes/kubernetes.io~empty-dir';
 
-async function machine(tmpfsNoswap = false) {
-  const fs = new MemoryFileSystem(() => 0);
-  const mounts = new MemoryMounts(fs);
+async function machine(given: Partial<PodVolumesDeps> = {}) {
+  const host = createMemoryHost();
+  const { fs, mounts, clock } = host;
   await fs.makeDirectory('/srv/folder');
   await fs.writeFile('/srv/file', 'content', { mode: 0o600 });
   fs.createSocket('/srv/socket', 0o600);
-  return { fs, mounts, volumes: new PodVolumes({ fs, mounts, settings, tmpfsNoswap }) };
+  const objects = new ManifestObjects({ changed: () => undefined });
+  objects.set('file', NO_OBJECTS);
+  const events = new PodEvents(clock);
+  const told: string[] = [];
+  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
+  const deps = { ...host, settings, tmpfsNoswap: false, objects, events, allocatable: { memory: '1Gi' }, ...given };
+  return { fs, mounts, objects, told, volumes: new PodVolumes(deps) };
 }
 
+/** Host path of each volume. */
+function placesOf(volumes: PodVolumes): Record<string, string> {
+  return Object.fromEntries([...volumes.volumes('u1')].map(([name, { path }]) => [name, path]));
+}
+
+/** Its containers mount all of them. */
 function podWith(volumes: readonly Volume[], spec: Partial<PodSpec> = {}): Pod {
-  return examplePod({ spec: { volumes, ...spec } });
+  const pod = examplePod({ spec: { volumes, ...spec } });
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+  const containers = pod.spec.containers.map((container) => ({ ...container, volumeMounts }));
+  return { ...pod, spec: { ...pod.spec, containers } };
 }
 
 const disk = { name: 'disk', emptyDir: {} };
@@ -30,7 +48,7 @@ const memory = { name: 'mem', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } }
 test('PodVolumes makes an empty folder that everybody may write to', async () => {
   const { fs, volumes } = await machine();
   await volumes.prepare(podWith([disk]), signal);
-  assert.deepEqual([...volumes.paths('u1')], [['disk', `${volumesDir}/disk`]]);
+  assert.deepEqual(placesOf(volumes), { disk: `${volumesDir}/disk` });
   assert.equal((await fs.stat(`${volumesDir}/disk`))?.mode, 0o777);
 });
 
@@ -66,19 +84,95 @@ test('PodVolumes mounts memory once, and unmounts it at the end', async () => {
   assert.equal(await fs.stat('/k/pods/u1/plugins'), undefined);
 });
 
-test('PodVolumes asks for memory out of swap where the kernel can', async () => {
-  const { fs, volumes } = await machine(true);
-  const requests: unknown[] = [];
-  const recording = {
-    mount: async (request: unknown) => void requests.push(request),
-    list: async () => [],
-    unmount: async () => undefined,
+const mediums: Record<string, { source: EmptyDirVolumeSource; tmpfsNoswap?: boolean; mounted: Partial<MountRequest> }> =
+  {
+    'memory of its size': {
+      source: { medium: 'Memory', sizeLimit: '8Mi' },
+      mounted: { source: 'tmpfs', type: 'tmpfs', data: 'size=8388608' },
+    },
+    'memory out of swap where the kernel can': {
+      source: { medium: 'Memory' },
+      tmpfsNoswap: true,
+      mounted: { source: 'tmpfs', type: 'tmpfs', data: 'size=1073741824,noswap' },
+    },
+    'huge pages': {
+      source: { medium: 'HugePages-2Mi' },
+      mounted: { source: 'nodev', type: 'hugetlbfs', data: 'pagesize=2Mi' },
+    },
   };
-  await new PodVolumes({ fs, mounts: recording, settings, tmpfsNoswap: true }).prepare(podWith([memory]), signal);
-  assert.deepEqual(requests, [
-    { source: 'tmpfs', target: `${volumesDir}/mem`, type: 'tmpfs', data: 'size=8388608,noswap' },
+
+for (const [what, { source, tmpfsNoswap = false, mounted }] of Object.entries(mediums)) {
+  test(`PodVolumes asks for ${what}`, async () => {
+    const requests: MountRequest[] = [];
+    const { mounts } = createMemoryHost();
+    const recording = {
+      mount: async (request: MountRequest) => void requests.push(request),
+      list: () => mounts.list(),
+      unmount: (target: string) => mounts.unmount(target),
+      bindBeneath: async () => undefined,
+    };
+    const { volumes } = await machine({ mounts: recording, tmpfsNoswap });
+    const resources = { requests: { 'hugepages-2Mi': '4Mi' } };
+    await volumes.prepare(
+      podWith([{ name: 'mem', emptyDir: source }], { containers: [{ name: 'web', resources }] }),
+      signal,
+    );
+    assert.deepEqual(requests, [{ target: `${volumesDir}/mem`, ...mounted }]);
+  });
+}
+
+const badMediums: Record<string, string> = {
+  HugePages: 'medium HugePages: hugePages storage requested, but there is no resource request for huge pages',
+  Tape: 'unknown storage medium "Tape"',
+};
+
+for (const [medium, fault] of Object.entries(badMediums)) {
+  test(`PodVolumes refuses the medium ${medium}`, async () => {
+    const { volumes } = await machine();
+    const message = `MountVolume.SetUp failed for volume "odd" : ${fault}`;
+    const prepared = volumes.prepare(podWith([{ name: 'odd', emptyDir: { medium } }]), signal);
+    await assert.rejects(prepared, { reason: 'FailedMount', message });
+  });
+}
+
+test('PodVolumes says when the machine has no such huge pages', async () => {
+  const { mounts, volumes } = await machine();
+  mounts.faults.failNext('mount', 'EINVAL');
+  const containers = [{ name: 'web', resources: { requests: { 'hugepages-4Mi': '4Mi' } } }];
+  const prepared = volumes.prepare(
+    podWith([{ name: 'big', emptyDir: { medium: 'HugePages' } }], { containers }),
+    signal,
+  );
+  await assert.rejects(prepared, {
+    message:
+      'MountVolume.SetUp failed for volume "big" : the machine has no huge pages of this size (pagesize=4Mi): ' +
+      `mount ${volumesDir}/big: EINVAL`,
+  });
+});
+
+test('PodVolumes leaves out what no container mounts', async () => {
+  const { fs, volumes } = await machine();
+  const unused = [disk, { name: 'data', nfs: { server: 's', path: '/' } }];
+  await volumes.prepare(examplePod({ spec: { volumes: unused } }), signal);
+  assert.deepEqual([...volumes.volumes('u1')], []);
+  assert.equal(await fs.stat(volumesDir), undefined);
+});
+
+test('PodVolumes names the type of a volume that it cannot mount, and every other that fails', async () => {
+  const { volumes, told } = await machine();
+  const nfs = { name: 'data', nfs: { server: 's', path: '/' } };
+  await assert.rejects(volumes.prepare(podWith([nfs]), signal), {
+    reason: 'FailedMount',
+    message: 'volume "data" is of type nfs, which is not supported yet',
+    silent: false,
+  });
+  const pod = podWith([nfs, disk, { name: 'settings', configMap: { name: 'absent' } }]);
+  await assert.rejects(volumes.prepare(pod, signal), { reason: 'FailedMount', silent: true });
+  assert.deepEqual(told, [
+    'Warning FailedMount: volume "data" is of type nfs, which is not supported yet',
+    'Warning FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "absent" not found',
   ]);
-  assert.deepEqual([...volumes.paths('u1')], []);
+  assert.deepEqual([...volumes.volumes('u1')], []);
 });
 
 const sizes: Record<string, { spec: Partial<PodSpec>; sizeLimit?: string; bytes: bigint }> = {
@@ -138,7 +232,7 @@ for (const [what, { source, fault }] of Object.entries(hostPaths)) {
     const prepared = volumes.prepare(podWith([{ name: 'host', hostPath: source }]), signal);
     if (fault === undefined) {
       await prepared;
-      assert.equal(volumes.paths('u1').get('host'), source.path);
+      assert.deepEqual(placesOf(volumes), { host: source.path });
     } else {
       const message = `MountVolume.SetUp failed for volume "host" : ${fault}`;
       await assert.rejects(prepared, { reason: 'FailedMount', message });
@@ -157,4 +251,33 @@ test('PodVolumes makes what a hostPath says may be made', async () => {
   assert.equal((await fs.stat('/srv/new/file'))?.mode, 0o644);
   await volumes.release(podWith(made), signal);
   assert.equal(await fs.readText('/srv/file'), 'content');
+});
+
+test('PodVolumes knows its mounts when its root is behind a link', async () => {
+  const { fs, mounts, volumes } = await machine();
+  await fs.makeDirectory('/disk/kubelet');
+  await fs.symbolicLink('/disk/kubelet', '/k');
+  const pod = podWith([memory, { name: 'me', downwardAPI: { items: [] } }]);
+  await volumes.prepare(pod, signal);
+  await volumes.prepare(pod, signal);
+  const below = async () => (await mounts.list()).filter(({ target }) => target.startsWith('/disk/'));
+  assert.equal((await below()).length, 2);
+  await volumes.release(pod, signal);
+  assert.deepEqual(await below(), []);
+  assert.equal(await fs.stat('/k/pods/u1/volumes'), undefined);
+});
+
+test('PodVolumes lists the mounts of the machine once, however many volumes there are', async () => {
+  const host = createMemoryHost();
+  let lists = 0;
+  const list = () => {
+    lists++;
+    return host.mounts.list();
+  };
+  const mounts = { mount: (request: MountRequest) => host.mounts.mount(request), list };
+  const counting = Object.assign(Object.create(host.mounts), mounts);
+  const { volumes } = await machine({ ...host, mounts: counting });
+  await host.fs.makeDirectory('/k/pods/u1');
+  await volumes.prepare(podWith([memory, disk, { ...memory, name: 'other' }]), signal);
+  assert.equal(lists, 1);
 });

@@ -1,0 +1,334 @@
+/** Volumes that are made of objects: what containers find in them, and when it changes. */
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import test from 'node:test';
+import type { ConfigMap, Pod, Secret, Volume } from '../../api/generated/core-v1.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { PodEvents } from '../explain/pod-events.ts';
+import { ManifestObjects } from '../objects/manifest-objects.ts';
+import { ObjectError } from '../objects/pod-objects.ts';
+import { NO_OBJECTS } from '../sources/source-objects.ts';
+import { examplePod } from '../sync/config/pod.fixture.ts';
+import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
+
+const signal = new AbortController().signal;
+const FOLDER = '/k/pods/u1/volumes';
+
+function configMap(data: Readonly<Record<string, string>>, more: Partial<ConfigMap> = {}): ConfigMap {
+  return { metadata: { name: 'settings', namespace: 'default' }, data, ...more };
+}
+
+function secret(data: Readonly<Record<string, string>>): Secret {
+  const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+  return { metadata: { name: 'login', namespace: 'default' }, data: Object.fromEntries(encoded) };
+}
+
+function machine(given: Partial<PodVolumesDeps> = {}) {
+  const host = createMemoryHost();
+  const objects = new ManifestObjects({ changed: () => undefined });
+  objects.set('file', NO_OBJECTS);
+  const set = (configMaps: readonly ConfigMap[], secrets: readonly Secret[] = []) =>
+    objects.set('file', { configMaps, secrets, runtimeClasses: [] });
+  const settings = { rootDir: '/k', memoryCapacityBytes: 1024 ** 3 };
+  const allocatable = { cpu: '4', memory: '1Gi' };
+  const events = new PodEvents(host.clock);
+  const told: string[] = [];
+  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
+  const deps = { ...host, settings, tmpfsNoswap: false, objects, events, allocatable, ...given };
+  return { ...host, told, set, volumes: new PodVolumes(deps) };
+}
+
+function podWith(...volumes: Volume[]): Pod {
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+  return examplePod({ spec: { volumes }, container: { volumeMounts } });
+}
+
+const settings: Volume = { name: 'conf', configMap: { name: 'settings', defaultMode: 0o644 } };
+const SETTINGS = `${FOLDER}/kubernetes.io~configmap/conf`;
+
+test('each type has its folder; what must not reach the disk is in memory', async () => {
+  const { fs, mounts, set, volumes } = machine();
+  set([configMap({ a: '1' })], [secret({ password: 'hush' })]);
+  const me = { fieldRef: { fieldPath: 'metadata.name' }, path: 'name' };
+  const sources = [
+    { secret: { name: 'login' } },
+    { configMap: { name: 'settings' } },
+    { downwardAPI: { items: [me] } },
+  ];
+  const pod = podWith(
+    settings,
+    { name: 'sec', secret: { secretName: 'login', defaultMode: 0o400 } },
+    { name: 'me', downwardAPI: { items: [me] } },
+    { name: 'all', projected: { sources } },
+  );
+  await volumes.prepare(pod, signal);
+  const places = [...volumes.volumes('u1')].map(([name, { path, readOnly }]) => [
+    name,
+    path.slice(FOLDER.length),
+    readOnly,
+  ]);
+  assert.deepEqual(places, [
+    ['conf', '/kubernetes.io~configmap/conf', true],
+    ['sec', '/kubernetes.io~secret/sec', true],
+    ['me', '/kubernetes.io~downward-api/me', true],
+    ['all', '/kubernetes.io~projected/all', true],
+  ]);
+  const inMemory = (await mounts.list())
+    .filter(({ type }) => type === 'tmpfs')
+    .map(({ target }) => target.split('/').at(-1));
+  assert.deepEqual(
+    inMemory.toSorted((a = '', b = '') => (a < b ? -1 : 1)),
+    ['all', 'me', 'sec'],
+  );
+  assert.equal(await fs.readText(`${SETTINGS}/a`), '1');
+  assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~secret/sec/password`), 'hush');
+  assert.equal((await fs.stat(`${FOLDER}/kubernetes.io~secret/sec/password`))?.mode, 0o400);
+  assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~downward-api/me/name`), 'hello');
+  const all = (await fs.readDirectory(`${FOLDER}/kubernetes.io~projected/all`)).map(({ name }) => name);
+  assert.deepEqual(
+    all.filter((name) => !name.startsWith('..')),
+    ['a', 'name', 'password'],
+  );
+  assert.ok(await fs.stat('/k/pods/u1/plugins/kubernetes.io~empty-dir/wrapped_conf/ready'));
+
+  await volumes.release(pod, signal);
+  assert.equal((await mounts.list()).length, 1);
+  assert.equal(await fs.stat(FOLDER), undefined);
+});
+
+test('of two sources with one path the later counts', async () => {
+  const { fs, set, volumes } = machine();
+  set([configMap({ same: 'config' })], [secret({ same: 'secret' })]);
+  const sources = [{ configMap: { name: 'settings' } }, { secret: { name: 'login' } }];
+  await volumes.prepare(podWith({ name: 'all', projected: { sources } }), signal);
+  assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~projected/all/same`), 'secret');
+});
+
+test('a source that says nothing adds nothing', async () => {
+  const { fs, set, volumes } = machine();
+  set([configMap({ a: '1' })]);
+  const sources = [{}, { configMap: { name: 'settings' } }, { secret: undefined }];
+  await volumes.prepare(podWith({ name: 'all', projected: { sources } }), signal);
+  assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~projected/all/a`), '1');
+});
+
+const faults: Record<string, { volume: Volume; fault: string }> = {
+  'a config map that is not there': {
+    volume: { name: 'v', configMap: { name: 'absent' } },
+    fault: 'configmap "absent" not found',
+  },
+  'a secret that is not there': {
+    volume: { name: 'v', secret: { secretName: 'absent' } },
+    fault: 'secret "absent" not found',
+  },
+  'a key that is not there': {
+    volume: { name: 'v', configMap: { name: 'settings', items: [{ key: 'x', path: 'x' }] } },
+    fault: 'configmap references non-existent config key: x',
+  },
+  'several troubles at once': {
+    volume: {
+      name: 'v',
+      projected: { sources: [{ secret: { name: 'no' } }, { configMap: { name: 'no' } }, { secret: { name: 'no' } }] },
+    },
+    fault: '[secret "no" not found, configmap "no" not found]',
+  },
+  'several troubles of one source': {
+    volume: {
+      name: 'v',
+      projected: {
+        sources: [
+          { secret: { name: 'no' } },
+          {
+            downwardAPI: {
+              items: [
+                { path: 'a', fieldRef: { fieldPath: 'spec.nodeName' } },
+                { path: 'b', resourceFieldRef: { containerName: 'no', resource: 'limits.cpu' } },
+              ],
+            },
+          },
+        ],
+      },
+    },
+    fault: '[secret "no" not found, unsupported fieldPath: spec.nodeName, container no not found]',
+  },
+  'a hostile key': {
+    volume: { name: 'v', configMap: { name: 'settings', items: [{ key: 'a', path: '../../../x' }] } },
+    fault: "invalid path: must not contain '..': ../../../x",
+  },
+  'a source that comes with a cluster': {
+    volume: { name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } },
+    fault: 'source serviceAccountToken is not supported yet',
+  },
+};
+
+for (const [what, { volume, fault }] of Object.entries(faults)) {
+  test(`${what} is told as kubelet tells it`, async () => {
+    const { set, volumes } = machine();
+    set([configMap({ a: '1' })]);
+    const message = `MountVolume.SetUp failed for volume "v" : ${fault}`;
+    await assert.rejects(volumes.prepare(podWith(volume), signal), { reason: 'FailedMount', message });
+  });
+}
+
+test('what is optional may be missing, and may come and go', async () => {
+  const { fs, set, volumes } = machine();
+  const pod = podWith({ name: 'conf', configMap: { name: 'settings', optional: true } });
+  await volumes.prepare(pod, signal);
+  assert.equal(await fs.stat(`${SETTINGS}/a`), undefined);
+  set([configMap({ a: '1' })]);
+  await volumes.refresh(pod, signal);
+  assert.equal(await fs.readText(`${SETTINGS}/a`), '1');
+  set([]);
+  await volumes.refresh(pod, signal);
+  assert.equal(await fs.stat(`${SETTINGS}/a`), undefined);
+});
+
+test('a change is shown at the next look; without one nothing is read or written', async () => {
+  const host = createMemoryHost();
+  const calls: string[] = [];
+  const counted = new Proxy(host.fs, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return (...args: unknown[]): unknown => {
+        calls.push(String(name));
+        return method.apply(target, args);
+      };
+    },
+  });
+  const { set, volumes } = machine({ ...host, fs: counted });
+  set([configMap({ a: '1' })], [secret({ password: 'old' })]);
+  const pod = podWith(settings, { name: 'sec', secret: { secretName: 'login' } });
+  await volumes.prepare(pod, signal);
+  calls.length = 0;
+  await volumes.refresh(pod, signal);
+  set([configMap({ a: '1' })], [secret({ password: 'old' })]);
+  await volumes.refresh(pod, signal);
+  assert.deepEqual([...new Set(calls)], ['stat'], 'whether the folders are there, and no more');
+
+  set([configMap({ a: '1' })], [secret({ password: 'new' })]);
+  await volumes.refresh(pod, signal);
+  assert.equal(await host.fs.readText(`${FOLDER}/kubernetes.io~secret/sec/password`), 'new');
+});
+
+test('what disappears while it is mounted stays as it was, and goes on when it is back', async () => {
+  const { fs, set, volumes } = machine();
+  const other: Volume = { name: 'sec', secret: { secretName: 'login' } };
+  const pod = podWith(settings, other);
+  set([configMap({ a: '1' })], [secret({ password: 'old' })]);
+  await volumes.prepare(pod, signal);
+  set([], [secret({ password: 'new' })]);
+  const message = 'MountVolume.SetUp failed for volume "conf" : configmap "settings" not found';
+  await assert.rejects(volumes.refresh(pod, signal), { reason: 'FailedMount', message });
+  assert.equal(await fs.readText(`${SETTINGS}/a`), '1');
+  assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~secret/sec/password`), 'new');
+  set([configMap({ a: '2' })], [secret({ password: 'new' })]);
+  await volumes.refresh(pod, signal);
+  assert.equal(await fs.readText(`${SETTINGS}/a`), '2');
+});
+
+test('a new version of the pod runs on with what cannot be had any more', async () => {
+  const { fs, told, set, volumes } = machine();
+  const sources = [
+    { configMap: { name: 'settings' } },
+    { downwardAPI: { items: [{ path: 'app', fieldRef: { fieldPath: "metadata.labels['app']" } }] } },
+  ];
+  const all = `${FOLDER}/kubernetes.io~projected/all`;
+  const pod = podWith({ name: 'all', projected: { sources } });
+  const labelled: Pod = { ...pod, metadata: { ...pod.metadata, labels: { app: 'new' } } };
+  set([configMap({ a: '1' })]);
+  await volumes.prepare(pod, signal);
+  set([]);
+  await volumes.prepare(labelled, signal);
+  assert.deepEqual(told, [
+    'Warning FailedMount: MountVolume.SetUp failed for volume "all" : configmap "settings" not found',
+  ]);
+  assert.equal(await fs.readText(`${all}/a`), '1');
+
+  set([configMap({ a: '1' })]);
+  await volumes.refresh(labelled, signal);
+  assert.equal(await fs.readText(`${all}/app`), 'new');
+});
+
+test('a new version of the pod waits for a volume that only it has, or that is not there any more', async () => {
+  const { fs, set, volumes } = machine();
+  const pod = podWith(settings);
+  set([configMap({ a: '1' })]);
+  await volumes.prepare(pod, signal);
+  const more = podWith(settings, { name: 'sec', secret: { secretName: 'login' } });
+  const message = 'MountVolume.SetUp failed for volume "sec" : secret "login" not found';
+  await assert.rejects(volumes.prepare(more, signal), { reason: 'FailedMount', message });
+
+  set([]);
+  await fs.removeTree(SETTINGS);
+  await assert.rejects(volumes.prepare(pod, signal), { reason: 'FailedMount' });
+});
+
+test('an immutable object is not asked for again', async () => {
+  let asked = 0;
+  const objects = {
+    async configMap() {
+      asked++;
+      return configMap({ a: '1' }, { immutable: true });
+    },
+    async secret(): Promise<Secret> {
+      throw new ObjectError('none', { isMissing: true });
+    },
+    follow() {},
+    forget() {},
+  };
+  const { volumes } = machine({ objects });
+  const pod = podWith(settings);
+  await volumes.prepare(pod, signal);
+  await volumes.refresh(pod, signal);
+  await volumes.refresh(pod, signal);
+  assert.equal(asked, 1);
+});
+
+test('a full disk leaves the old content, and is over when there is space', async () => {
+  const { fs, set, volumes } = machine();
+  const pod = podWith(settings);
+  set([configMap({ a: '1' })]);
+  await volumes.prepare(pod, signal);
+  set([configMap({ a: '2' })]);
+  fs.isFull = true;
+  await assert.rejects(volumes.refresh(pod, signal), { reason: 'FailedMount', message: /ENOSPC/ });
+  assert.equal(await fs.readText(`${SETTINGS}/a`), '1');
+  fs.isFull = false;
+  await volumes.refresh(pod, signal);
+  assert.equal(await fs.readText(`${SETTINGS}/a`), '2');
+});
+
+test('a folder that somebody took away is made again', async () => {
+  const { fs, mounts, set, volumes } = machine();
+  set([configMap({ a: '1' })], [secret({ password: 'hush' })]);
+  const pod = podWith(settings, { name: 'disk', emptyDir: {} }, { name: 'sec', secret: { secretName: 'login' } });
+  await volumes.prepare(pod, signal);
+  await fs.removeTree(SETTINGS);
+  await fs.removeTree(`${FOLDER}/kubernetes.io~empty-dir/disk`);
+  await mounts.unmount(`${FOLDER}/kubernetes.io~secret/sec`);
+  await volumes.refresh(pod, signal);
+  assert.equal(await fs.readText(`${SETTINGS}/a`), '1');
+  assert.ok(await fs.stat(`${FOLDER}/kubernetes.io~empty-dir/disk`));
+  assert.equal(await fs.readText(`${FOLDER}/kubernetes.io~secret/sec/password`), 'hush');
+});
+
+test('the pod’s group may read, and a place for another volume inside is made', async () => {
+  const { fs, set, volumes } = machine();
+  set([configMap({ a: '1' })]);
+  const mounts = [
+    { name: 'conf', mountPath: '/etc/app' },
+    { name: 'disk', mountPath: '/etc/app/cache' },
+  ];
+  const pod = examplePod({
+    spec: {
+      volumes: [{ ...settings, configMap: { name: 'settings', defaultMode: 0o400 } }],
+      securityContext: { fsGroup: 2000 },
+    },
+    container: { volumeMounts: mounts },
+  });
+  await volumes.prepare(pod, signal);
+  const file = await fs.stat(`${SETTINGS}/a`);
+  assert.deepEqual([file?.gid, file?.mode], [2000, 0o440]);
+  assert.equal((await fs.lstat(`${SETTINGS}/cache`))?.kind, 'directory');
+});

@@ -1,0 +1,55 @@
+import { Buffer } from 'node:buffer';
+import type { DownwardAPIVolumeFile, Pod, ResourceFieldSelector } from '../../api/generated/core-v1.ts';
+import type { ResourceList } from '../../api/pod-resources.ts';
+import { textOf } from '../../base/text-of.ts';
+import { podFieldText } from '../sync/config/pod-field.ts';
+import { resourceFieldText } from '../sync/config/resource-field.ts';
+import type { VolumeContent, VolumeFile } from './volume-content.ts';
+
+/** Fields of the pod that files may show; what is known only later is for environment variables. */
+const FIELDS = /^metadata\.(?:name|namespace|uid|(?:labels|annotations)(?:\['.*'\])?)$/s;
+
+export interface DownwardContext {
+  readonly pod: Pod;
+  /** What pods may use of this node: limits that nobody set are shown as these. */
+  readonly allocatable: ResourceList;
+}
+
+/** What a pod tells of itself in files. Throws an `AggregateError` of kubelet's messages for what it cannot tell. */
+export function downwardContent(
+  items: readonly DownwardAPIVolumeFile[],
+  defaultMode: number,
+  context: DownwardContext,
+): VolumeContent {
+  const files = new Map<string, VolumeFile>();
+  const troubles: unknown[] = [];
+  for (const item of items) {
+    try {
+      files.set(item.path, { data: Buffer.from(textOfFile(item, context)), mode: item.mode ?? defaultMode });
+    } catch (error) {
+      troubles.push(error);
+    }
+  }
+  if (troubles.length > 0) throw new AggregateError(troubles, troubles.map(textOf).join(', '));
+  return files;
+}
+
+function textOfFile({ fieldRef, resourceFieldRef }: DownwardAPIVolumeFile, context: DownwardContext): string {
+  if (fieldRef) return fieldText(fieldRef.fieldPath, context.pod);
+  return resourceFieldRef ? resourceText(resourceFieldRef, context) : '';
+}
+
+function fieldText(path: string, pod: Pod): string {
+  if (!FIELDS.test(path)) throw new Error(`unsupported fieldPath: ${path}`);
+  return podFieldText(path, { pod, podIPs: [], hostIPs: [] });
+}
+
+/** Unlike for an environment variable, limits of the pod as a whole do not count. */
+function resourceText(selector: ResourceFieldSelector, { pod, allocatable }: DownwardContext): string {
+  const { containerName = '' } = selector;
+  const { containers, initContainers = [] } = pod.spec;
+  const container = [...containers, ...initContainers].find(({ name }) => name === containerName);
+  if (!container) throw new Error(`container ${containerName} not found`);
+  const alone = { ...pod, spec: { ...pod.spec, resources: undefined } };
+  return resourceFieldText({ ...selector, containerName: '' }, { pod: alone, container, allocatable });
+}

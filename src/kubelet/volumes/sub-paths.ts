@@ -1,0 +1,99 @@
+import { dirname } from 'node:path';
+import type { Container, Pod, VolumeMount } from '../../api/generated/core-v1.ts';
+import { byCodePoint } from '../../base/code-point-order.ts';
+import { expandEnv } from '../../base/env-expand.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Mounts } from '../../host/mounts.ts';
+import { PodError } from '../sync/pod-error.ts';
+import type { HostVolume } from './pod-volumes.ts';
+import { subPathsDirectory } from './volume-paths.ts';
+
+/** What a place has of its volume's mode, as in kubelet: the sticky bit of a volume in memory is not part of it. */
+const INHERITED = 0o2777;
+
+/** The value of one of the container's environment variables. */
+export type Variable = (name: string) => string | undefined;
+
+export interface SubPathsDeps {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly settings: { readonly rootDir: string };
+}
+
+/**
+ * Binds the places inside volumes that a container asks for, each to a path that nobody but the agent can change: what
+ * a container does to its volume cannot lead the runtime anywhere else. Answers those paths by the index of the mount.
+ * Made anew for each start. Rejects with a `PodError` (`CreateContainerConfigError`).
+ */
+export async function bindSubPaths(
+  pod: Pod,
+  container: Container,
+  volumes: ReadonlyMap<string, HostVolume>,
+  variable: Variable,
+  deps: SubPathsDeps,
+): Promise<ReadonlyMap<number, string>> {
+  const bound = new Map<number, string>();
+  const folder = subPathsDirectory(deps.settings.rootDir, pod.metadata.uid);
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    const volume = volumes.get(mount.name);
+    const subPath = subPathOf(mount, variable);
+    if (subPath === '' || !volume) continue;
+    const target = `${folder}/${mount.name}/${container.name}/${index}`;
+    const place = `volumeMount "${mount.name}" of container "${container.name}"`;
+    // What is on the host is not the user's to know: the cause stays behind.
+    await orRefuse(makePlace(volume.path, subPath, deps), `failed to create subPath directory for ${place}`);
+    await orRefuse(bindPlace(volume.path, subPath, target, deps), `failed to prepare subPath for ${place}`);
+    bound.set(index, target);
+  }
+  return bound;
+}
+
+/** Empty: the whole volume. Throws for a path that could lead out of it. */
+export function subPathOf(mount: VolumeMount, variable: Variable): string {
+  const subPath = mount.subPathExpr ? expanded(mount.subPathExpr, variable) : (mount.subPath ?? '');
+  if (subPath.startsWith('/')) throw refusal(`error SubPath \`${subPath}\` must not be an absolute path`);
+  if (subPath.split('/').includes('..')) {
+    throw refusal(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+  }
+  return subPath;
+}
+
+/** A name without a value would make a place that others share. */
+function expanded(expression: string, variable: Variable): string {
+  const missing = new Set<string>();
+  const text = expandEnv(expression, (name) => {
+    const value = variable(name);
+    if (!value) missing.add(name);
+    return value;
+  });
+  if (missing.size > 0) throw refusal(`missing value for ${[...missing].sort(byCodePoint).join(', ')}`);
+  return text;
+}
+
+/** A place that is not there becomes a folder like its volume, before the runtime makes one that only root may use. */
+async function makePlace(volume: string, subPath: string, { fs }: SubPathsDeps): Promise<void> {
+  const isThere = await fs.stat(`${volume}/${subPath}`).then(
+    (found) => found !== undefined,
+    () => true, // it cannot be told, and nothing is made over it
+  );
+  if (isThere) return;
+  const mode = (await fs.stat(volume))?.mode ?? 0o750;
+  await fs.makeDirectoryBeneath(volume, subPath, mode & INHERITED);
+}
+
+async function bindPlace(volume: string, subPath: string, target: string, deps: SubPathsDeps): Promise<void> {
+  await deps.fs.makeDirectory(dirname(target), 0o750);
+  await deps.mounts.bindBeneath(volume, subPath, target);
+}
+
+async function orRefuse(work: Promise<void>, message: string): Promise<void> {
+  try {
+    await work;
+  } catch (cause) {
+    throw refusal(message, cause);
+  }
+}
+
+function refusal(message: string, cause?: unknown): PodError {
+  return new PodError('CreateContainerConfigError', message, { cause, eventMessage: `Error: ${message}` });
+}

@@ -1,0 +1,8 @@
+/** A file of a volume whose content comes from elsewhere. */
+export interface VolumeFile {
+  readonly data: Uint8Array;
+  readonly mode: number;
+}
+
+/** By path below the volume: `app.conf`, `sub/app.conf`. */
+export type VolumeContent = ReadonlyMap<string, VolumeFile>;

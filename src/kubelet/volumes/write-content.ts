@@ -1,0 +1,153 @@
+import { Buffer } from 'node:buffer';
+import { posix } from 'node:path';
+import { inGroups } from '../../base/in-groups.ts';
+import { formatTime } from '../../base/rfc3339.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Random } from '../../host/random.ts';
+import { giveToGroup } from './fs-group.ts';
+import type { VolumeContent } from './volume-content.ts';
+
+const DATA = '..data';
+const NEW_DATA = '..data_tmp';
+/** `..2026_11_15_13_30_00.1234567890` */
+const VERSION = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/;
+/** As many files are written or read at a time. */
+const AT_ONCE = 32;
+const LONGEST_NAME = 255;
+const LONGEST_PATH = 4096;
+
+export interface WriteContentDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * Makes `content` what a volume shows, all at once.
+ *
+ * 1. Each version is a folder of its own. `..data` leads to the present one, and the names that users see lead through
+ *    `..data`: one rename changes them all.
+ * 2. Whoever is interrupted or fails before that rename has changed nothing. Whatever is left over is taken away by the
+ *    next call, which also finishes what came after the rename.
+ * 3. A content that is there already is not written again.
+ */
+export async function writeContent(
+  folder: string,
+  content: VolumeContent,
+  group: number | undefined,
+  deps: WriteContentDeps,
+): Promise<void> {
+  const files = validContent(content);
+  if (!(await shows(folder, files, deps.fs))) await writeVersion(folder, files, group, deps);
+  await showNames(folder, files, deps.fs);
+  await removeLeftovers(folder, deps.fs);
+}
+
+/** Leads to the version of the content that a volume shows; nothing is there before its first one. */
+export function shownContent(folder: string): string {
+  return `${folder}/${DATA}`;
+}
+
+/** Throws kubelet's message for a path that leads out of the volume, or into kubelet's own names. */
+function validContent(content: VolumeContent): VolumeContent {
+  return new Map([...content].map(([path, file]) => [cleanPath(path), file] as const));
+}
+
+/** `./sub//name/` is `sub/name`, and is looked at as such too. */
+function cleanPath(path: string): string {
+  const clean = posix.resolve('/', path).slice(1);
+  const fault = pathFault(path) ?? pathFault(clean);
+  if (fault !== undefined) throw new Error(`invalid path: ${fault}`);
+  return clean;
+}
+
+function pathFault(path: string): string | undefined {
+  if (path === '') return 'must not be empty: ""';
+  if (path.startsWith('/')) return `must be relative path: ${path}`;
+  if (Buffer.byteLength(path) > LONGEST_PATH) return `must be less than or equal to ${LONGEST_PATH} characters`;
+  const names = path.split('/');
+  if (names.includes('..')) return `must not contain '..': ${path}`;
+  if (names.some((name) => Buffer.byteLength(name) > LONGEST_NAME)) {
+    return `filenames must be less than or equal to ${LONGEST_NAME} characters`;
+  }
+  return path.startsWith('..') ? `must not start with '..': ${path}` : undefined;
+}
+
+async function shows(folder: string, content: VolumeContent, fs: FileSystem): Promise<boolean> {
+  const present = shownContent(folder);
+  if ((await fs.stat(present))?.kind !== 'directory') return false;
+  const paths = await filesBelow(present, fs);
+  if (paths.length !== content.size || !paths.every((path) => content.has(path))) return false;
+  const same = await inGroups([...content], AT_ONCE, async ([path, { data }]) => {
+    return Buffer.compare(await fs.readFile(`${present}/${path}`), data) === 0;
+  });
+  return !same.includes(false);
+}
+
+async function filesBelow(folder: string, fs: FileSystem, prefix = ''): Promise<string[]> {
+  const entries = await fs.readDirectory(`${folder}/${prefix}`);
+  const paths = entries.map(async ({ name, kind }) => {
+    const path = `${prefix}${name}`;
+    return kind === 'directory' ? filesBelow(folder, fs, `${path}/`) : [path];
+  });
+  return (await Promise.all(paths)).flat();
+}
+
+async function writeVersion(
+  folder: string,
+  content: VolumeContent,
+  group: number | undefined,
+  { fs, clock, random }: WriteContentDeps,
+): Promise<void> {
+  const version = versionName(clock.now(), random);
+  const at = `${folder}/${version}`;
+  try {
+    await fs.makeDirectory(at, 0o755);
+    for (const subfolder of foldersOf(content)) await fs.makeDirectory(`${at}/${subfolder}`, 0o755);
+    await inGroups([...content], AT_ONCE, ([path, { data, mode }]) => fs.writeFile(`${at}/${path}`, data, { mode }));
+    if (group !== undefined) await giveToGroup(fs, at, group, 'read');
+    await fs.remove(`${folder}/${NEW_DATA}`);
+    await fs.symbolicLink(version, `${folder}/${NEW_DATA}`);
+    await fs.rename(`${folder}/${NEW_DATA}`, shownContent(folder));
+  } catch (error) {
+    // A full disk is short of this space too. What cannot be removed now is a leftover for the next call.
+    await fs.removeTree(at).catch(() => undefined);
+    throw error;
+  }
+}
+
+function versionName(nowMs: number, random: Random): string {
+  const stamp = formatTime(nowMs).slice(0, -1).replace(/[-:T]/g, '_');
+  return `..${stamp}.${Buffer.from(random.bytes(4)).readUInt32BE()}`;
+}
+
+/** Shallow ones first. */
+function foldersOf(content: VolumeContent): readonly string[] {
+  const folders = [...content.keys()].flatMap((path) => {
+    const names = path.split('/').slice(0, -1);
+    return names.map((_, index) => names.slice(0, index + 1).join('/'));
+  });
+  return [...new Set(folders)];
+}
+
+/** The names that users see. What stands there and is no link of ours is the place of another volume. */
+async function showNames(folder: string, content: VolumeContent, fs: FileSystem): Promise<void> {
+  const wanted = new Set([...content.keys()].map((path) => path.split('/')[0] ?? path));
+  const entries = (await fs.readDirectory(folder)).filter(({ name }) => !name.startsWith('..'));
+  for (const { name, kind } of entries) {
+    if (kind === 'symlink' && !wanted.has(name)) await fs.remove(`${folder}/${name}`);
+  }
+  const there = new Set(entries.map(({ name }) => name));
+  const missing = [...wanted].filter((name) => !there.has(name));
+  await inGroups(missing, AT_ONCE, (name) => fs.symbolicLink(`${DATA}/${name}`, `${folder}/${name}`));
+}
+
+/** Versions that are not shown any more, or never were. */
+async function removeLeftovers(folder: string, fs: FileSystem): Promise<void> {
+  const present = await fs.readLink(shownContent(folder));
+  for (const { name } of await fs.readDirectory(folder)) {
+    const isOld = VERSION.test(name) && name !== present;
+    if (isOld || name === NEW_DATA) await fs.removeTree(`${folder}/${name}`);
+  }
+}
