@@ -1,67 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
-import {
-  Image,
-  ImageStatusResponse,
-  PodSandboxConfig,
-  type PullImageRequest,
-  PullImageResponse,
-} from '../../cri/generated/runtime-v1.ts';
-import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { examplePod } from '../sync/config/pod.fixture.ts';
-import { PodError } from '../sync/pod-error.ts';
-import { ensureImage, type ImageDeps } from './ensure-image.ts';
-import { PullBackoff } from './pull-backoff.ts';
-import { SharedPulls } from './shared-pulls.ts';
-
-const never = new AbortController().signal;
-const sandboxConfig = PodSandboxConfig.fromPartial({ metadata: { name: 'hello' } });
-
-/** A runtime that has `present`, and pulls anything else in 1.2 s unless `broken` says why not. */
-class Runtime {
-  readonly clock = new VirtualClock();
-  readonly present = new Map<string, Image>();
-  readonly pulled: PullImageRequest[] = [];
-  readonly events: string[] = [];
-  broken: Error | undefined;
-  statusBroken: Error | undefined;
-  readonly deps: ImageDeps = {
-    clock: this.clock,
-    backoff: new PullBackoff(this.clock),
-    pulls: new SharedPulls({ serializeImagePulls: true, maxParallelImagePulls: undefined }),
-    images: {
-      imageStatus: async ({ image }) => {
-        if (this.statusBroken) throw this.statusBroken;
-        return ImageStatusResponse.fromPartial({ image: this.present.get(image?.image ?? '') });
-      },
-      pullImage: async (request, signal) => {
-        this.pulled.push(request);
-        await this.clock.sleep(1200, signal);
-        if (this.broken) throw this.broken;
-        const name = request.image?.image ?? '';
-        this.present.set(name, Image.fromPartial({ id: `id of ${name}`, size: 4096n, uid: { value: 7n } }));
-        return PullImageResponse.fromPartial({ imageRef: `id of ${name}` });
-      },
-    },
-  };
-
-  ask(image: string, pullPolicy: string, uid = 'u1') {
-    const pod = examplePod({ metadata: { uid, annotations: { a: 'b' } } });
-    const record = (type: string, reason: string, message: string) => this.events.push(`${type} ${reason} ${message}`);
-    return ensureImage({ pod, image, pullPolicy, sandboxConfig, record }, this.deps, never).catch((error: unknown) => {
-      assert.ok(error instanceof PodError);
-      const { reason, message, retryAfterMs, silent } = error;
-      return { reason, message, retryAfterMs, silent };
-    });
-  }
-
-  async ensure(image: string, pullPolicy: string) {
-    const outcome = this.ask(image, pullPolicy);
-    await this.clock.advance(5000);
-    return outcome;
-  }
-}
+import { Image } from '../../cri/generated/runtime-v1.ts';
+import { ImageRuntime, sandboxConfig } from './fake/image-runtime.ts';
 
 const pulledEvents = [
   'Normal Pulling Pulling image "busybox"',
@@ -69,8 +10,8 @@ const pulledEvents = [
 ];
 
 test('ensureImage() takes an image that is there', async () => {
-  const runtime = new Runtime();
-  runtime.present.set('busybox:latest', Image.fromPartial({ id: 'sha256:1', username: 'web' }));
+  const runtime = new ImageRuntime({ policy: { kind: 'NeverVerifyPreloadedImages' } });
+  runtime.present.set('busybox:latest', Image.fromPartial({ id: 'sha256:1', size: 1n, username: 'web' }));
   assert.deepEqual(await runtime.ensure('busybox', 'IfNotPresent'), {
     ref: 'sha256:1',
     user: { uid: undefined, username: 'web' },
@@ -82,7 +23,7 @@ test('ensureImage() takes an image that is there', async () => {
 });
 
 test('ensureImage() pulls what is missing, with the default tag and the pod’s annotations', async () => {
-  const runtime = new Runtime();
+  const runtime = new ImageRuntime();
   assert.deepEqual(await runtime.ensure('busybox', 'IfNotPresent'), {
     ref: 'id of busybox:latest',
     user: { uid: 7n, username: '' },
@@ -96,14 +37,14 @@ test('ensureImage() pulls what is missing, with the default tag and the pod’s 
 });
 
 test('ensureImage() pulls what is there when the policy is Always', async () => {
-  const runtime = new Runtime();
-  runtime.present.set('busybox:latest', Image.fromPartial({ id: 'old' }));
+  const runtime = new ImageRuntime();
+  runtime.present.set('busybox:latest', Image.fromPartial({ id: 'old', size: 1n }));
   await runtime.ensure('busybox', 'Always');
   assert.deepEqual(runtime.events, pulledEvents);
 });
 
 test('ensureImage() pulls once for two pods, and tells each how long it waited', async () => {
-  const runtime = new Runtime();
+  const runtime = new ImageRuntime();
   const first = runtime.ask('busybox', 'Always', 'u1');
   await runtime.clock.advance(200);
   const second = runtime.ask('busybox', 'Always', 'u2');
@@ -117,7 +58,7 @@ test('ensureImage() pulls once for two pods, and tells each how long it waited',
 });
 
 test('ensureImage() never pulls when the policy is Never', async () => {
-  const runtime = new Runtime();
+  const runtime = new ImageRuntime();
   const message = 'Container image "localhost:1/none:1" is not present with pull policy of Never';
   assert.deepEqual(await runtime.ensure('localhost:1/none:1', 'Never'), {
     reason: 'ErrImageNeverPull',
@@ -129,7 +70,7 @@ test('ensureImage() never pulls when the policy is Never', async () => {
 });
 
 test('ensureImage() refuses a name that is none', async () => {
-  const runtime = new Runtime();
+  const runtime = new ImageRuntime();
   const message =
     'Failed to apply default image tag "INVALID:::name": couldn\'t parse image name "INVALID:::name": ' +
     'invalid reference format: repository name (library/INVALID) must be lowercase';
@@ -143,7 +84,7 @@ test('ensureImage() refuses a name that is none', async () => {
 });
 
 test('ensureImage() tells why an image could not be pulled, then waits', async () => {
-  const runtime = new Runtime();
+  const runtime = new ImageRuntime();
   runtime.broken = new CriError('Unknown', 'connection refused', { method: 'PullImage' });
   assert.deepEqual(await runtime.ensure('localhost:1/none:2', 'IfNotPresent'), {
     reason: 'ErrImagePull',
@@ -167,7 +108,7 @@ test('ensureImage() tells why an image could not be pulled, then waits', async (
 });
 
 test('ensureImage() knows a registry that is down by the runtime’s mark', async () => {
-  const runtime = new Runtime();
+  const runtime = new ImageRuntime();
   runtime.broken = new CriError('Unavailable', 'x', { method: 'PullImage' });
   const { reason } = (await runtime.ensure('a', 'Always')) as { reason: string };
   assert.equal(reason, 'ErrImagePull');
@@ -181,7 +122,7 @@ test('ensureImage() knows a registry that is down by the runtime’s mark', asyn
 });
 
 test('ensureImage() says so when the runtime cannot be asked', async () => {
-  const runtime = new Runtime();
+  const runtime = new ImageRuntime();
   runtime.statusBroken = new CriError('Internal', 'boom', { method: 'ImageStatus' });
   assert.deepEqual(await runtime.ensure('busybox', 'IfNotPresent'), {
     reason: 'ImageInspectError',
@@ -189,4 +130,71 @@ test('ensureImage() says so when the runtime cannot be asked', async () => {
     retryAfterMs: undefined,
     silent: true,
   });
+});
+
+test('ensureImage() does not speak of access where nobody looks at it', async () => {
+  const runtime = new ImageRuntime();
+  runtime.present.set('busybox:latest', Image.fromPartial({ id: 'sha256:1', size: 1n }));
+  await runtime.ensure('busybox', 'IfNotPresent');
+  assert.deepEqual(runtime.events, ['Normal Pulled Container image "busybox" already present on machine']);
+});
+
+test('ensureImage() does not take an image without an id or a size', async () => {
+  const runtime = new ImageRuntime();
+  runtime.present.set('busybox:latest', Image.fromPartial({ id: 'sha256:1' }));
+  const { message } = (await runtime.ensure('busybox', 'Never')) as { message: string };
+  assert.equal(message, 'Failed to inspect image "": Id or size of image "busybox:latest" is not set');
+});
+
+test('ensureImage() asks again when a pull has ended while it asked', async () => {
+  const runtime = new ImageRuntime();
+  const first = runtime.ask('busybox', 'IfNotPresent', 'u1');
+  await runtime.clock.advance(1000);
+  runtime.statusTakesMs = 1000; // longer than the pull goes on
+  const second = runtime.ask('busybox', 'IfNotPresent', 'u2');
+  await runtime.clock.advance(5000);
+  assert.deepEqual(await first, await second);
+  assert.equal(runtime.pulled.length, 1);
+});
+
+test('ensureImage() asks again when a pull has ended while it looked for credentials', async () => {
+  const runtime = new ImageRuntime();
+  const first = runtime.ask('busybox', 'IfNotPresent', 'u1');
+  await runtime.clock.advance(1000);
+  runtime.credentialsTakeMs = 1000;
+  const second = runtime.ask('busybox', 'IfNotPresent', 'u2');
+  await runtime.clock.advance(5000);
+  assert.deepEqual(await first, await second);
+  assert.equal(runtime.pulled.length, 1);
+});
+
+test('ensureImage() pulls no more when a pull has shown meanwhile that the image is for every pod', async () => {
+  const runtime = new ImageRuntime({ policy: { kind: 'NeverVerifyPreloadedImages' } });
+  const first = runtime.ask('busybox', 'IfNotPresent', 'u1');
+  await runtime.clock.advance(1000);
+  // It is there, and being pulled: whether this pod may use it is not known yet.
+  runtime.present.set(
+    'busybox:latest',
+    Image.fromPartial({ id: 'id of busybox:latest', size: 1n, uid: { value: 7n } }),
+  );
+  runtime.credentialsTakeMs = 1000;
+  const second = runtime.ask('busybox', 'IfNotPresent', 'u2');
+  await runtime.clock.advance(5000);
+  assert.deepEqual(await first, await second);
+  assert.equal(runtime.pulled.length, 1);
+});
+
+test('ensureImage() does not begin more pulls than the rate allows', async () => {
+  const runtime = new ImageRuntime({ rate: { qps: 1, burst: 1 }, serializeImagePulls: false });
+  const first = runtime.ask('a', 'IfNotPresent');
+  const second = runtime.ask('b', 'IfNotPresent');
+  await runtime.clock.advance(5000);
+  assert.equal((await first) && runtime.pulled.length, 1);
+  assert.deepEqual(await second, {
+    reason: 'ErrImagePull',
+    message: 'pull QPS exceeded',
+    retryAfterMs: 10_000,
+    silent: true,
+  });
+  assert.ok(runtime.events.includes('Warning Failed Failed to pull image "b": pull QPS exceeded'));
 });

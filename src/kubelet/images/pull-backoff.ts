@@ -29,8 +29,13 @@ export class PullBackoff {
     return remainingMs > 0 ? { remainingMs, error: failure.error } : undefined;
   }
 
-  /** Returns the time to wait from now on. */
+  /**
+   * Returns the time to wait from now on. A pull that failed for several containers of a pod counts once: whoever comes
+   * while the pod waits has failed with the one who came first.
+   */
   failed(podUid: string, image: string, error: string): number {
+    const waiting = this.waiting(podUid, image);
+    if (waiting) return waiting.remainingMs;
     this.#forgetOld();
     const previous = this.#failures.get(keyOf(podUid, image));
     const delayMs = previous ? Math.min(previous.delayMs * 2, MAX_MS) : INITIAL_MS;

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PullBackoff } from './pull-backoff.ts';
 import { SharedPulls } from './shared-pulls.ts';
 
 const never = new AbortController().signal;
@@ -107,31 +105,4 @@ test('SharedPulls passes over a pull in the queue that nobody waits for any more
   registry.finish('c');
   await last;
   assert.deepEqual(registry.started, ['a', 'c']);
-});
-
-test('PullBackoff doubles from ten seconds to five minutes, for each pod on its own', async () => {
-  const clock = new VirtualClock();
-  const backoff = new PullBackoff(clock);
-  const delays: number[] = [];
-  for (let attempt = 0; attempt < 7; attempt++) {
-    const delay = backoff.failed('u1', 'a', 'because');
-    delays.push(delay);
-    await clock.advance(delay);
-  }
-  assert.deepEqual(delays, [10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
-  assert.equal(backoff.failed('u2', 'a', 'because'), 10_000);
-});
-
-test('PullBackoff tells how long to wait and why, and forgets in time', async () => {
-  const clock = new VirtualClock();
-  const backoff = new PullBackoff(clock);
-  backoff.failed('u1', 'a', 'ErrImagePull: no');
-  await clock.advance(4000);
-  assert.deepEqual(backoff.waiting('u1', 'a'), { remainingMs: 6000, error: 'ErrImagePull: no' });
-  await clock.advance(6000);
-  assert.equal(backoff.waiting('u1', 'a'), undefined);
-  await clock.advance(600_000);
-  assert.equal(backoff.failed('u1', 'a', 'again'), 10_000);
-  backoff.forget('u1');
-  assert.equal(backoff.waiting('u1', 'a'), undefined);
 });

@@ -1,4 +1,5 @@
 import { abortable } from '../../base/abortable.ts';
+import { Slots } from '../../base/slots.ts';
 
 /** How many different images may be pulled at once. */
 export interface PullLimits {
@@ -14,18 +15,22 @@ interface Flight<T> {
 
 /**
  * Pulls an image once for all who wait for it.
- * 1. Pulls of one key never overlap; whoever asks meanwhile shares the result, and the failure.
+ * 1. Whoever asks for a key while it is being pulled shares the result, and the failure.
  * 2. Who stops waiting leaves the others alone; when nobody waits any more the pull is aborted.
  * 3. At most as many pulls run as the limits allow; the others start in the order in which they were asked for.
  */
 export class SharedPulls<T> {
-  readonly #limit: number;
+  readonly #slots: Slots;
   readonly #flights = new Map<string, Flight<T>>();
-  readonly #queue: Array<() => void> = [];
-  #running = 0;
+  #landings = 0;
 
   constructor({ serializeImagePulls, maxParallelImagePulls }: PullLimits) {
-    this.#limit = serializeImagePulls ? 1 : maxParallelImagePulls || Number.POSITIVE_INFINITY;
+    this.#slots = new Slots(serializeImagePulls ? 1 : maxParallelImagePulls || Number.POSITIVE_INFINITY);
+  }
+
+  /** How many pulls have ended well so far. */
+  get landings(): number {
+    return this.#landings;
   }
 
   async pull(key: string, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -42,9 +47,13 @@ export class SharedPulls<T> {
 
   #start(key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
     const controller = new AbortController();
-    const flight: Flight<T> = { result: this.#inTurn(work, controller.signal), controller, waiters: 0 };
+    const { signal } = controller;
+    const flight: Flight<T> = { result: this.#slots.run(() => work(signal), signal), controller, waiters: 0 };
     // Without a waiter left nobody hears of the failure, which then is the abort.
-    flight.result.catch(() => undefined);
+    flight.result.then(
+      () => this.#landings++,
+      () => undefined,
+    );
     this.#flights.set(key, flight);
     return flight;
   }
@@ -52,27 +61,5 @@ export class SharedPulls<T> {
   #land(key: string, flight: Flight<T>): void {
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
     flight.controller.abort();
-  }
-
-  async #inTurn(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#turn();
-    try {
-      signal.throwIfAborted();
-      return await work(signal);
-    } finally {
-      this.#passOn();
-    }
-  }
-
-  async #turn(): Promise<void> {
-    if (this.#running < this.#limit) this.#running++;
-    else await new Promise<void>((resolve) => this.#queue.push(resolve));
-  }
-
-  /** The place goes straight to the next in the queue, so that nobody who comes now is before it. */
-  #passOn(): void {
-    const next = this.#queue.shift();
-    if (next) next();
-    else this.#running--;
   }
 }

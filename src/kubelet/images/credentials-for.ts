@@ -1,0 +1,57 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
+import { type LoginSource, loginHash, type PullCredential } from './registry-login.ts';
+import { matchesRegistry, parseAddress, parseRegistryPattern, type RegistryPattern } from './registry-pattern.ts';
+
+/** The name under which logins for Docker Hub are kept. */
+const DOCKER_HUB = 'index.docker.io';
+
+/**
+ * The logins that may let somebody pull from a repository, in the order in which they are tried: more specific places
+ * first, and for one place the sources in their order. Several are no contradiction: that is how they are rotated.
+ */
+export function credentialsFor(repository: string, sources: readonly LoginSource[]): readonly PullCredential[] {
+  const byPlace = new Map<string, PullCredential[]>();
+  for (const { config, secret } of sources) {
+    for (const [address, login] of config) {
+      const place = placeOf(address);
+      if (place === undefined) continue;
+      const credential = { login, hash: loginHash(login), secret };
+      byPlace.set(place, [...(byPlace.get(place) ?? []), credential]);
+    }
+  }
+  const target = patternOf(repository);
+  if (!target) return [];
+  const places = [...byPlace.keys()].sort(byCodePoint).reverse();
+  const fitting = places.filter((place) => {
+    const pattern = patternOf(place);
+    return pattern !== undefined && matchesRegistry(pattern, target);
+  });
+  const found = fitting.flatMap((place) => byPlace.get(place) ?? []);
+  if (found.length > 0 || !isOnDockerHub(repository)) return found;
+  return byPlace.get(DOCKER_HUB) ?? [];
+}
+
+/** `https://index.docker.io/v1/` means the whole host; `undefined` for what names no place. */
+function placeOf(address: string): string | undefined {
+  try {
+    const { host, path } = parseAddress(address.replace(/^https?:\/\//, ''));
+    const below = path.replace(/^\/v[12](?=\/)/, '');
+    return below === '' || below === '/' ? host : `${host}${below}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function patternOf(text: string): RegistryPattern | undefined {
+  try {
+    return parseRegistryPattern(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isOnDockerHub(repository: string): boolean {
+  const [registry = '', path] = repository.split('/', 2);
+  if (registry === '') return false;
+  return path === undefined || registry === 'docker.io' || registry === DOCKER_HUB || !/[.:]/.test(registry);
+}

@@ -1,0 +1,126 @@
+import { deepEqual, ok } from 'node:assert/strict';
+import {
+  type AuthConfig,
+  Image,
+  ImageStatusResponse,
+  ListImagesResponse,
+  PodSandboxConfig,
+  type PullImageRequest,
+  PullImageResponse,
+} from '../../../cri/generated/runtime-v1.ts';
+import { createMemoryHost } from '../../../host/fake/memory-host.ts';
+import { silentLog } from '../../explain/log.ts';
+import { examplePod } from '../../sync/config/pod.fixture.ts';
+import { PodError } from '../../sync/pod-error.ts';
+import { credentialsFor } from '../credentials-for.ts';
+import { ensureImage, type ImageDeps } from '../ensure-image.ts';
+import type { VerificationPolicy } from '../judge-present-image.ts';
+import { PullBackoff } from '../pull-backoff.ts';
+import { PullRate, type PullRateLimit } from '../pull-rate.ts';
+import { PullRecords } from '../pull-records.ts';
+import type { LoginSource } from '../registry-login.ts';
+import { SharedPulls } from '../shared-pulls.ts';
+
+export const never = new AbortController().signal;
+export const sandboxConfig = PodSandboxConfig.fromPartial({ metadata: { name: 'hello' } });
+
+export interface RuntimeOptions {
+  readonly policy?: VerificationPolicy;
+  readonly rate?: PullRateLimit;
+  readonly serializeImagePulls?: boolean;
+}
+
+/** A runtime that has `present`, and pulls anything else in 1.2 s unless `broken` says why not. */
+export class ImageRuntime {
+  readonly host = createMemoryHost({ startMs: 0 });
+  readonly clock = this.host.clock;
+  readonly present = new Map<string, Image>();
+  readonly pulled: PullImageRequest[] = [];
+  readonly events: string[] = [];
+  broken: Error | undefined;
+  statusBroken: Error | undefined;
+  /** How long the next answer about an image is on its way. */
+  statusTakesMs = 0;
+  /** How long the next search for credentials takes. */
+  credentialsTakeMs = 0;
+  refOf = (name: string): string => `id of ${name}`;
+  /** Throws for who must not pull. */
+  allows: (auth: AuthConfig | undefined) => void = () => {};
+  readonly deps: ImageDeps;
+
+  constructor({ policy, rate = { qps: 5, burst: 10 }, serializeImagePulls = true }: RuntimeOptions = {}) {
+    const listImages = async () => ListImagesResponse.fromPartial({ images: [...this.present.values()] });
+    const settings = { rootDir: '/kubelet' };
+    const records = new PullRecords({ ...this.host, log: silentLog, images: { listImages }, settings }, never);
+    this.deps = {
+      clock: this.clock,
+      backoff: new PullBackoff(this.clock),
+      rate: new PullRate(rate, this.clock),
+      pulls: new SharedPulls({ serializeImagePulls, maxParallelImagePulls: undefined }),
+      credentials: async (repository, sources) => {
+        await this.#pause('credentialsTakeMs');
+        return credentialsFor(repository, sources);
+      },
+      verification: policy && { policy, records },
+      images: {
+        imageStatus: async ({ image }) => {
+          if (this.statusBroken) throw this.statusBroken;
+          const answer = ImageStatusResponse.fromPartial({ image: this.present.get(image?.image ?? '') });
+          await this.#pause('statusTakesMs');
+          return answer;
+        },
+        pullImage: (request, signal) => this.#pull(request, signal),
+      },
+    };
+  }
+
+  async #pause(of: 'statusTakesMs' | 'credentialsTakeMs'): Promise<void> {
+    const ms = this[of];
+    this[of] = 0;
+    if (ms > 0) await this.clock.sleep(ms, never);
+  }
+
+  async #pull(request: PullImageRequest, signal: AbortSignal): Promise<PullImageResponse> {
+    this.pulled.push(request);
+    await this.clock.sleep(1200, signal);
+    this.allows(request.auth);
+    if (this.broken) throw this.broken;
+    const name = request.image?.image ?? '';
+    this.present.set(name, Image.fromPartial({ id: `id of ${name}`, size: 4096n, uid: { value: 7n } }));
+    return PullImageResponse.fromPartial({ imageRef: this.refOf(name) });
+  }
+
+  ask(image: string, pullPolicy: string, uid = 'u1', pullSecrets: readonly LoginSource[] = []) {
+    const pod = examplePod({ metadata: { uid, annotations: { a: 'b' } } });
+    const record = (type: string, reason: string, message: string) => this.events.push(`${type} ${reason} ${message}`);
+    const request = { pod, image, pullPolicy, pullSecrets, sandboxConfig, record };
+    return ensureImage(request, this.deps, never).catch((error: unknown) => {
+      ok(error instanceof PodError);
+      const { reason, message, retryAfterMs, silent } = error;
+      return { reason, message, retryAfterMs, silent };
+    });
+  }
+
+  async ensure(image: string, pullPolicy: string, uid?: string, pullSecrets?: readonly LoginSource[]) {
+    const outcome = this.ask(image, pullPolicy, uid, pullSecrets);
+    await this.clock.advance(5000);
+    return outcome;
+  }
+
+  /** The users with whose logins it was tried to pull since the last time. */
+  tried(...users: (string | undefined)[]): void {
+    deepEqual(
+      this.pulled.splice(0).map(({ auth }) => auth?.username),
+      users,
+    );
+  }
+}
+
+/** A Secret with a login for `registry.io`, whose password is the user's name. */
+export function secretOf(name: string, username: string, namespace = 'default'): LoginSource {
+  const login = { username, password: username, email: '' };
+  return {
+    config: new Map([['registry.io', login]]),
+    secret: { uid: `uid of ${namespace}/${name}`, namespace, name },
+  };
+}

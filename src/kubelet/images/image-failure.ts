@@ -1,0 +1,37 @@
+import { PodError, type PodErrorReason } from '../sync/pod-error.ts';
+
+export interface FailureDetails {
+  /** The reason of an event of its own, told before the one that every failure gets. */
+  readonly event?: string;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+interface Recorder {
+  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+}
+
+/** Tells of a failure, and gives back the error for it. */
+export function imageFailure(
+  { record }: Recorder,
+  reason: PodErrorReason,
+  message: string,
+  { event, ...options }: FailureDetails,
+): PodError {
+  if (event !== undefined) record('Warning', event, message);
+  record('Warning', 'Failed', `Error: ${reason}`);
+  return new PodError(reason, message, { ...options, silent: true });
+}
+
+const PULL_ERROR_MARKS = [
+  { reason: 'RegistryUnavailable', because: 'the registry is unavailable' },
+  { reason: 'SignatureValidationFailed', because: 'the signature validation failed' },
+] as const;
+
+/** Runtimes mark some failures by the first word of their message. */
+export function judgePullError(image: string, text: string): { reason: PodErrorReason; message: string } {
+  const mark = PULL_ERROR_MARKS.find(({ reason }) => text.startsWith(reason));
+  if (!mark) return { reason: 'ErrImagePull', message: text };
+  const details = text.slice(mark.reason.length);
+  return { reason: mark.reason, message: `image pull failed for ${image} because ${mark.because}${details}` };
+}

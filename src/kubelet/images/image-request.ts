@@ -1,0 +1,25 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { VerificationPolicy } from './judge-present-image.ts';
+import type { PullRecords } from './pull-records.ts';
+import type { LoginSource } from './registry-login.ts';
+
+/** One container's wish for its image. */
+export interface ImageRequest {
+  readonly pod: Pod;
+  /** As the manifest names it. */
+  readonly image: string;
+  /** `Always`, `IfNotPresent` or `Never`. */
+  readonly pullPolicy: string;
+  /** The logins of the pod's pull secrets. */
+  readonly pullSecrets: readonly LoginSource[];
+  readonly sandboxConfig: PodSandboxConfig;
+  /** Gets what users are told meanwhile, failures included. */
+  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+}
+
+/** How it is seen to that a pod uses only images that it could have pulled itself. */
+export interface Verification {
+  readonly policy: VerificationPolicy;
+  readonly records: PullRecords;
+}

@@ -1,0 +1,82 @@
+import { assertNever } from '../../base/assert-never.ts';
+import { withoutTagAndDigest } from '../../base/image-name.ts';
+import { isSameSecret } from './merge-pull-record.ts';
+import type { ImagePullCredentials, ImagePulledRecord, ImagePullSecret } from './pull-record.ts';
+
+/** Which images that are there a pod may use only when it has credentials for them. */
+export type VerificationPolicy =
+  | { readonly kind: 'NeverVerify' }
+  /** Those that kubelet has pulled itself. */
+  | { readonly kind: 'NeverVerifyPreloadedImages' }
+  /** All but these: names without tag and digest, or prefixes that end in `/*`. */
+  | { readonly kind: 'NeverVerifyAllowlistedImages'; readonly allowlist: readonly string[] }
+  | { readonly kind: 'AlwaysVerify' };
+
+/** What is on disk about an image that is there. */
+export type PullEvidence =
+  /** Kubelet has not pulled it. */
+  | { readonly kind: 'none' }
+  /** Kubelet began to pull it; how that ended is not known. */
+  | { readonly kind: 'intent' }
+  | { readonly kind: 'pulled'; readonly record: ImagePulledRecord }
+  | { readonly kind: 'unreadable' };
+
+export type FirstVerdict =
+  | { readonly kind: 'use' }
+  | { readonly kind: 'pull' }
+  /** It depends on the credentials that the pod has. */
+  | { readonly kind: 'compare'; readonly known: ImagePullCredentials };
+
+/** So many Secrets are kept for an image without a pull that proves them. */
+const REMEMBERED_SECRETS = 100;
+
+/** Whether a pod may use an image that is there, as far as that can be told without the pod's credentials. */
+export function judgePresentImage(image: string, evidence: PullEvidence, policy: VerificationPolicy): FirstVerdict {
+  if (evidence.kind === 'unreadable') return { kind: 'pull' };
+  if (!mustVerify(image, evidence.kind !== 'none', policy)) return { kind: 'use' };
+  if (evidence.kind !== 'pulled') return { kind: 'pull' };
+  const known = evidence.record.credentialMapping?.[withoutTagAndDigest(image)];
+  if (!known) return { kind: 'pull' };
+  if (known.nodePodsAccessible) return { kind: 'use' };
+  return known.kubernetesSecrets?.length ? { kind: 'compare', known } : { kind: 'pull' };
+}
+
+function mustVerify(image: string, isPulledByKubelet: boolean, policy: VerificationPolicy): boolean {
+  switch (policy.kind) {
+    case 'NeverVerify':
+      return false;
+    case 'NeverVerifyPreloadedImages':
+      return isPulledByKubelet;
+    case 'NeverVerifyAllowlistedImages':
+      return !policy.allowlist.some((pattern) => isAllowed(withoutTagAndDigest(image), pattern));
+    case 'AlwaysVerify':
+      return true;
+    default:
+      return assertNever(policy);
+  }
+}
+
+function isAllowed(name: string, pattern: string): boolean {
+  return pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}
+
+export type SecretVerdict =
+  | { readonly kind: 'use' }
+  /** And the next time this Secret is to be known as well: it is another one with the same login, or was changed. */
+  | { readonly kind: 'useAndRemember'; readonly secret: ImagePullSecret }
+  | { readonly kind: 'pull' };
+
+/** Whether one of the pod's Secrets is one with which the image has been pulled, or has the same login. */
+export function judgePodSecrets(known: ImagePullCredentials, ofPod: readonly ImagePullSecret[]): SecretVerdict {
+  const { kubernetesSecrets = [] } = known;
+  const hasRoom = kubernetesSecrets.length < REMEMBERED_SECRETS;
+  for (const secret of ofPod) {
+    for (const proven of kubernetesSecrets) {
+      const isSame = isSameSecret(secret, proven);
+      const hasSameLogin = proven.credentialHash !== '' && secret.credentialHash === proven.credentialHash;
+      if (hasSameLogin) return isSame || !hasRoom ? { kind: 'use' } : { kind: 'useAndRemember', secret };
+      if (isSame && hasRoom) return { kind: 'useAndRemember', secret };
+    }
+  }
+  return { kind: 'pull' };
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path/posix';
+import type { Clock } from '../../host/clock.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+import type { Log } from '../explain/log.ts';
+import { parseDockerConfigJson, parseDockercfg } from './docker-config.ts';
+import type { DockerConfig } from './registry-login.ts';
+
+/** How long what was found is used before the files are looked at again. */
+const LIFETIME_MS = 300_000;
+
+export interface NodeLoginsDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: NodeLoginSettings;
+}
+
+export interface NodeLoginSettings {
+  readonly rootDir: string;
+  /** Where the agent was started; absent: not looked at. */
+  readonly workingDir?: string | undefined;
+  /** Of the user that the agent runs as; absent: not looked at. */
+  readonly homeDir?: string | undefined;
+}
+
+interface LoginFile {
+  readonly path: string;
+  readonly parse: (text: string) => DockerConfig;
+}
+
+/** Logins that the machine has for all its pods: the first docker configuration that is found, as kubelet looks. */
+export class NodeLogins {
+  readonly #deps: NodeLoginsDeps;
+  #read: { readonly config: Promise<DockerConfig>; readonly untilMs: number } | undefined;
+
+  constructor(deps: NodeLoginsDeps) {
+    this.#deps = deps;
+  }
+
+  async config(signal: AbortSignal): Promise<DockerConfig> {
+    signal.throwIfAborted();
+    const now = this.#deps.clock.monotonic();
+    if (!this.#read || now >= this.#read.untilMs) {
+      this.#read = { config: this.#first(), untilMs: now + LIFETIME_MS };
+    }
+    return this.#read.config;
+  }
+
+  async #first(): Promise<DockerConfig> {
+    for (const file of loginFiles(this.#deps.settings)) {
+      const config = await this.#readOne(file);
+      if (config) return config;
+    }
+    return new Map();
+  }
+
+  async #readOne({ path, parse }: LoginFile): Promise<DockerConfig | undefined> {
+    try {
+      return parse(await this.#deps.fs.readText(path));
+    } catch (error) {
+      const isAbsent = error instanceof FileSystemError && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+      if (!isAbsent) this.#deps.log.warn('cannot use a docker configuration of the node', { path, error });
+      return undefined;
+    }
+  }
+}
+
+function loginFiles({ rootDir, workingDir, homeDir }: NodeLoginSettings): readonly LoginFile[] {
+  const present = (paths: readonly (string | undefined)[]): string[] => paths.filter((path) => path !== undefined);
+  const ofHome = homeDir === undefined ? undefined : join(homeDir, '.docker');
+  return [
+    ...present([rootDir, workingDir, ofHome, '/.docker']).map((folder) => ({
+      path: join(folder, 'config.json'),
+      parse: parseDockerConfigJson,
+    })),
+    ...present([rootDir, workingDir, homeDir, '/']).map((folder) => ({
+      path: join(folder, '.dockercfg'),
+      parse: parseDockercfg,
+    })),
+  ];
+}

@@ -1,0 +1,81 @@
+import { parseDurationMs } from '../../base/duration.ts';
+import type { DockerConfig, RegistryLogin } from './registry-login.ts';
+
+/** The versions of the exchange with a credential provider. */
+export const EXCHANGE_VERSIONS: readonly string[] = ['v1', 'v1alpha1', 'v1beta1'].map(
+  (version) => `credentialprovider.kubelet.k8s.io/${version}`,
+);
+
+/** For what a provider's answer is good beyond the image that it was asked for. */
+export type CacheKeyType = 'Image' | 'Registry' | 'Global';
+
+export interface ProviderResponse {
+  readonly logins: DockerConfig;
+  readonly cacheKeyType: CacheKeyType;
+  /** 0: not to be kept; absent: the provider leaves it to its configuration. */
+  readonly cacheMs: number | undefined;
+}
+
+/** A provider did not answer, or what it answered is of no use. The messages are kubelet's; none quotes a credential. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
+}
+
+/** What a provider reads on its standard input. */
+export function providerRequest(apiVersion: string, repository: string): string {
+  return `${JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository })}\n`;
+}
+
+/** What a provider wrote to its standard output. Throws a `ProviderError`. */
+export function parseProviderResponse(text: string, expectedVersion: string): ProviderResponse {
+  const response = parsed(text);
+  const { apiVersion = '', kind, cacheKeyType, cacheDuration, auth, ...unknown } = response;
+  if (apiVersion !== expectedVersion) {
+    const versions = `expected apiVersion:${expectedVersion}, actual apiVersion:${String(apiVersion)}`;
+    throw new ProviderError(`apiVersion from credential plugin response did not match ${versions}`);
+  }
+  if (kind !== 'CredentialProviderResponse' || Object.keys(unknown).length > 0) throw undecodable();
+  const logins = new Map(Object.entries(fieldsOf(auth)).map(([place, login]) => [place, loginOf(fieldsOf(login))]));
+  const cacheMs = durationOf(cacheDuration);
+  if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') {
+    throw new ProviderError(`credential provider plugin did not return a valid cacheKeyType: ${String(cacheKeyType)}`);
+  }
+  return { logins, cacheKeyType, cacheMs };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parsed(text: string): Fields {
+  try {
+    return fieldsOf(JSON.parse(text));
+  } catch {
+    throw new ProviderError('error reading GVK from response: it is not a JSON object');
+  }
+}
+
+/** Null is as good as nothing. */
+function fieldsOf(value: unknown): Fields {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) throw undecodable();
+  return Object.fromEntries(Object.entries(value));
+}
+
+function loginOf({ username = '', password = '', ...unknown }: Fields): RegistryLogin {
+  if (typeof username !== 'string' || typeof password !== 'string') throw undecodable();
+  if (Object.keys(unknown).length > 0) throw undecodable();
+  return { username, password, email: '' };
+}
+
+function durationOf(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  try {
+    if (typeof value === 'string') return parseDurationMs(value);
+  } catch {
+    // told like every other fault: the answer holds credentials, and is not quoted
+  }
+  throw undecodable();
+}
+
+function undecodable(): ProviderError {
+  return new ProviderError('error decoding credential provider plugin response from stdout');
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { CriError } from '../../cri/cri-error.ts';
+import { type AuthConfig, Image } from '../../cri/generated/runtime-v1.ts';
+import type { PodError } from '../sync/pod-error.ts';
+import { ImageRuntime, secretOf } from './fake/image-runtime.ts';
+
+const IMAGE = 'registry.io/app:1';
+const PRELOADED = { kind: 'NeverVerifyPreloadedImages' } as const;
+
+/** Lets in who has one of these names. */
+function only(...users: string[]) {
+  return (auth: AuthConfig | undefined): void => {
+    if (users.includes(auth?.username ?? '')) return;
+    throw new CriError('Unknown', `401 Unauthorized for ${auth?.username ?? 'nobody'}`, { method: 'PullImage' });
+  };
+}
+
+function privateRuntime(...users: string[]): ImageRuntime {
+  const runtime = new ImageRuntime({ policy: PRELOADED });
+  runtime.allows = only(...users);
+  return runtime;
+}
+
+test('pullImage() tries one credential after the other', async () => {
+  const runtime = privateRuntime('good');
+  const outcome = await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'bad'), secretOf('b', 'good')]);
+  assert.ok('ref' in outcome);
+  runtime.tried('bad', 'good');
+});
+
+test('pullImage() tells the failures of all credentials together, each text once', async () => {
+  const runtime = privateRuntime();
+  const secrets = [secretOf('a', 'one'), secretOf('b', 'two'), secretOf('c', 'one')];
+  assert.deepEqual(await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', secrets), {
+    reason: 'ErrImagePull',
+    message: '[401 Unauthorized for one, 401 Unauthorized for two]',
+    retryAfterMs: 10_000,
+    silent: true,
+  });
+  assert.deepEqual(runtime.events, [
+    `Normal Pulling Pulling image "${IMAGE}"`,
+    `Warning Failed Failed to pull image "${IMAGE}": [401 Unauthorized for one, 401 Unauthorized for two]`,
+    'Warning Failed Error: ErrImagePull',
+  ]);
+});
+
+test('pullImage() tries without credentials when there are none', async () => {
+  const runtime = privateRuntime();
+  const { message } = (await runtime.ensure(IMAGE, 'Always')) as { message: string };
+  assert.equal(message, '401 Unauthorized for nobody');
+  runtime.tried(undefined);
+});
+
+test('pullImage() shares a pull among pods with the same login, not with others', async () => {
+  const runtime = privateRuntime('good', 'other');
+  const outcomes = [
+    runtime.ask(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'good')]),
+    runtime.ask(IMAGE, 'IfNotPresent', 'u2', [secretOf('copy', 'good', 'elsewhere')]),
+    runtime.ask(IMAGE, 'IfNotPresent', 'u3', [secretOf('b', 'other')]),
+  ];
+  await runtime.clock.advance(10_000);
+  await Promise.all(outcomes);
+  runtime.tried('good', 'other');
+  const evidence = await runtime.deps.verification?.records.evidence(IMAGE, `id of ${IMAGE}`);
+  assert.ok(evidence?.kind === 'pulled');
+  const { kubernetesSecrets = [] } = evidence.record.credentialMapping?.['registry.io/app'] ?? {};
+  assert.deepEqual(
+    kubernetesSecrets.map(({ namespace, name }) => `${namespace}/${name}`),
+    ['default/a', 'default/b', 'elsewhere/copy'],
+  );
+});
+
+test('a pod without the Secret may not use what another has pulled with it', async () => {
+  const runtime = privateRuntime('good');
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'good')]);
+  runtime.tried('good');
+  runtime.events.length = 0;
+  const { reason, message } = (await runtime.ensure(IMAGE, 'IfNotPresent', 'u2')) as PodError;
+  assert.deepEqual([reason, message], ['ErrImagePull', '401 Unauthorized for nobody']);
+  runtime.tried(undefined);
+
+  const again = await runtime.ensure(IMAGE, 'IfNotPresent', 'u3', [secretOf('a', 'good')]);
+  assert.ok('ref' in again);
+  runtime.tried();
+  assert.equal(
+    runtime.events.at(-1),
+    `Normal Pulled Container image "${IMAGE}" already present on machine and can be accessed by the pod`,
+  );
+});
+
+test('who may not use an image does not learn that it is there', async () => {
+  const runtime = privateRuntime('good');
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [secretOf('a', 'good')]);
+  runtime.events.length = 0;
+  const { reason } = (await runtime.ensure(IMAGE, 'Never', 'u2')) as { reason: string };
+  assert.equal(reason, 'ErrImageNeverPull');
+  assert.deepEqual(runtime.events, [
+    `Warning ErrImageNeverPull Container image "${IMAGE}" is not present with pull policy of Never`,
+    'Warning Failed Error: ErrImageNeverPull',
+  ]);
+});
+
+test('an image that was pulled without credentials is for every pod', async () => {
+  const runtime = new ImageRuntime({ policy: PRELOADED });
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1');
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u2', [secretOf('a', 'some')]);
+  runtime.tried(undefined);
+});
+
+test('an image that was there before is for every pod, unless the policy says otherwise', async () => {
+  for (const [policy, pulls] of [
+    [PRELOADED, 0],
+    [{ kind: 'AlwaysVerify' }, 1],
+  ] as const) {
+    const runtime = new ImageRuntime({ policy });
+    runtime.present.set(IMAGE, Image.fromPartial({ id: 'sha256:1', size: 1n }));
+    await runtime.ensure(IMAGE, 'IfNotPresent');
+    assert.equal(runtime.pulled.length, pulls);
+  }
+});
+
+test('pullImage() leaves no intent behind when a pull fails', async () => {
+  const runtime = privateRuntime();
+  await runtime.ensure(IMAGE, 'IfNotPresent');
+  assert.deepEqual(await runtime.host.fs.readDirectory('/kubelet/image_manager/pulling'), []);
+});
+
+test('pullImage() writes down each name under which an image is being pulled', async () => {
+  const runtime = new ImageRuntime({ policy: PRELOADED, serializeImagePulls: false });
+  const outcomes = [runtime.ask('app', 'IfNotPresent', 'u1'), runtime.ask('app:latest', 'IfNotPresent', 'u2')];
+  await runtime.clock.advance(1000);
+  assert.equal((await runtime.host.fs.readDirectory('/kubelet/image_manager/pulling')).length, 2);
+  await runtime.clock.advance(5000);
+  await Promise.all(outcomes);
+});
+
+test('pullImage() does not pull what it cannot write down', async () => {
+  const runtime = new ImageRuntime({ policy: PRELOADED });
+  runtime.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  const { reason, message } = (await runtime.ensure(IMAGE, 'IfNotPresent')) as PodError;
+  assert.equal(reason, 'ErrImagePull');
+  assert.match(
+    message,
+    /^Failed to record image pull intent for container image "registry.io\/app:1": failed to record image pull intent: .*ENOSPC/,
+  );
+  runtime.tried();
+});
+
+test('pullImage() says so when the runtime does not tell what it pulled', async () => {
+  const runtime = new ImageRuntime();
+  runtime.refOf = () => '';
+  const { message } = (await runtime.ensure(IMAGE, 'Always')) as PodError;
+  assert.equal(message, `imageRef of image "${IMAGE}" is not set`);
+});

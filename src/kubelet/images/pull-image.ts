@@ -1,0 +1,157 @@
+import { formatDurationMs } from '../../base/duration.ts';
+import { textOf } from '../../base/text-of.ts';
+import { type Image, type ImageSpec, ImageStatusRequest, PullImageRequest } from '../../cri/generated/runtime-v1.ts';
+import { goErrorText } from '../../cri/go-error-text.ts';
+import type { ImageService } from '../../cri/services.ts';
+import type { Clock } from '../../host/clock.ts';
+import { PodError } from '../sync/pod-error.ts';
+import { imageFailure, judgePullError } from './image-failure.ts';
+import type { ImageRequest, Verification } from './image-request.ts';
+import type { PulledFor } from './merge-pull-record.ts';
+import type { PullBackoff } from './pull-backoff.ts';
+import type { PullRate } from './pull-rate.ts';
+import type { PullCredential } from './registry-login.ts';
+import type { SharedPulls } from './shared-pulls.ts';
+
+export interface PullDeps {
+  readonly images: Pick<ImageService, 'imageStatus' | 'pullImage'>;
+  /** One for the whole node: pods that want the same image with the same credentials wait for the same pull. */
+  readonly pulls: SharedPulls<PulledImage>;
+  /** One for the whole node. */
+  readonly backoff: PullBackoff;
+  readonly rate: PullRate;
+  readonly clock: Clock;
+  /** Absent: every pod may use every image that is there. */
+  readonly verification: Verification | undefined;
+}
+
+export interface PulledImage {
+  readonly ref: string;
+  /** Absent when the runtime would not tell. */
+  readonly status: Image | undefined;
+  /** Which of the credentials was good; absent: none was needed. */
+  readonly credentialIndex: number | undefined;
+  /** Without the time in which other pulls went first. */
+  readonly tookMs: number;
+}
+
+/** Pulls an image, unless the pod has to wait after a failure. Failures are `PodError`s that have been told already. */
+export async function pullImage(
+  spec: ImageSpec,
+  request: ImageRequest,
+  credentials: readonly PullCredential[],
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<PulledImage> {
+  const { pod, image, record } = request;
+  const { backoff, clock, pulls } = deps;
+  const waiting = backoff.waiting(pod.metadata.uid, image);
+  if (waiting) {
+    const message = `Back-off pulling image "${image}"`;
+    record('Normal', 'BackOff', message);
+    const retryAfterMs = waiting.remainingMs;
+    throw imageFailure(request, 'ImagePullBackOff', `${message}: ${waiting.error}`, { retryAfterMs });
+  }
+  record('Normal', 'Pulling', `Pulling image "${image}"`);
+  const began = clock.monotonic();
+  // By the name as it is written: that is what is kept on disk of the pull.
+  const key = JSON.stringify([image, ...credentials.map(({ hash }) => hash)]);
+  try {
+    const pulled = await pulls.pull(key, (own) => pullOnce(spec, request, credentials, deps, own), signal);
+    const times = `${wholeMs(pulled.tookMs)} (${wholeMs(clock.monotonic() - began)} including waiting)`;
+    const size = `Image size: ${pulled.status?.size ?? 0n} bytes.`;
+    record('Normal', 'Pulled', `Successfully pulled image "${image}" in ${times}. ${size}`);
+    await deps.verification?.records.remember(image, pulled.ref, pulledWith(credentials, pulled));
+    return pulled;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PodError) throw error;
+    throw failedPull(request, error, deps);
+  }
+}
+
+function failedPull(request: ImageRequest, error: unknown, { backoff }: PullDeps): PodError {
+  const { pod, image, record } = request;
+  const text = goErrorText(error);
+  record('Warning', 'Failed', `Failed to pull image "${image}": ${text}`);
+  const { reason, message } = judgePullError(image, text);
+  const retryAfterMs = backoff.failed(pod.metadata.uid, image, `${reason}: ${message}`);
+  return imageFailure(request, reason, message, { cause: error, retryAfterMs });
+}
+
+/** One pull for all who wait for it, with what is to be on disk before and after it. */
+async function pullOnce(
+  spec: ImageSpec,
+  request: ImageRequest,
+  credentials: readonly PullCredential[],
+  deps: PullDeps,
+  signal: AbortSignal,
+): Promise<PulledImage> {
+  const { verification, rate } = deps;
+  const { image } = request;
+  if (!rate.take()) throw new Error('pull QPS exceeded');
+  await verification?.records.intend(image).catch((error: unknown) => {
+    const message = `Failed to record image pull intent for container image "${image}"`;
+    throw new Error(`${message}: failed to record image pull intent: ${textOf(error)}`, { cause: error });
+  });
+  try {
+    const pulled = await pullWithAny(spec, request, credentials, deps, signal);
+    await verification?.records.pulled(image, pulled.ref, pulledWith(credentials, pulled));
+    return pulled;
+  } catch (error) {
+    await verification?.records.failed(image);
+    throw error;
+  }
+}
+
+/** Tries one credential after the other; all failures are told together. */
+async function pullWithAny(
+  spec: ImageSpec,
+  { sandboxConfig }: ImageRequest,
+  credentials: readonly PullCredential[],
+  { images, clock }: PullDeps,
+  signal: AbortSignal,
+): Promise<PulledImage> {
+  const began = clock.monotonic();
+  const errors: unknown[] = [];
+  for (const [index, auth] of authsOf(credentials)) {
+    try {
+      const { imageRef } = await images.pullImage(
+        PullImageRequest.fromPartial({ image: spec, sandboxConfig, ...(auth && { auth }) }),
+        signal,
+      );
+      if (imageRef === '') throw new Error(`imageRef of image "${spec.image}" is not set`);
+      const status = await images.imageStatus(ImageStatusRequest.fromPartial({ image: spec }), signal).then(
+        (response) => response.image,
+        () => undefined,
+      );
+      return { ref: imageRef, status, credentialIndex: index, tookMs: clock.monotonic() - began };
+    } catch (error) {
+      signal.throwIfAborted();
+      errors.push(error);
+    }
+  }
+  throw new AggregateError(errors);
+}
+
+type Attempt = readonly [index: number | undefined, auth: PullCredential['login'] | undefined];
+
+function authsOf(credentials: readonly PullCredential[]): readonly Attempt[] {
+  if (credentials.length === 0) return [[undefined, undefined]];
+  return credentials.map(({ login }, index) => [index, login] as const);
+}
+
+/** For whom a pull was, when this credential was the good one. */
+export function pulledFor({ secret, hash }: PullCredential): PulledFor {
+  if (!secret) return { kind: 'everyPod' };
+  return { kind: 'secret', secret: { ...secret, credentialHash: hash } };
+}
+
+function pulledWith(credentials: readonly PullCredential[], { credentialIndex }: PulledImage): PulledFor {
+  const credential = credentialIndex === undefined ? undefined : credentials[credentialIndex];
+  return credential ? pulledFor(credential) : { kind: 'everyPod' };
+}
+
+function wholeMs(ms: number): string {
+  return formatDurationMs(Math.trunc(ms));
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { CriError } from '../../cri/cri-error.ts';
+import { Image, ListImagesResponse } from '../../cri/generated/runtime-v1.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { silentLog } from '../explain/log.ts';
+import { encodeIntent, encodePulled, recordFileName } from './pull-record.ts';
+import { PullRecords } from './pull-records.ts';
+
+const PULLING = '/kubelet/image_manager/pulling';
+const PULLED = '/kubelet/image_manager/pulled';
+const never = new AbortController().signal;
+const everyPod = { kind: 'everyPod' } as const;
+const secret = { uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' };
+
+/** A disk; each `records()` is an agent on it. */
+class Disk {
+  readonly host = createMemoryHost({ startMs: 0 });
+  readonly present: Image[] = [];
+  listFails = false;
+
+  records(life = never): PullRecords {
+    const listImages = async () => {
+      if (this.listFails) throw new CriError('Unavailable', 'gone');
+      return ListImagesResponse.fromPartial({ images: this.present });
+    };
+    const { fs, clock } = this.host;
+    const deps = { fs, clock, log: silentLog, images: { listImages }, settings: { rootDir: '/kubelet' } };
+    return new PullRecords(deps, life);
+  }
+
+  async names(folder: string): Promise<string[]> {
+    const entries = await this.host.fs.readDirectory(folder).catch(() => []);
+    return entries.map(({ name }) => name);
+  }
+
+  async put(folder: string, name: string, text: string): Promise<void> {
+    await this.host.fs.makeDirectory(folder);
+    await this.host.fs.writeFile(`${folder}/${recordFileName(name)}`, text);
+  }
+}
+
+test('PullRecords writes the intent before a pull, and the record after it', async () => {
+  const disk = new Disk();
+  const records = disk.records();
+  assert.deepEqual(await records.evidence('app:1', 'sha256:1'), { kind: 'none' });
+  await records.intend('app:1');
+  assert.equal(await disk.host.fs.readText(`${PULLING}/${recordFileName('app:1')}`), encodeIntent('app:1'));
+  assert.deepEqual(await records.evidence('app:1', 'sha256:1'), { kind: 'intent' });
+  await records.pulled('app:1', 'sha256:1', everyPod);
+  assert.deepEqual(await disk.names(PULLING), []);
+  const record = {
+    lastUpdatedTime: '1970-01-01T00:00:00Z',
+    imageRef: 'sha256:1',
+    credentialMapping: { app: { nodePodsAccessible: true } },
+  };
+  assert.equal(await disk.host.fs.readText(`${PULLED}/${recordFileName('sha256:1')}`), encodePulled(record));
+  assert.deepEqual(await records.evidence('app:1', 'sha256:1'), { kind: 'pulled', record });
+  assert.deepEqual(
+    await disk.records().evidence('app:1', 'sha256:1'),
+    { kind: 'pulled', record },
+    'and the next agent',
+  );
+  const { mode } = (await disk.host.fs.stat(`${PULLED}/${recordFileName('sha256:1')}`)) ?? assert.fail();
+  assert.deepEqual([mode, (await disk.host.fs.stat(PULLED))?.mode], [0o600, 0o700]);
+});
+
+test('PullRecords keeps the intent until the last of several pulls has ended', async () => {
+  const disk = new Disk();
+  const records = disk.records();
+  await Promise.all([records.intend('a'), records.intend('a')]);
+  await records.failed('a');
+  assert.equal((await disk.names(PULLING)).length, 1);
+  await records.failed('a');
+  assert.deepEqual(await disk.names(PULLING), []);
+  assert.deepEqual(await records.evidence('a', 'r'), { kind: 'none' });
+});
+
+test('PullRecords knows after a crash that an image was being pulled', async () => {
+  const disk = new Disk();
+  await disk.records().intend('gcr.io/app:1');
+  assert.deepEqual(await disk.records().evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
+
+  disk.listFails = true;
+  assert.deepEqual(await disk.records().evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
+
+  disk.listFails = false;
+  disk.present.push(Image.fromPartial({ id: 'sha256:1', repoTags: ['gcr.io/app:1'] }));
+  const evidence = await disk.records().evidence('gcr.io/other:1', 'sha256:1');
+  assert.deepEqual(evidence, {
+    kind: 'pulled',
+    record: { lastUpdatedTime: '1970-01-01T00:00:00Z', imageRef: 'sha256:1' },
+  });
+  assert.deepEqual(await disk.names(PULLING), []);
+});
+
+test('PullRecords leaves it to the next agent to find out how a pull ended that was under way when this one ended', async () => {
+  const disk = new Disk();
+  const life = new AbortController();
+  const records = disk.records(life.signal);
+  await records.intend('gcr.io/app:1');
+  life.abort(new Error('the agent ends'));
+  await records.failed('gcr.io/app:1');
+  assert.deepEqual(await disk.records().evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
+});
+
+test('PullRecords goes on with what it knows when an old intent cannot be settled', async () => {
+  const disk = new Disk();
+  await disk.put(PULLED, 'other', encodePulled({ lastUpdatedTime: 'then', imageRef: 'other' }));
+  await disk.records().intend('gcr.io/app:1');
+  disk.present.push(Image.fromPartial({ id: 'sha256:1', repoTags: ['gcr.io/app:1'] }));
+  disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  const records = disk.records();
+  assert.equal((await records.evidence('x', 'other')).kind, 'pulled');
+  assert.deepEqual(await records.evidence('gcr.io/app:1', 'sha256:1'), { kind: 'intent' });
+});
+
+test('PullRecords keeps the intent when the record cannot be written', async () => {
+  const disk = new Disk();
+  const records = disk.records();
+  await records.intend('a');
+  disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  await records.pulled('a', 'r', everyPod);
+  assert.deepEqual(await records.evidence('a', 'r'), { kind: 'intent' });
+  assert.deepEqual(await disk.records().evidence('a', 'r'), { kind: 'intent' });
+});
+
+test('PullRecords says so when the intent cannot be written', async () => {
+  const disk = new Disk();
+  disk.host.fs.faults.failNext('writeAtomic', 'ENOSPC');
+  await assert.rejects(disk.records().intend('a'), { code: 'ENOSPC' });
+});
+
+test('PullRecords trusts nothing that cannot be read, and writes over it', async () => {
+  const disk = new Disk();
+  await disk.put(PULLED, 'r', 'garbage');
+  await disk.put(PULLING, 'a', 'garbage');
+  const records = disk.records();
+  assert.deepEqual(await records.evidence('b', 'r'), { kind: 'unreadable' });
+  assert.deepEqual(await records.evidence('a', 'other'), { kind: 'unreadable' });
+  await records.intend('a');
+  await records.pulled('a', 'r', { kind: 'secret', secret });
+  const { record } = (await records.evidence('a', 'r')) as { record: { credentialMapping: object } };
+  assert.deepEqual(record.credentialMapping, { a: { kubernetesSecrets: [secret] } });
+  assert.deepEqual(await records.evidence('a', 'other'), { kind: 'none' });
+});
+
+test('PullRecords takes a file that cannot be read for no reason to distrust the others', async () => {
+  const disk = new Disk();
+  for (const imageRef of ['r', 's'])
+    await disk.put(PULLED, imageRef, encodePulled({ lastUpdatedTime: 'then', imageRef }));
+  disk.host.fs.faults.failNext('readText', 'EIO', `${PULLED}/${recordFileName('r')}`);
+  const records = disk.records();
+  assert.equal((await records.evidence('a', 'r')).kind, 'unreadable');
+  assert.equal((await records.evidence('a', 's')).kind, 'pulled');
+});
+
+test('PullRecords tries again when the disk could not be read', async () => {
+  const disk = new Disk();
+  await disk.put(PULLED, 'r', encodePulled({ lastUpdatedTime: 'then', imageRef: 'r' }));
+  disk.host.fs.faults.failNext('readDirectory', 'EIO');
+  const records = disk.records();
+  assert.deepEqual(await records.evidence('a', 'r'), { kind: 'unreadable' });
+  assert.equal((await records.evidence('a', 'r')).kind, 'pulled');
+});
+
+test('PullRecords remembers one more, and writes only what is new', async () => {
+  const disk = new Disk();
+  const records = disk.records();
+  await records.remember('a:1', 'r', { kind: 'secret', secret });
+  await disk.host.clock.advance(60_000);
+  await records.remember('a:2', 'r', { kind: 'secret', secret });
+  const { record } = (await records.evidence('a', 'r')) as { record: { lastUpdatedTime: string } };
+  assert.equal(record.lastUpdatedTime, '1970-01-01T00:00:00Z');
+});
+
+test('PullRecords drops the records of images that are gone, not those that came since', async () => {
+  const disk = new Disk();
+  await disk.put(PULLED, 'old', encodePulled({ lastUpdatedTime: '2026-01-01T00:00:00Z', imageRef: 'old' }));
+  const records = disk.records();
+  await records.remember('kept', 'kept', everyPod);
+  await records.remember('gone', 'gone', everyPod);
+  await disk.host.clock.advance(10);
+  const beganMs = disk.host.clock.monotonic();
+  await records.remember('new', 'new', everyPod);
+  await records.prune(new Set(['kept']), beganMs);
+  assert.deepEqual(new Set(await disk.names(PULLED)), new Set(['kept', 'new'].map(recordFileName)));
+  assert.deepEqual(await records.evidence('gone', 'gone'), { kind: 'none' });
+});
+
+test('PullRecords keeps the record of an image that was removed and pulled again meanwhile', async () => {
+  const disk = new Disk();
+  const records = disk.records();
+  await records.remember('a', 'r', { kind: 'secret', secret });
+  await disk.host.clock.advance(10);
+  const beganMs = disk.host.clock.monotonic();
+  await records.intend('a');
+  await records.pulled('a', 'r', { kind: 'secret', secret });
+  await records.prune(new Set(), beganMs);
+  assert.equal((await records.evidence('a', 'r')).kind, 'pulled');
+});

@@ -1,0 +1,212 @@
+import { withoutTagAndDigest } from '../../base/image-name.ts';
+import { formatTime } from '../../base/rfc3339.ts';
+import { ListImagesRequest } from '../../cri/generated/runtime-v1.ts';
+import type { ImageService } from '../../cri/services.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Log } from '../explain/log.ts';
+import type { PullEvidence } from './judge-present-image.ts';
+import { asCredentials, type PulledFor, withPulledFor } from './merge-pull-record.ts';
+import { encodeIntent, encodePulled, type ImagePulledRecord, recordFileName } from './pull-record.ts';
+import { type FoundRecords, type RecordFolders, readRecordFolders, recordFolders } from './read-pull-records.ts';
+
+export interface PullRecordsDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly images: Pick<ImageService, 'listImages'>;
+  readonly settings: { readonly rootDir: string };
+}
+
+/**
+ * What is on disk about pulls, in kubelet's own form: which images are being pulled, and for whom each was pulled.
+ * 1. Before a pull begins its intent is on disk, and it goes only after the pull has ended and, if it was a success,
+ *    is written down: after a crash at any instant an image that kubelet pulled is known as such.
+ * 2. Nobody else writes there; what was read once is what is there.
+ */
+export class PullRecords {
+  readonly #deps: PullRecordsDeps;
+  readonly #folders: RecordFolders;
+  readonly #life: AbortSignal;
+  #found: Promise<FoundRecords> | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** By image, how many of its pulls are under way. */
+  readonly #underWay = new Map<string, number>();
+
+  constructor(deps: PullRecordsDeps, life: AbortSignal) {
+    this.#deps = deps;
+    this.#life = life;
+    this.#folders = recordFolders(deps.settings.rootDir);
+  }
+
+  /** What is known of an image that is there. Never rejects. */
+  evidence(image: string, imageRef: string): Promise<PullEvidence> {
+    return this.#inTurn(async ({ pulled, intents }): Promise<PullEvidence> => {
+      const record = pulled.get(recordFileName(imageRef));
+      if (record === 'unreadable') return { kind: 'unreadable' };
+      if (record?.imageRef === imageRef) return { kind: 'pulled', record };
+      const intent = intents.get(recordFileName(image));
+      if (intent === 'unreadable' && !this.#underWay.has(image)) return { kind: 'unreadable' };
+      return { kind: this.#underWay.has(image) || intent === image ? 'intent' : 'none' };
+    }).catch((error: unknown) => {
+      this.#deps.log.error('cannot read the records of image pulls', { error });
+      return { kind: 'unreadable' };
+    });
+  }
+
+  /** To be called before a pull; one of `pulled` and `failed` has to follow. Rejects when the disk refuses. */
+  intend(image: string): Promise<void> {
+    return this.#inTurn(async ({ intents }) => {
+      const count = this.#underWay.get(image) ?? 0;
+      if (count === 0) {
+        await this.#write(this.#folders.pulling, image, encodeIntent(image));
+        intents.set(recordFileName(image), image);
+      }
+      this.#underWay.set(image, count + 1);
+    });
+  }
+
+  /** When that cannot be written the intent stays, so that the image is still known as pulled by kubelet. */
+  async pulled(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
+    try {
+      await this.#inTurn((found) => this.#add(found, image, imageRef, pulledFor));
+    } catch (error) {
+      this.#deps.log.error('cannot write the record of an image pull', { imageRef, error });
+      return;
+    }
+    await this.#ended(image);
+  }
+
+  /** The pull has come to nothing. Never rejects. */
+  async failed(image: string): Promise<void> {
+    // With the agent it ends only for us: the runtime may still get the image, which the next agent then finds.
+    if (!this.#life.aborted) await this.#ended(image);
+  }
+
+  /** One more may use an image that is there. Never rejects. */
+  async remember(image: string, imageRef: string, pulledFor: PulledFor): Promise<void> {
+    await this.#inTurn((found) => this.#add(found, image, imageRef, pulledFor)).catch((error: unknown) =>
+      this.#deps.log.error('cannot write the record of an image pull', { imageRef, error }),
+    );
+  }
+
+  /**
+   * Drops the records of images that are gone: to be called after images were removed, with the references of all that
+   * are left and the monotonic time before they were asked for. What was confirmed since is left alone. Never rejects.
+   */
+  async prune(imageRefs: ReadonlySet<string>, beganMs: number): Promise<void> {
+    await this.#inTurn(async ({ pulled, confirmedMs }) => {
+      for (const [file, record] of pulled) {
+        if (record === 'unreadable' || imageRefs.has(record.imageRef)) continue;
+        if ((confirmedMs.get(file) ?? Number.NEGATIVE_INFINITY) >= beganMs) continue;
+        await this.#deps.fs.remove(`${this.#folders.pulled}/${file}`);
+        pulled.delete(file);
+        confirmedMs.delete(file);
+      }
+    }).catch((error: unknown) => this.#deps.log.error('cannot remove the records of image pulls', { error }));
+  }
+
+  async #add(found: FoundRecords, image: string, imageRef: string, pulledFor: PulledFor | undefined): Promise<void> {
+    const file = recordFileName(imageRef);
+    const known = found.pulled.get(file);
+    const { clock } = this.#deps;
+    const name = withoutTagAndDigest(image);
+    const record = changedRecord(known, { imageRef, name, pulledFor, now: formatTime(clock.now()) });
+    if (record) {
+      await this.#write(this.#folders.pulled, imageRef, encodePulled(record));
+      found.pulled.set(file, record);
+    }
+    found.confirmedMs.set(file, clock.monotonic());
+  }
+
+  /** The intent goes with the last pull that is under way. */
+  async #ended(image: string): Promise<void> {
+    await this.#inTurn(async (found) => {
+      const left = (this.#underWay.get(image) ?? 1) - 1;
+      if (left > 0) this.#underWay.set(image, left);
+      if (left > 0) return;
+      await this.#endIntent(found, image);
+      this.#underWay.delete(image);
+    }).catch((error: unknown) => this.#deps.log.error('cannot remove an image pull intent', { image, error }));
+  }
+
+  async #endIntent({ intents }: FoundRecords, image: string): Promise<void> {
+    const file = recordFileName(image);
+    await this.#deps.fs.remove(`${this.#folders.pulling}/${file}`);
+    intents.delete(file);
+  }
+
+  async #write(folder: string, name: string, text: string): Promise<void> {
+    const { fs } = this.#deps;
+    await fs.makeDirectory(this.#folders.root, 0o700);
+    await fs.makeDirectory(folder, 0o700);
+    await fs.writeAtomic(`${folder}/${recordFileName(name)}`, text, { mode: 0o600 });
+  }
+
+  /** One at a time, after what was on disk at the start is known; a failure to read is tried again by the next one. */
+  async #inTurn<T>(work: (found: FoundRecords) => Promise<T>): Promise<T> {
+    const before = this.#turn;
+    const mine = before.then(async () => {
+      this.#found ??= this.#read();
+      return work(await this.#found);
+    });
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #read(): Promise<FoundRecords> {
+    try {
+      const found = await readRecordFolders(this.#folders, this.#deps.fs);
+      if (found.intents.size > 0) await this.#settleIntents(found);
+      return found;
+    } catch (error) {
+      this.#found = undefined;
+      throw error;
+    }
+  }
+
+  /** Pulls that had ended when the agent before us did: for whom is not known, so the next pod has to prove itself. */
+  async #settleIntents(found: FoundRecords): Promise<void> {
+    const { images, log } = this.#deps;
+    const request = ListImagesRequest.fromPartial({});
+    const listed = await images.listImages(request, this.#life).catch((error: unknown) => {
+      log.error('cannot list images to settle the pulls that were under way', { error });
+      return { images: [] };
+    });
+    const intended = new Set(found.intents.values());
+    for (const { id, repoTags, repoDigests } of listed.images) {
+      for (const image of [...repoTags, ...repoDigests].filter((name) => intended.has(name))) {
+        await this.#settle(found, image, id);
+      }
+    }
+  }
+
+  /** What cannot be settled stays an intent, which is trusted no more than a record that names nobody. */
+  async #settle(found: FoundRecords, image: string, imageRef: string): Promise<void> {
+    try {
+      await this.#add(found, image, imageRef, undefined);
+      await this.#endIntent(found, image);
+    } catch (error) {
+      this.#deps.log.error('cannot settle an image pull intent', { image, error });
+    }
+  }
+}
+
+interface Addition {
+  readonly imageRef: string;
+  readonly name: string;
+  /** Absent: nobody knows for whom it was pulled. */
+  readonly pulledFor: PulledFor | undefined;
+  readonly now: string;
+}
+
+function changedRecord(
+  known: ImagePulledRecord | 'unreadable' | undefined,
+  { imageRef, name, pulledFor, now }: Addition,
+): ImagePulledRecord | undefined {
+  if (known !== undefined && known !== 'unreadable' && known.imageRef === imageRef) {
+    return pulledFor && withPulledFor(known, name, pulledFor, now);
+  }
+  const credentialMapping = pulledFor && { [name]: asCredentials(pulledFor) };
+  return { lastUpdatedTime: now, imageRef, ...(credentialMapping && { credentialMapping }) };
+}

@@ -1,0 +1,84 @@
+/** Part of a registry's address: `*.example.com:5000/team`. Only its host may have wildcards. */
+export interface RegistryPattern {
+  readonly hostParts: readonly string[];
+  readonly port: string;
+  readonly path: string;
+}
+
+/** The text names no registry; the message is that of Go's URLs. */
+export class RegistryPatternError extends Error {
+  override readonly name = 'RegistryPatternError';
+}
+
+/** Of an address without a scheme. Throws a `RegistryPatternError`. */
+export function parseRegistryPattern(text: string): RegistryPattern {
+  const { host, path } = parseAddress(text);
+  const { name, port } = splitPort(host);
+  return { hostParts: name.split('.'), port, path };
+}
+
+/** The host, with its port, and the path that a URL of this address has. Throws a `RegistryPatternError`. */
+export function parseAddress(text: string): { readonly host: string; readonly path: string } {
+  const fail = (why: string): RegistryPatternError =>
+    new RegistryPatternError(`parse ${JSON.stringify(`https://${text}`)}: ${why}`);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(text)) throw fail('net/url: invalid control character in URL');
+  const [address = ''] = text.split(/[?#]/, 1);
+  const slash = address.indexOf('/');
+  const authority = slash < 0 ? address : address.slice(0, slash);
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  const misfit = /[ "\\^`{|}<>]/.exec(host)?.[0];
+  if (misfit !== undefined) throw fail(`invalid character ${JSON.stringify(misfit)} in host name`);
+  if (host.startsWith('[') && !host.includes(']')) throw fail("missing ']' in host");
+  const port = (host.startsWith('[') ? /[^\]]*$/ : /:[^:]*$/).exec(host)?.[0] ?? '';
+  if (port !== '' && !/^:[0-9]*$/.test(port)) throw fail(`invalid port "${port}" after host`);
+  const path = slash < 0 ? '' : address.slice(slash);
+  const badEscape = /%.{0,2}/.exec(host)?.[0] ?? /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(path)?.[0];
+  if (badEscape !== undefined) throw fail(`invalid URL escape ${JSON.stringify(badEscape)}`);
+  return { host, path: unescaped(path) };
+}
+
+function unescaped(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path; // bytes that are no UTF-8: no image has such a path
+  }
+}
+
+/** Whether logins for `pattern` are good for `target`: as many parts of the host, the same port, below the path. */
+export function matchesRegistry(pattern: RegistryPattern, target: RegistryPattern): boolean {
+  if (pattern.port !== target.port || pattern.hostParts.length !== target.hostParts.length) return false;
+  if (!target.path.startsWith(pattern.path)) return false;
+  return pattern.hostParts.every((part, index) => globMatches(part, target.hostParts[index] ?? ''));
+}
+
+function splitPort(host: string): { readonly name: string; readonly port: string } {
+  const [, bracketed, plain, port = ''] = /^(?:\[(.*)\]|([^:[\]]*)):([^:]*)$/.exec(host) ?? [];
+  const name = bracketed ?? plain;
+  return name === undefined ? { name: host, port: '' } : { name, port };
+}
+
+/** Go's `path.Match`; a pattern that is malformed matches nothing. */
+function globMatches(glob: string, text: string): boolean {
+  let source = '';
+  let rest = glob;
+  while (rest !== '') {
+    const [token = ''] = /^(?:\[\^?(?:\\.|[^\]\\])(?:\\.|[^\]\\])*\]|\\.|[^[\\])/su.exec(rest) ?? [];
+    if (token === '') return false;
+    rest = rest.slice(token.length);
+    source += globToken(token);
+  }
+  try {
+    return new RegExp(`^${source}$`, 'su').test(text);
+  } catch {
+    return false; // a range that ends before it begins
+  }
+}
+
+function globToken(token: string): string {
+  if (token === '*') return '[^/]*';
+  if (token === '?') return '[^/]';
+  if (token.startsWith('[')) return token.replaceAll(/(?<!^)[[&~]/g, '\\$&');
+  return RegExp.escape(token.startsWith('\\') ? token.slice(1) : token);
+}
