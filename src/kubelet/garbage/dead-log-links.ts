@@ -1,0 +1,28 @@
+import type { FileSystem } from '../../host/file-system.ts';
+
+const SUFFIX = '.log';
+/** As kubelet: what is shorter is no id. */
+const SHORTEST_ID = 6;
+
+/**
+ * Removes links to logs that are not there. The log of a container that lives may be missing for a moment, while it is
+ * rotated: its link stays. `isAlive` is asked with an id, or with the beginning of one that a long name has cut.
+ */
+export async function removeDeadLogLinks(
+  folder: string,
+  fs: FileSystem,
+  isAlive: (id: string) => boolean,
+): Promise<void> {
+  if (!(await fs.stat(folder))) return;
+  for (const { name, kind } of await fs.readDirectory(folder)) {
+    if (kind !== 'symlink' || !name.endsWith(SUFFIX) || (await fs.stat(`${folder}/${name}`))) continue;
+    const id = containerIdIn(name);
+    if (id === undefined || !isAlive(id)) await fs.remove(`${folder}/${name}`);
+  }
+}
+
+/** `web_default_main-0123….log` */
+function containerIdIn(name: string): string | undefined {
+  const id = name.slice(name.lastIndexOf('-') + 1, -SUFFIX.length);
+  return name.includes('-') && id.length >= SHORTEST_ID ? id : undefined;
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriError } from '../../cri/cri-error.ts';
+import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
+import {
+  ContainerConfig,
+  CreateContainerRequest,
+  PodSandboxConfig,
+  RunPodSandboxRequest,
+} from '../../cri/generated/runtime-v1.ts';
+import type { Cri } from '../../cri/services.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import type { Log } from '../explain/log.ts';
+import { ImageCollector } from './image-collector.ts';
+import type { ImagePolicy } from './image-policy.ts';
+
+const LIFE = new AbortController().signal;
+const MOUNTPOINT = '/var/lib/fake-runtime';
+const GIB = 2 ** 30;
+const POLICY: ImagePolicy = { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000, maximumAgeMs: 0 };
+
+interface SetUp {
+  readonly policy?: Partial<ImagePolicy>;
+  readonly kept?: readonly string[];
+  readonly cri?: (cri: Cri) => Cri;
+}
+
+/** A disk of 10 GiB, and images of 1 GiB each that were seen long ago. */
+async function setUp({ policy, kept = [], cri = (same) => same }: SetUp = {}) {
+  const host = createMemoryHost();
+  const { clock, fs } = host;
+  const fake = createFakeRuntime(host);
+  await fs.makeDirectory(MOUNTPOINT);
+  const told: string[] = [];
+  const line = (message: string): void => void told.push(message);
+  const log: Log = { debug() {}, info: line, warn: line, error: line };
+  const hooked: string[][] = [];
+  const collector = new ImageCollector({
+    cri: cri(fake.cri),
+    fs,
+    clock,
+    log,
+    policy: { ...POLICY, ...policy },
+    kept,
+    tell: (type, reason, message) => line(`${type} ${reason}: ${message}`),
+    collected: async (ids) => void hooked.push([...ids]),
+  });
+  const began = clock.monotonic();
+  return {
+    clock,
+    fs,
+    fake,
+    collector,
+    told,
+    hooked,
+    add: (name: string) => fake.addImage(name, { sizeBytes: GIB }),
+    fill: (availableBytes: number) =>
+      fs.setUsage(MOUNTPOINT, { capacityBytes: 10 * GIB, availableBytes, inodes: 1, inodesFree: 1 }),
+    collect: () => collector.collect(began, LIFE),
+    /** Looks once, so that images are known, and once more when they are old enough. */
+    async collectLater() {
+      await collector.collect(began, LIFE).catch(() => undefined);
+      await clock.advance(300_000);
+      told.length = 0;
+      return collector.collect(began, LIFE);
+    },
+    async names() {
+      const { images } = await fake.cri.images.listImages({ filter: undefined }, LIFE);
+      return images.flatMap(({ repoTags }) => repoTags.map((tag) => tag.replace('docker.io/library/', '')));
+    },
+    async use(image: string) {
+      const metadata = { name: 'p', namespace: 'default', uid: `of ${image}`, attempt: 0 };
+      const config = PodSandboxConfig.fromPartial({ metadata });
+      const { podSandboxId } = await fake.cri.runtime.runPodSandbox(RunPodSandboxRequest.fromPartial({ config }), LIFE);
+      const container = ContainerConfig.fromPartial({ metadata: { name: 'main' }, image: { image } });
+      const request = CreateContainerRequest.fromPartial({ podSandboxId, config: container, sandboxConfig: config });
+      return (await fake.cri.runtime.createContainer(request, LIFE)).containerId;
+    },
+  };
+}
+
+test('a disk with enough space keeps all of its images', async () => {
+  const it = await setUp();
+  it.add('a:1');
+  it.fill(1.625 * GIB);
+  await it.collectLater();
+  assert.deepEqual(await it.names(), ['a:1']);
+});
+
+test('a disk that is too full loses unused images until the low threshold is reached, and no more', async () => {
+  const it = await setUp();
+  for (const name of ['a:1', 'b:1', 'c:1']) it.add(name);
+  it.fill(0.5 * GIB); // 1.5 GiB have to go
+  await it.collectLater();
+  assert.deepEqual(await it.names(), ['c:1']);
+  assert.equal(it.hooked.at(-1)?.length, 1);
+});
+
+test('what was not used for longest goes first', async () => {
+  const it = await setUp({ policy: { lowPercent: 84 } });
+  for (const name of ['a:1', 'b:1']) it.add(name);
+  const container = await it.use('a:1');
+  it.fill(1.5 * GIB);
+  await it.collect().catch(() => undefined);
+  await it.fake.cri.runtime.removeContainer({ containerId: container }, LIFE);
+  await it.clock.advance(300_000);
+  await it.collect();
+  assert.deepEqual(await it.names(), ['a:1']);
+});
+
+test('an image stays that a container has, dead or alive, that is pinned, that is kept, or that sandboxes are made from', async () => {
+  const config = JSON.stringify({ sandboxImage: 'docker.io/library/pause:3' });
+  const status: Cri['runtime']['status'] = async ({ verbose }) => ({
+    status: undefined,
+    info: verbose ? { config } : {},
+    runtimeHandlers: [],
+    features: undefined,
+  });
+  const it = await setUp({
+    kept: ['kept:1', 'absent:1'],
+    cri: (cri) => ({ ...cri, runtime: { ...cri.runtime, status } }),
+  });
+  for (const name of ['used:1', 'pause:3', 'kept:1', 'unused:1']) it.add(name);
+  it.fake.addImage('pinned:1', { sizeBytes: GIB, pinned: true });
+  await it.use('used:1');
+  it.fill(0);
+  await assert.rejects(it.collectLater());
+  assert.deepEqual(await it.names(), ['used:1', 'pause:3', 'kept:1', 'pinned:1']);
+});
+
+test('an image that has just come stays', async () => {
+  const it = await setUp();
+  it.add('a:1');
+  it.fill(0);
+  await it.collect().catch(() => undefined);
+  await it.clock.advance(119_999);
+  await assert.rejects(it.collect());
+  assert.deepEqual(await it.names(), ['a:1']);
+});
+
+test('a disk that stays too full is told of', async () => {
+  const it = await setUp();
+  it.add('a:1');
+  it.fill(0.5 * GIB);
+  const message =
+    "Insufficient free disk space on the node's image filesystem (95% of 10.0 GiB used). Failed to free sufficient space by deleting unused images (freed 1073741824 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.";
+  await assert.rejects(it.collectLater(), { message });
+  assert.equal(it.told.at(-1), `Warning FreeDiskSpaceFailed: ${message}`);
+  assert.equal(it.collector.trouble, message);
+  it.fill(5 * GIB);
+  await it.collect();
+  assert.equal(it.collector.trouble, undefined);
+});
+
+test('a disk without a size is told of', async () => {
+  const it = await setUp();
+  it.fs.setUsage(MOUNTPOINT, { capacityBytes: 0, availableBytes: 0, inodes: 0, inodesFree: 0 });
+  await assert.rejects(it.collect(), { message: 'invalid capacity 0 on image filesystem' });
+  assert.deepEqual(it.told, ['Warning InvalidDiskCapacity: invalid capacity 0 on image filesystem']);
+});
+
+test('a runtime that does not say where its images are is told of', async () => {
+  const it = await setUp({
+    cri: (cri) => ({
+      ...cri,
+      images: { ...cri.images, imageFsInfo: async () => ({ imageFilesystems: [], containerFilesystems: [] }) },
+    }),
+  });
+  await assert.rejects(it.collect(), { message: 'imageFs information is unavailable' });
+});
+
+test('an image that cannot be removed does not keep the others', async () => {
+  const it = await setUp();
+  for (const name of ['a:1', 'b:1', 'c:1']) it.add(name);
+  it.fill(0.5 * GIB);
+  it.fake.faults.next('removeImage', { kind: 'before', error: new CriError('Unknown', 'read-only file system') });
+  await assert.rejects(it.collectLater(), {
+    message:
+      'wanted to free 1610612736 bytes, but freed 2147483648 bytes space with errors in image deletion: rpc error: code = Unknown desc = read-only file system',
+  });
+  assert.deepEqual(await it.names(), ['a:1']);
+});
+
+test('an image that was not used for too long goes though there is space', async () => {
+  const it = await setUp({ policy: { maximumAgeMs: 3_600_000 } });
+  for (const name of ['used:1', 'unused:1']) it.add(name);
+  await it.use('used:1');
+  it.fill(10 * GIB);
+  await it.collect();
+  await it.clock.advance(3_600_000);
+  await it.collect();
+  assert.deepEqual(await it.names(), ['used:1', 'unused:1']);
+  await it.clock.advance(1);
+  await it.collect();
+  assert.deepEqual(await it.names(), ['used:1']);
+});
+
+test('an old image that cannot be removed is told of', async () => {
+  const it = await setUp({ policy: { maximumAgeMs: 60_000 } });
+  it.add('a:1');
+  it.fake.faults.everyCall((method) =>
+    method === 'removeImage' ? { kind: 'before', error: new CriError('Unavailable', 'no connection') } : undefined,
+  );
+  await assert.rejects(it.collectLater(), {
+    message:
+      'wanted to free images older than 1m0s, encountered errors in image deletion: rpc error: code = Unavailable desc = no connection',
+  });
+});
+
+test('failures in a row are told of as an event, and the end of them in the log', async () => {
+  const it = await setUp();
+  it.fake.faults.everyCall((method) =>
+    method === 'imageFsInfo' ? { kind: 'before', error: new CriError('Unavailable', 'no connection') } : undefined,
+  );
+  const life = new AbortController();
+  const done = it.collector.run(life.signal);
+  await it.clock.advance(300_000);
+  it.fake.faults.everyCall(() => undefined);
+  await it.clock.advance(300_000);
+  assert.deepEqual(it.told, [
+    'Image garbage collection failed once. Stats initialization may not have completed yet',
+    'Image garbage collection failed multiple times in a row',
+    'Warning ImageGCFailed: rpc error: code = Unavailable desc = no connection',
+    'Image garbage collection succeeded',
+  ]);
+  life.abort(new Error('over'));
+  await it.clock.runUntil(done);
+});
+
+test('with thresholds of 100 and no maximum age nobody looks', async () => {
+  const it = await setUp({ policy: { highPercent: 100 } });
+  const calls: string[] = [];
+  it.fake.faults.everyCall((method) => void calls.push(method));
+  await it.collector.run(LIFE);
+  assert.deepEqual(calls, []);
+});

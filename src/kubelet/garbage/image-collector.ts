@@ -1,0 +1,174 @@
+import { formatDurationMs } from '../../base/duration.ts';
+import { textOf } from '../../base/text-of.ts';
+import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
+import { goErrorText } from '../../cri/go-error-text.ts';
+import type { Cri } from '../../cri/services.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
+import type { Log } from '../explain/log.ts';
+import {
+  diskFailure,
+  type ImagePolicy,
+  isImageCollectionOff,
+  isOldEnough,
+  isTooOld,
+  judgeDisk,
+} from './image-policy.ts';
+import { type ImageRecord, type ImageRecords, noteImages, unusedImages } from './image-records.ts';
+import { imagesInUse } from './images-in-use.ts';
+import type { TellOfNode } from './node-event.ts';
+
+/** kubelet's ImageGCPeriod. */
+const PERIOD_MS = 300_000;
+
+export interface ImageCollectorDeps {
+  readonly cri: Cri;
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly policy: ImagePolicy;
+  /** Names of images that stay though nothing uses them. */
+  readonly kept: readonly string[];
+  readonly tell: TellOfNode;
+  /** Images were removed for their space, and these are left; what else is remembered of images may go with them. */
+  readonly collected?: (imageIds: readonly string[], beganMs: number) => Promise<void>;
+}
+
+/** Removes images that no container uses: those that are too old, and when the disk is full the one not used longest. */
+export class ImageCollector {
+  readonly #deps: ImageCollectorDeps;
+  #records: ImageRecords = new Map();
+  #trouble: string | undefined;
+
+  constructor(deps: ImageCollectorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Why the disk was still too full after the last look that could tell. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** Looks every five minutes until the signal aborts. A failure is told, and over when its cause is. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, tell, policy } = this.#deps;
+    if (isImageCollectionOff(policy)) {
+      return log.debug('ImageGCHighThresholdPercent is set 100 and ImageMaximumGCAge is 0, Disable image GC');
+    }
+    const beganMs = clock.monotonic();
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await this.collect(beganMs, signal);
+        log[failures > 0 ? 'info' : 'debug']('Image garbage collection succeeded');
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        failures++;
+        if (failures > 1) {
+          log.error('Image garbage collection failed multiple times in a row', { error });
+          tell('Warning', 'ImageGCFailed', goErrorText(error));
+        } else {
+          log.error('Image garbage collection failed once. Stats initialization may not have completed yet', { error });
+        }
+      }
+      await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** One look. `beganMs`: since when there are looks. Rejects when the disk stays too full, or with what went wrong. */
+  async collect(beganMs: number, signal: AbortSignal): Promise<void> {
+    const { policy, log, tell, clock } = this.#deps;
+    const nowMs = clock.monotonic();
+    const unused = await this.#look(nowMs, signal);
+    await this.#removeTooOld(unused, beganMs, nowMs, signal);
+    const disk = await this.#disk(signal);
+    const verdict = judgeDisk(disk, policy);
+    let freed = 0n;
+    if (verdict.kind === 'full') {
+      const { usedPercent: usage, bytesToFree: amountToFree } = verdict;
+      const { highPercent: highThreshold, lowPercent: lowThreshold } = policy;
+      const fields = { usage, highThreshold, amountToFree, lowThreshold };
+      log.info(
+        'Disk usage on image filesystem is over the high threshold, trying to free bytes down to the low threshold',
+        fields,
+      );
+      freed = await this.#free(amountToFree, nowMs, unused, signal);
+    }
+    const failure = diskFailure(verdict, disk.capacityBytes, freed);
+    this.#trouble = failure?.message;
+    if (!failure) return;
+    tell('Warning', failure.reason, failure.message);
+    throw new Error(failure.message);
+  }
+
+  async #look(nowMs: number, signal: AbortSignal): Promise<readonly ImageRecord[]> {
+    const { cri, kept } = this.#deps;
+    const { images } = await cri.images.listImages({ filter: undefined }, signal);
+    const { used, spared } = await imagesInUse(cri, kept, images, signal);
+    this.#records = noteImages(this.#records, images, used, nowMs);
+    return unusedImages(this.#records, used.union(spared));
+  }
+
+  async #removeTooOld(
+    unused: readonly ImageRecord[],
+    beganMs: number,
+    nowMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { policy } = this.#deps;
+    const failures: unknown[] = [];
+    for (const image of unused.filter((each) => isTooOld(each, policy, beganMs, nowMs))) {
+      await this.#remove(image, signal).catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length === 0) return;
+    const age = formatDurationMs(policy.maximumAgeMs);
+    throw new Error(
+      `wanted to free images older than ${age}, encountered errors in image deletion: ${goErrorText(new AggregateError(failures))}`,
+    );
+  }
+
+  /** Removes images one after the other until so much is free; answers with what was freed. */
+  async #free(bytes: bigint, nowMs: number, unused: readonly ImageRecord[], signal: AbortSignal): Promise<bigint> {
+    const { policy, collected } = this.#deps;
+    const failures: unknown[] = [];
+    let freed = 0n;
+    for (const image of unused) {
+      if (freed >= bytes) break;
+      if (!this.#records.has(image.id) || !isOldEnough(image, policy, nowMs)) continue;
+      try {
+        await this.#remove(image, signal);
+        freed += image.sizeBytes;
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) {
+      const sizes = `wanted to free ${bytes} bytes, but freed ${freed} bytes space`;
+      throw new Error(`${sizes} with errors in image deletion: ${goErrorText(new AggregateError(failures))}`);
+    }
+    await collected?.([...this.#records.keys()], nowMs);
+    return freed;
+  }
+
+  async #remove({ id: imageID, sizeBytes: size }: ImageRecord, signal: AbortSignal): Promise<void> {
+    this.#deps.log.info('Removing image to free bytes', { imageID, size });
+    const image = ImageSpec.create({ image: imageID });
+    await this.#deps.cri.images.removeImage({ image }, signal);
+    const left = new Map(this.#records);
+    left.delete(imageID);
+    this.#records = left;
+  }
+
+  /** Of the file system that has the images: the first one, if the runtime has several. */
+  async #disk(signal: AbortSignal): Promise<FileSystemUsage> {
+    const { cri, fs } = this.#deps;
+    const [first] = (await cri.images.imageFsInfo({}, signal)).imageFilesystems;
+    if (!first) throw new Error('imageFs information is unavailable');
+    try {
+      return await fs.usage(first.fsId?.mountpoint ?? '');
+    } catch (error) {
+      const what = 'Failed to get the info of the filesystem with mountpoint';
+      throw new Error(`get filesystem info: ${what}: ${textOf(error)}`, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type DiskVerdict,
+  diskFailure,
+  type ImagePolicy,
+  isImageCollectionOff,
+  isOldEnough,
+  isTooOld,
+  judgeDisk,
+  sizeText,
+} from './image-policy.ts';
+
+const POLICY: ImagePolicy = { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000, maximumAgeMs: 0 };
+const GIB = 2 ** 30;
+
+const disks: Record<
+  string,
+  { capacity?: number; available: number; policy?: Partial<ImagePolicy>; verdict: DiskVerdict }
+> = {
+  'finds enough space below the high threshold': { available: 16, verdict: { kind: 'enough' } },
+  'wants to go down to the low threshold at the high one': {
+    available: 15,
+    verdict: { kind: 'full', usedPercent: 85, bytesToFree: 5n },
+  },
+  'counts a part of a percent that is available as none': {
+    capacity: 1000,
+    available: 159,
+    verdict: { kind: 'full', usedPercent: 85, bytesToFree: 41n },
+  },
+  'wants everything down to an empty disk': {
+    available: 60,
+    policy: { highPercent: 1, lowPercent: 0 },
+    verdict: { kind: 'full', usedPercent: 40, bytesToFree: 40n },
+  },
+  'can say nothing of a disk without a size': { capacity: 0, available: 0, verdict: { kind: 'noCapacity' } },
+  'takes more than there can be for an empty disk': { available: 200, verdict: { kind: 'enough' } },
+  'never wants space with a threshold of 100 while some is left': {
+    available: 1,
+    policy: { highPercent: 100 },
+    verdict: { kind: 'enough' },
+  },
+};
+
+for (const [name, { capacity = 100, available, policy, verdict }] of Object.entries(disks)) {
+  test(`judgeDisk() ${name}`, () => {
+    const disk = { capacityBytes: capacity, availableBytes: available };
+    assert.deepEqual(judgeDisk(disk, { ...POLICY, ...policy }), verdict);
+  });
+}
+
+const FULL: DiskVerdict = { kind: 'full', usedPercent: 91, bytesToFree: 500n };
+
+test('diskFailure() has nothing to say of a disk with enough space, or with enough freed', () => {
+  assert.equal(diskFailure({ kind: 'enough' }, 10 * GIB, 0n), undefined);
+  assert.equal(diskFailure(FULL, 10 * GIB, 500n), undefined);
+});
+
+test("diskFailure() has kubelet's words for the rest", () => {
+  assert.deepEqual(diskFailure({ kind: 'noCapacity' }, 0, 0n), {
+    reason: 'InvalidDiskCapacity',
+    message: 'invalid capacity 0 on image filesystem',
+  });
+  assert.deepEqual(diskFailure(FULL, 10 * GIB, 499n), {
+    reason: 'FreeDiskSpaceFailed',
+    message:
+      "Insufficient free disk space on the node's image filesystem (91% of 10.0 GiB used). Failed to free sufficient space by deleting unused images (freed 499 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.",
+  });
+});
+
+const sizes: Record<string, number> = {
+  '0 B': 0,
+  '1023 B': 1023,
+  '1.0 KiB': 1024,
+  '1.5 MiB': 1.5 * 2 ** 20,
+  '1024.0 MiB': 2 ** 30 - 1,
+  '1.0 GiB': 2 ** 30,
+  '2.0 TiB': 2 * 2 ** 40,
+  '2048.0 TiB': 2 * 2 ** 50,
+};
+
+for (const [text, bytes] of Object.entries(sizes)) {
+  test(`sizeText() of ${bytes} is ${text}`, () => assert.equal(sizeText(bytes), text));
+}
+
+const image = { id: 'a', sizeBytes: 1n, pinned: false, firstSeenMs: 0, lastUsedMs: undefined };
+const byAge = { ...POLICY, minimumAgeMs: 0, maximumAgeMs: 1000 };
+
+test('isTooOld() is true of what was not used for longer than the maximum age', () => {
+  assert.equal(isTooOld({ ...image, lastUsedMs: 500 }, byAge, 0, 1500), false);
+  assert.equal(isTooOld({ ...image, lastUsedMs: 499 }, byAge, 0, 1500), true);
+});
+
+test('isTooOld() is true of what was never used, once somebody has looked for that long', () => {
+  assert.equal(isTooOld(image, byAge, 500, 1500), false);
+  assert.equal(isTooOld(image, byAge, 499, 1500), true);
+});
+
+test('isTooOld() is not true of what has just come: it may be about to be used for the first time', () => {
+  const policy = { ...byAge, minimumAgeMs: 100 };
+  assert.equal(isTooOld({ ...image, firstSeenMs: 4901 }, policy, 0, 5000), false);
+  assert.equal(isTooOld({ ...image, firstSeenMs: 4900 }, policy, 0, 5000), true);
+});
+
+test('isTooOld() is never true without a maximum age', () => {
+  assert.equal(isTooOld(image, POLICY, 0, Number.MAX_SAFE_INTEGER), false);
+});
+
+test('isOldEnough() is true from the minimum age on', () => {
+  assert.equal(isOldEnough(image, POLICY, 119_999), false);
+  assert.equal(isOldEnough(image, POLICY, 120_000), true);
+});
+
+test('isImageCollectionOff() only when neither space nor age is a reason', () => {
+  assert.equal(isImageCollectionOff({ ...POLICY, highPercent: 100 }), true);
+  assert.equal(isImageCollectionOff({ ...byAge, highPercent: 100 }), false);
+  assert.equal(isImageCollectionOff(POLICY), false);
+});
