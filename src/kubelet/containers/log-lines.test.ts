@@ -1,84 +1,76 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type LogEntry,
-  type LogLine,
-  LogLineJoiner,
-  logTimeMs,
-  MAX_LINE_CHARACTERS,
-  parseLogEntry,
-} from './log-lines.ts';
+import type { LogEntry } from './log-entries.ts';
+import { LogLineJoiner, logTimeMs, MAX_LINE_BYTES } from './log-lines.ts';
+import { logText, shownTime } from './log-text.ts';
 
-const TIME = '2026-11-15T10:00:00.123456789Z';
+test('logTimeMs() is in milliseconds since 1970', () => {
+  assert.equal(logTimeMs({ time: '1970-01-01T00:00:01.5Z' }), 1500);
+});
 
-const entries: Record<string, { raw: string; entry: LogEntry | undefined }> = {
-  'a whole line': {
-    raw: `${TIME} stdout F hello world`,
-    entry: { time: TIME, stream: 'stdout', text: 'hello world', partial: false },
+const TIME = '2026-11-15T10:00:00Z';
+const LATER = '2026-11-15T10:00:01.5Z';
+
+type Written = readonly [time: string, stream: LogEntry['stream'], tag: 'P' | 'F', text: string];
+
+async function shown(written: readonly Written[], timestamps = false): Promise<string> {
+  const joiner = new LogLineJoiner();
+  const lines = written.map(([time, stream, tag, text]) =>
+    joiner.add({ time, stream, partial: tag === 'P', text: Buffer.from(text) }),
+  );
+  const all = [...lines.filter((line) => line !== undefined), ...joiner.rest()];
+  const batches = (async function* () {
+    yield all;
+  })();
+  return Buffer.concat(await Array.fromAsync(logText(batches, { timestamps }))).toString();
+}
+
+const cases: Record<string, { written: readonly Written[]; text: string }> = {
+  'joins the pieces of each stream by itself, and keeps the time of the first': {
+    written: [
+      [TIME, 'stdout', 'P', 'one '],
+      [LATER, 'stderr', 'F', 'error'],
+      [LATER, 'stdout', 'P', 'two '],
+      [LATER, 'stdout', 'F', 'three'],
+    ],
+    text: '2026-11-15T10:00:01.500000000Z error\n2026-11-15T10:00:00.000000000Z one two three\n',
   },
-  'a piece of a line': {
-    raw: `${TIME} stderr P hello`,
-    entry: { time: TIME, stream: 'stderr', text: 'hello', partial: true },
+  'ends without a line feed when the container did': {
+    written: [
+      [TIME, 'stdout', 'F', 'one'],
+      [TIME, 'stdout', 'P', 'password: '],
+    ],
+    text: '2026-11-15T10:00:00.000000000Z one\n2026-11-15T10:00:00.000000000Z password: ',
   },
-  'tags behind the first': {
-    raw: `${TIME} stdout F:tag:other hello`,
-    entry: { time: TIME, stream: 'stdout', text: 'hello', partial: false },
-  },
-  'an empty line': { raw: `${TIME} stdout F `, entry: { time: TIME, stream: 'stdout', text: '', partial: false } },
-  'leading spaces of the text': {
-    raw: `${TIME} stdout F   indented `,
-    entry: { time: TIME, stream: 'stdout', text: '  indented ', partial: false },
-  },
-  'a time with an offset': {
-    raw: '2026-11-15T11:00:00.5+01:00 stdout F x',
-    entry: { time: '2026-11-15T11:00:00.5+01:00', stream: 'stdout', text: 'x', partial: false },
-  },
-  'no such stream': { raw: `${TIME} stdin F x`, entry: undefined },
-  'no time': { raw: 'yesterday stdout F x', entry: undefined },
-  'no tag': { raw: `${TIME} stdout`, entry: undefined },
-  nothing: { raw: '', entry: undefined },
-  'zeros that a crash left': { raw: '\0\0\0\0', entry: undefined },
 };
 
-for (const [name, { raw, entry }] of Object.entries(entries)) {
-  test(`parseLogEntry() reads ${name}`, () => {
-    assert.deepEqual(parseLogEntry(raw), entry);
+for (const [name, { written, text }] of Object.entries(cases)) {
+  test(`LogLineJoiner ${name}`, async () => {
+    assert.equal(await shown(written, true), text);
   });
 }
 
-test('logTimeMs() is in milliseconds since 1970', () => {
-  assert.equal(logTimeMs({ time: '1970-01-01T00:00:01.5Z', stream: 'stdout', text: '' }), 1500);
-});
-
-function join(entries: readonly LogEntry[]): LogLine[] {
+test('LogLineJoiner hands an endless line on in pieces, and it is shown as one', async () => {
+  const half = 'x'.repeat(MAX_LINE_BYTES / 2);
+  const entry = { time: TIME, stream: 'stdout', partial: true, text: Buffer.from(half) } as const;
   const joiner = new LogLineJoiner();
-  const lines = entries.map((entry) => joiner.add(entry)).filter((line) => line !== undefined);
-  return [...lines, ...joiner.rest()];
+  const pieces = [entry, entry, entry, { ...entry, partial: false }].map((each) => joiner.add(each));
+  assert.deepEqual(
+    pieces.map((piece) => piece && [piece.begins, piece.ends, piece.text.length]),
+    [undefined, [true, false, MAX_LINE_BYTES], undefined, [false, true, MAX_LINE_BYTES]],
+  );
+  const written = (['P', 'P', 'P', 'F'] as const).map((tag): Written => [TIME, 'stdout', tag, half]);
+  assert.equal(await shown(written, true), `2026-11-15T10:00:00.000000000Z ${half.repeat(4)}\n`);
+});
+
+const times: Record<string, string> = {
+  '2026-11-15T10:00:00Z': '2026-11-15T10:00:00.000000000Z',
+  '2026-11-15T10:00:00.5+01:00': '2026-11-15T10:00:00.500000000+01:00',
+  '2026-11-15T10:00:00.123456789+00:00': '2026-11-15T10:00:00.123456789Z',
+};
+
+for (const [time, text] of Object.entries(times)) {
+  test(`shownTime() of ${time} has nine digits`, () => {
+    assert.equal(shownTime(time), text);
+  });
 }
-
-test('LogLineJoiner joins the pieces of each stream by itself, and keeps the time of the first', () => {
-  const piece = { time: '2026-11-15T10:00:00Z', stream: 'stdout', partial: true } as const;
-  const later = { time: '2026-11-15T10:00:01Z', partial: false } as const;
-  assert.deepEqual(
-    join([
-      { ...piece, text: 'one ' },
-      { ...later, stream: 'stderr', text: 'error' },
-      { ...piece, text: 'two ' },
-      { ...later, stream: 'stdout', text: 'three' },
-      { ...piece, text: 'open' },
-    ]),
-    [
-      { time: later.time, stream: 'stderr', text: 'error' },
-      { time: piece.time, stream: 'stdout', text: 'one two three' },
-      { time: piece.time, stream: 'stdout', text: 'open' },
-    ],
-  );
-});
-
-test('LogLineJoiner tells an endless line in pieces', () => {
-  const half = { time: TIME, stream: 'stdout', partial: true, text: 'x'.repeat(MAX_LINE_CHARACTERS / 2) } as const;
-  assert.deepEqual(
-    join([half, half, half]).map((line) => line.text.length),
-    [MAX_LINE_CHARACTERS, MAX_LINE_CHARACTERS / 2],
-  );
-});

@@ -1,69 +1,69 @@
+import { Buffer } from 'node:buffer';
 import { parseTime, TimeError } from '../../base/rfc3339.ts';
+import type { LogEntry, LogStream } from './log-entries.ts';
 
-export type LogStream = 'stdout' | 'stderr';
-
-/** One line as the container wrote it. */
+/** A line as the container wrote it, or a piece of one that is too long to be held. */
 export interface LogLine {
   /** RFC 3339, as the runtime wrote it, of the line's first piece. */
   readonly time: string;
   readonly stream: LogStream;
-  /** Without the line feed. */
-  readonly text: string;
+  /** Without the line feed. Bytes, for nobody promises that it is text. */
+  readonly text: Uint8Array;
+  /** Whether the line begins and ends with this piece. */
+  readonly begins: boolean;
+  readonly ends: boolean;
 }
 
-/** One line of a CRI log file: a whole line of the container (`F`), or a piece that goes on (`P`). */
-export interface LogEntry extends LogLine {
-  readonly partial: boolean;
-}
-
-/** A container that never writes a line feed must not fill our memory: such a line is told in pieces of this size. */
-export const MAX_LINE_CHARACTERS = 1024 * 1024;
-
-/** `2016-10-06T00:17:09.669794202Z stdout F text`; tags after the first (`F:a:b`) mean nothing yet. */
-const ENTRY = /^(\S+) (stdout|stderr) ([PF])(?::\S*)? ?(.*)$/s;
-
-/** `undefined` for what is no line of a CRI log: a crash of the runtime may leave such lines, and they are skipped. */
-export function parseLogEntry(raw: string): LogEntry | undefined {
-  const [, time = '', stream, tag, text = ''] = ENTRY.exec(raw) ?? [];
-  if (stream !== 'stdout' && stream !== 'stderr') return undefined;
-  if (timeOf(time) === undefined) return undefined;
-  return { time, stream, text, partial: tag === 'P' };
-}
+/** A container that never writes a line feed must not fill our memory: such a line is told in pieces of about this size. */
+export const MAX_LINE_BYTES = 1024 * 1024;
 
 /** Milliseconds since 1970. */
-export function logTimeMs({ time }: LogLine): number {
-  return timeOf(time) ?? 0;
-}
-
-function timeOf(text: string): number | undefined {
+export function logTimeMs({ time }: Pick<LogLine, 'time'>): number {
   try {
-    return parseTime(text);
+    return parseTime(time);
   } catch (error) {
-    if (error instanceof TimeError) return undefined;
+    if (error instanceof TimeError) return 0; // the 30th of February
     throw error;
   }
 }
 
-/** Joins the pieces of long lines, of each stream by itself. */
-export class LogLineJoiner {
-  readonly #open = new Map<LogStream, LogLine>();
+interface OpenLine {
+  readonly time: string;
+  readonly pieces: Uint8Array[];
+  bytes: number;
+  begun: boolean;
+}
 
-  /** The line that `entry` completes, if it does. */
+/** Joins the pieces of long lines, of each stream by itself, whichever files they are in. */
+export class LogLineJoiner {
+  readonly #open = new Map<LogStream, OpenLine>();
+
+  /** The line that `entry` completes, or a piece of one that grows too long. */
   add(entry: LogEntry): LogLine | undefined {
-    const { stream } = entry;
+    const { stream, time, text, partial } = entry;
     const open = this.#open.get(stream);
-    const line: LogLine = { time: open?.time ?? entry.time, stream, text: (open?.text ?? '') + entry.text };
-    if (entry.partial && line.text.length < MAX_LINE_CHARACTERS) {
-      this.#open.set(stream, line);
-      return undefined;
+    if (!open && !partial) return { time, stream, text, begins: true, ends: true };
+    const line = open ?? { time, pieces: [], bytes: 0, begun: false };
+    line.pieces.push(text);
+    line.bytes += text.length;
+    if (!partial) {
+      this.#open.delete(stream);
+      return take(stream, line, true);
     }
-    this.#open.delete(stream);
-    return line;
+    this.#open.set(stream, line);
+    return line.bytes >= MAX_LINE_BYTES ? take(stream, line, false) : undefined;
   }
 
-  /** What never got its end, when no more will come. */
+  /** What never got its end, when no more will come: a container's last words without a line feed. */
   *rest(): Generator<LogLine> {
-    yield* this.#open.values();
+    for (const [stream, line] of this.#open) yield take(stream, line, false);
     this.#open.clear();
   }
+}
+
+function take(stream: LogStream, line: OpenLine, ends: boolean): LogLine {
+  const begins = !line.begun;
+  line.begun = true;
+  line.bytes = 0;
+  return { time: line.time, stream, text: Buffer.concat(line.pieces.splice(0)), begins, ends };
 }

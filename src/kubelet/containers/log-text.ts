@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import type { LogLine } from './log-lines.ts';
 
 export interface LogTextOptions {
@@ -7,17 +8,35 @@ export interface LogTextOptions {
   readonly limitBytes?: number | undefined;
 }
 
-/** Log lines as `kubectl logs` shows them, one chunk a line. */
+const LINE_FEED = Buffer.from('\n');
+
+/** Log lines as `kubectl logs` shows them, byte for byte. */
 export async function* logText(
-  lines: AsyncIterable<LogLine>,
+  batches: AsyncIterable<readonly LogLine[]>,
   { timestamps, limitBytes = Number.POSITIVE_INFINITY }: LogTextOptions,
 ): AsyncGenerator<Uint8Array, void, void> {
   let left = limitBytes;
   if (left <= 0) return;
-  for await (const { time, text } of lines) {
-    const bytes = Buffer.from(`${timestamps ? `${time} ` : ''}${text}\n`);
+  for await (const lines of batches) {
+    const bytes = textOf(lines, timestamps);
     yield bytes.length > left ? bytes.subarray(0, left) : bytes;
     left -= bytes.length;
     if (left <= 0) return;
   }
+}
+
+function textOf(lines: readonly LogLine[], timestamps: boolean): Uint8Array {
+  const parts: Uint8Array[] = [];
+  for (const { time, text, begins, ends } of lines) {
+    if (timestamps && begins) parts.push(Buffer.from(`${shownTime(time)} `));
+    parts.push(text);
+    if (ends) parts.push(LINE_FEED);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Always nine digits, so that lines stand below each other; runtimes leave zeros at the end out. */
+export function shownTime(time: string): string {
+  const [, seconds = time, fraction = '', zone = ''] = /^([^.,]{19})(?:[.,](\d+))?(.*)$/.exec(time) ?? [];
+  return `${seconds}.${fraction.slice(0, 9).padEnd(9, '0')}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;
 }

@@ -28,8 +28,8 @@ function reader(fs: FileSystem, path: string, options: ReadLogsOptions, signal: 
   const seen: string[] = [];
   let wake = (): void => {};
   const finished = (async () => {
-    for await (const line of readLogs({ fs }, path, options, signal)) {
-      seen.push(line.text);
+    for await (const lines of readLogs({ fs }, path, options, signal)) {
+      seen.push(...lines.map(({ text }) => Buffer.from(text).toString()));
       wake();
     }
     return seen;
@@ -56,16 +56,20 @@ const still: Record<string, { file: string; options?: Partial<ReadLogsOptions>; 
   'gives a last line that has no end': { file: entry(1, 'one') + entry(2, 'tw').trimEnd(), lines: ['one', 'tw'] },
   'starts at the tail': {
     file: entry(1, 'one') + entry(2, 'two') + entry(3, 'three'),
-    options: { tailLines: 2 },
+    options: { tail: { count: 2, of: 'lines' } },
     lines: ['two', 'three'],
   },
   'counts the pieces of a line as one': {
     file: entry(1, 'one') + entry(2, 't', 'P') + entry(2, 'w', 'P') + entry(2, 'o') + entry(3, 'three'),
-    options: { tailLines: 2 },
+    options: { tail: { count: 2, of: 'lines' } },
     lines: ['two', 'three'],
   },
-  'has no tail of nothing': { file: entry(1, 'one'), options: { tailLines: 0 }, lines: [] },
-  'has a tail longer than the file': { file: entry(1, 'one'), options: { tailLines: 5 }, lines: ['one'] },
+  'has no tail of nothing': { file: entry(1, 'one'), options: { tail: { count: 0, of: 'lines' } }, lines: [] },
+  'has a tail longer than the file': {
+    file: entry(1, 'one'),
+    options: { tail: { count: 5, of: 'lines' } },
+    lines: ['one'],
+  },
   'leaves out what is too old': {
     file: entry(1, 'one') + entry(2, 'two'),
     options: { sinceMs: 1_794_736_802_000 },
@@ -90,8 +94,8 @@ for (const [world, fs] of Object.entries(worlds)) {
     const path = await logFile(t, fs);
     const texts = Array.from({ length: 5000 }, (_, index) => `line ${index} ${'x'.repeat(index % 97)}`);
     await fs.writeFile(path, texts.map((text) => entry(1, text)).join(''));
-    for (const tailLines of [1, 7, 600, 4999, 5000]) {
-      assert.deepEqual(await read(fs, path, { tailLines }), texts.slice(-tailLines));
+    for (const count of [1, 7, 600, 4999, 5000]) {
+      assert.deepEqual(await read(fs, path, { tail: { count, of: 'lines' } }), texts.slice(-count));
     }
   });
 
@@ -116,7 +120,12 @@ for (const [world, fs] of Object.entries(worlds)) {
     const path = await logFile(t, fs);
     await fs.writeFile(path, entry(1, 'one'));
     const ended = Promise.withResolvers<void>();
-    const { finished, lines } = reader(fs, path, { follow: true, tailLines: 1, ended: ended.promise }, t.signal);
+    const { finished, lines } = reader(
+      fs,
+      path,
+      { follow: true, tail: { count: 1, of: 'lines' }, ended: ended.promise },
+      t.signal,
+    );
     assert.deepEqual(await lines(1), ['one']);
     await fs.rename(path, `${path}.20261115-100002`);
     await fs.appendFile(`${path}.20261115-100002`, entry(2, 'written before the runtime opened the new file'));

@@ -1,13 +1,16 @@
 import { dirname } from 'node:path';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import { LogCursor } from './log-cursor.ts';
+import type { LogEntry } from './log-entries.ts';
+import { LogFollower } from './log-follower.ts';
 import { type LogLine, LogLineJoiner, logTimeMs } from './log-lines.ts';
+import { OpenLog } from './open-log.ts';
+import type { Tail } from './tail-offset.ts';
 
 export interface ReadLogsOptions {
   /** Goes on with what is written later, until the signal aborts or `ended` resolves. */
   readonly follow: boolean;
-  /** Only the last so many lines of what is there at the start. */
-  readonly tailLines?: number | undefined;
+  /** Only the end of what is in the current file at the start: rotated files are not looked at, as in kubelet. */
+  readonly tail?: Tail | undefined;
   /** Only lines from this wall-clock time on. */
   readonly sinceMs?: number | undefined;
   /** Resolves when the container has ended: what it wrote is then read to its end, and the lines end too. */
@@ -15,31 +18,53 @@ export interface ReadLogsOptions {
 }
 
 /**
- * The lines of one container's log file. A follower waits for a file that is not there yet and goes on in the new file
- * after a rotation; without `follow` a missing file has no lines. Aborting ends the lines without an error.
+ * The lines of one container's log file, a block at a time. A follower waits for a file that is not there yet and goes on
+ * in the new file after a rotation; without `follow` a missing file has no lines, and what is written meanwhile is left
+ * out. Aborting ends the lines without an error.
  */
 export async function* readLogs(
   { fs }: { readonly fs: FileSystem },
   path: string,
   options: ReadLogsOptions,
   signal: AbortSignal,
-): AsyncGenerator<LogLine, void, void> {
-  const { sinceMs = Number.NEGATIVE_INFINITY, tailLines } = options;
-  const cursor = new LogCursor(fs, path, tailLines);
+): AsyncGenerator<readonly LogLine[], void, void> {
+  const { sinceMs } = options;
   const joiner = new LogLineJoiner();
-  for await (const _ of options.follow ? looks(fs, dirname(path), options.ended, signal) : [undefined]) {
-    for await (const entry of cursor.entries()) {
-      if (signal.aborted) return;
-      const line = joiner.add(entry);
-      if (line !== undefined && logTimeMs(line) >= sinceMs) yield line;
-    }
+  const batches = options.follow ? followed(fs, path, options, signal) : written(fs, path, options);
+  const isWanted = (line: LogLine): boolean => sinceMs === undefined || logTimeMs(line) >= sinceMs;
+  for await (const entries of batches) {
+    if (signal.aborted) return;
+    const lines = entries.map((entry) => joiner.add(entry)).filter((line) => line !== undefined);
+    const wanted = lines.filter(isWanted);
+    if (wanted.length > 0) yield wanted;
   }
   if (signal.aborted) return;
-  const last = cursor.unfinishedEntry();
-  const finished = last && joiner.add({ ...last, partial: false });
-  for (const line of [...(finished ? [finished] : []), ...joiner.rest()]) {
-    if (logTimeMs(line) >= sinceMs) yield line;
-  }
+  const rest = [...joiner.rest()].filter(isWanted);
+  if (rest.length > 0) yield rest;
+}
+
+/** What is there now. A rotation meanwhile does not matter. */
+async function* written(
+  fs: FileSystem,
+  path: string,
+  { tail }: ReadLogsOptions,
+): AsyncGenerator<readonly LogEntry[], void, void> {
+  await using log = await OpenLog.open(fs, path);
+  if (!log) return;
+  if (tail) await log.skipTo(tail);
+  yield* log.entries(log.stat.size);
+  yield log.unfinished();
+}
+
+async function* followed(
+  fs: FileSystem,
+  path: string,
+  { tail, ended }: ReadLogsOptions,
+  signal: AbortSignal,
+): AsyncGenerator<readonly LogEntry[], void, void> {
+  await using follower = new LogFollower(fs, path, tail);
+  for await (const _ of looks(fs, dirname(path), ended, signal)) yield* follower.entries();
+  yield follower.unfinished();
 }
 
 /** Yields whenever the files in `folder` may have changed, and a last time once `ended` has resolved. */

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseTime } from '../../base/rfc3339.ts';
+import { planRotation, type RotationPlan } from './rotation-plan.ts';
+
+const NOW = parseTime('2026-11-15T10:00:00.7Z');
+const NEXT = '0.log.20261115-100000';
+
+const cases: Record<string, { folder: readonly string[]; maxFiles?: number; plan: Partial<RotationPlan> }> = {
+  'renames the first time': { folder: ['0.log'], plan: {} },
+  'compresses what was rotated before': {
+    folder: ['0.log', '0.log.20261115-090000'],
+    plan: { compress: ['0.log.20261115-090000'] },
+  },
+  'keeps two less than the limit, the newest': {
+    folder: [
+      '0.log',
+      '0.log.20261115-060000.gz',
+      '0.log.20261115-070000.gz',
+      '0.log.20261115-080000.gz',
+      '0.log.20261115-090000',
+    ],
+    plan: { excess: ['0.log.20261115-060000.gz'], compress: ['0.log.20261115-090000'] },
+  },
+  'keeps only the two newest at the smallest limit': {
+    folder: ['0.log', '0.log.20261115-090000'],
+    maxFiles: 2,
+    plan: { excess: ['0.log.20261115-090000'] },
+  },
+  'takes away what a compression left when it was interrupted, and begins it anew': {
+    folder: ['0.log', '0.log.20261115-090000', '0.log.20261115-090000.tmp'],
+    plan: { leftovers: ['0.log.20261115-090000.tmp'], compress: ['0.log.20261115-090000'] },
+  },
+  'takes a log away whose compressed form is complete': {
+    folder: ['0.log', '0.log.20261115-090000', '0.log.20261115-090000.gz'],
+    plan: { leftovers: ['0.log.20261115-090000'] },
+  },
+  'compresses all that could not be compressed before': {
+    folder: ['0.log', '0.log.20261115-080000', '0.log.20261115-090000'],
+    plan: { compress: ['0.log.20261115-080000', '0.log.20261115-090000'] },
+  },
+  'gives each its own name, also within one second': {
+    folder: ['0.log', '0.log.20261115-100000'],
+    plan: { compress: ['0.log.20261115-100000'], rotateTo: '0.log.20261115-100001' },
+  },
+  'stays in order when the clock was set back': {
+    folder: ['0.log', '0.log.20270101-235959.gz'],
+    plan: { rotateTo: '0.log.20270102-000000' },
+  },
+  'leaves alone what is not its own': {
+    folder: ['0.log', '1.log', '1.log.20261115-090000', '0.log.bak', '0.log.20261115', '00.log.20261115-090000', 'x'],
+    plan: {},
+  },
+  'is not led astray by a name that is no time': {
+    folder: ['0.log', '0.log.99999999-999999.gz'],
+    plan: {},
+  },
+};
+
+for (const [name, { folder, maxFiles = 5, plan }] of Object.entries(cases)) {
+  test(`planRotation() ${name}`, () => {
+    const whole = { leftovers: [], rotateTo: NEXT, excess: [], compress: [], ...plan };
+    assert.deepEqual(planRotation('0.log', folder, maxFiles, NOW), whole);
+  });
+}
