@@ -54,6 +54,10 @@ async function* endless(): AsyncGenerator<string> {
   await new Promise(() => {});
 }
 
+async function* flood(): AsyncGenerator<string> {
+  for (;;) yield 'x'.repeat(1000);
+}
+
 const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
   'succeeds with 200': { given: { answers: { '/': { body: 'fine' } } }, outcome: success('fine') },
   'succeeds with 204': { given: { answers: { '/': { status: 204 } } }, outcome: success('') },
@@ -119,6 +123,18 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
       state: 'failure',
       output: 'context deadline exceeded (Client.Timeout or context cancellation while reading body)',
     },
+  },
+  'fails when a server takes the request and never answers': {
+    given: {
+      network: (network) => network.listen({ host: '10.0.0.2', port: 8080 }, { http: () => new Promise(() => {}) }),
+    },
+    outcome: failure(
+      'Get "http://10.0.0.2:8080/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)',
+    ),
+  },
+  'reads no more of an endless answer than it keeps': {
+    given: { answers: { '/': { body: flood() } } },
+    outcome: success('x'.repeat(10_240)),
   },
   'keeps 10 KiB of the answer': {
     given: { answers: { '/': { body: 'x'.repeat(20_000) } } },
@@ -211,6 +227,40 @@ for (const [name, { given, sent }] of Object.entries(headerCases)) {
   test(`checkHttp() sends headers: ${name}`, async () => {
     const { requests } = await check({ action: { httpHeaders: given ?? [] }, answers: { '/': {} } });
     assert.deepEqual(requests[0]?.headers, sent);
+  });
+}
+
+const HOST = { name: 'Host', value: 'example.com' };
+
+const redirectCases: Record<string, { given: HTTPGetAction['httpHeaders']; location: string; sent: object }> = {
+  'where it comes from': {
+    given: [],
+    location: '/next',
+    sent: { host: '10.0.0.2:8080', referer: 'http://10.0.0.2:8080/' },
+  },
+  'the host that the manifest names': {
+    given: [HOST],
+    location: '/next',
+    sent: { host: 'example.com', referer: 'http://10.0.0.2:8080/' },
+  },
+  'the host that the redirect names instead': {
+    given: [HOST],
+    location: 'http://10.0.0.2:8080/next',
+    sent: { host: '10.0.0.2:8080', referer: 'http://10.0.0.2:8080/' },
+  },
+  "the manifest's own referer": {
+    given: [{ name: 'Referer', value: 'me' }],
+    location: '/next',
+    sent: { host: '10.0.0.2:8080', referer: 'me' },
+  },
+};
+
+for (const [name, { given, location, sent }] of Object.entries(redirectCases)) {
+  test(`checkHttp() tells after a redirect ${name}`, async () => {
+    const answers = { '/': to(location), '/next': {} };
+    const { requests } = await check({ action: { httpHeaders: given ?? [] }, answers });
+    const headers = new Map(requests[1]?.headers.map(([header, value]) => [header.toLowerCase(), value]));
+    assert.deepEqual({ host: headers.get('host'), referer: headers.get('referer') }, sent);
   });
 }
 

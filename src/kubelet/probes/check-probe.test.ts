@@ -6,7 +6,8 @@ import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { CheckOutcome } from './check-outcome.ts';
-import { type CheckDeps, checkProbe, type ExecInContainer } from './check-probe.ts';
+import { type CheckDeps, checkProbe } from './check-probe.ts';
+import type { ExecInContainer } from './exec-in-container.ts';
 
 const web: Container = {
   name: 'web',
@@ -109,10 +110,6 @@ const cases: Record<string, { given: Given; outcome: CheckOutcome }> = {
     given: { probe: tcp(0) },
     outcome: unknown('invalid port number: 0'),
   },
-  'grpc: nothing is known without a client': {
-    given: { probe: { grpc: { port: 80 } } },
-    outcome: unknown('gRPC probes are not supported'),
-  },
 };
 
 for (const [name, { given, outcome }] of Object.entries(cases)) {
@@ -129,25 +126,6 @@ test('checkProbe() exec: runs the command with static variables in it, in the co
   };
   await check({ probe: { exec: { command: ['echo', '$(GREETING)', '$(OTHER)', '$$(GREETING)'] } }, exec });
   assert.deepEqual(calls, [['c1', ['echo', 'hello', '$(OTHER)', '$(GREETING)'], 1000]]);
-});
-
-test('checkProbe() grpc: asks the client that it was given', async () => {
-  const clock = new VirtualClock();
-  const asked: unknown[] = [];
-  const deps: CheckDeps = {
-    clock,
-    network: new MemoryNetwork(new MemoryFileSystem(() => clock.now())),
-    exec: exits(0),
-    grpcHealth: async (target, timeoutMs) => {
-      asked.push(target, timeoutMs);
-      return { kind: 'failure', output: 'service unhealthy (responded with "NOT_SERVING")' };
-    },
-  };
-  const target = { container: web, containerId: 'c1', podIP: '10.0.0.2' };
-  const probe = { grpc: { port: 9000, service: 'api' } };
-  const outcome = await checkProbe(probe, target, 2000, deps, new AbortController().signal);
-  assert.deepEqual(outcome, { kind: 'failure', output: 'service unhealthy (responded with "NOT_SERVING")' });
-  assert.deepEqual(asked, [{ host: '10.0.0.2', port: 9000, service: 'api' }, 2000]);
 });
 
 test('checkProbe() rejects when nobody wants to know any more', async () => {

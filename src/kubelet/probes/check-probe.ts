@@ -1,4 +1,4 @@
-import type { ExecAction, GRPCAction, Probe, TCPSocketAction } from '../../api/generated/core-v1.ts';
+import type { ExecAction, Probe, TCPSocketAction } from '../../api/generated/core-v1.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import { expandEnv } from '../../base/env-expand.ts';
 import { textOf } from '../../base/text-of.ts';
@@ -6,32 +6,18 @@ import { CriError, hasCode, rpcErrorText } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Network } from '../../host/network.ts';
 import { goQuote } from '../sync/config/go-quote.ts';
+import { checkGrpc } from './check-grpc.ts';
 import { checkHttp } from './check-http.ts';
 import { type CheckOutcome, MAX_OUTPUT_BYTES, type ProbeTarget } from './check-outcome.ts';
+import type { ExecInContainer } from './exec-in-container.ts';
 import { dialFailureText, hostPort } from './failure-text.ts';
 import { probePort } from './probe-port.ts';
 import { type TimeLimit, timeLimit } from './time-limit.ts';
-
-/** Runs a command in a container to its end. Rejects with a `CriError`, or with the signal's reason. */
-export type ExecInContainer = (
-  containerId: string,
-  command: readonly string[],
-  timeoutMs: number,
-  signal: AbortSignal,
-) => Promise<{ readonly exitCode: number; readonly stdout: Uint8Array; readonly stderr: Uint8Array }>;
-
-/** Asks a server by gRPC's health checking protocol; the texts are its own. Rejects only with the signal's reason. */
-export type GrpcHealth = (
-  target: { readonly host: string; readonly port: number; readonly service: string },
-  timeoutMs: number,
-  signal: AbortSignal,
-) => Promise<CheckOutcome>;
 
 export interface CheckDeps {
   readonly clock: Clock;
   readonly network: Network;
   readonly exec: ExecInContainer;
-  readonly grpcHealth?: GrpcHealth;
 }
 
 /**
@@ -50,12 +36,14 @@ export async function checkProbe(
     if (probe.exec) return await checkExec(probe.exec, target, deps.exec, limit);
     if (probe.httpGet) return await checkHttp(probe.httpGet, target, deps.network, limit);
     if (probe.tcpSocket) return await checkTcp(probe.tcpSocket, target, deps.network, limit);
-    if (probe.grpc && deps.grpcHealth) return await checkGrpc(probe.grpc, target, deps.grpcHealth, limit);
+    if (probe.grpc) return await checkGrpc(probe.grpc, target, deps, limit);
   } catch (error) {
     signal.throwIfAborted();
     return unknown(error instanceof CriError ? rpcErrorText(error) : textOf(error));
+  } finally {
+    limit.end();
   }
-  return unknown(probe.grpc ? 'gRPC probes are not supported' : 'missing probe handler');
+  return unknown('missing probe handler');
 }
 
 async function checkExec(
@@ -96,10 +84,6 @@ async function checkTcp(
     limit.signal.throwIfAborted();
     return { kind: 'failure', output: dialFailureText(error, address) };
   }
-}
-
-function checkGrpc(action: GRPCAction, { podIP }: ProbeTarget, health: GrpcHealth, limit: TimeLimit) {
-  return health({ host: podIP, port: action.port, service: action.service ?? '' }, limit.ms, limit.signal);
 }
 
 function unknown(output: string): CheckOutcome {

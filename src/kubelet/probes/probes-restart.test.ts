@@ -36,6 +36,7 @@ function arrange(spec: Partial<PodSpec> & { web?: Partial<Container> }, agoSecon
       dial,
       request: (request, signal) => network.request(request, signal),
       webSocket: (request, signal) => network.webSocket(request, signal),
+      grpc: (target, userAgent, signal) => network.grpc(target, userAgent, signal),
       serve: (address, handler) => network.serve(address, handler),
     },
     random: { fraction: () => 0.25, bytes: (length) => new Uint8Array(length) },

@@ -9,8 +9,40 @@ export interface TimeLimit {
   isPassed(): boolean;
 }
 
-export function timeLimit(ms: number, clock: Clock, signal: AbortSignal): TimeLimit {
-  const deadline = clock.deadline(ms);
-  const either = AbortSignal.any([signal, deadline]);
-  return { signal: either, ms, isPassed: () => either.aborted && !signal.aborted };
+export interface RunningTimeLimit extends TimeLimit {
+  /** The check is over: nothing of it is to stay. */
+  end(): void;
+}
+
+// Made once: a stack for each check would be the dearest part of it.
+const TIME_IS_UP = new Error('the time of the check is up');
+const OVER = new Error('the check is over');
+
+export function timeLimit(ms: number, clock: Clock, signal: AbortSignal): RunningTimeLimit {
+  const controller = new AbortController();
+  let isPassed = false;
+  const onAbort = (): void => controller.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  clock.sleep(ms, controller.signal).then(
+    () => {
+      isPassed = true;
+      controller.abort(TIME_IS_UP);
+    },
+    () => {}, // it was over first
+  );
+  return {
+    signal: controller.signal,
+    ms,
+    isPassed: () => isPassed,
+    end: () => {
+      signal.removeEventListener('abort', onAbort);
+      controller.abort(OVER);
+    },
+  };
+}
+
+/** For what may take as long as it takes. */
+export function noTimeLimit(signal: AbortSignal): TimeLimit {
+  return { signal, ms: Number.POSITIVE_INFINITY, isPassed: () => false };
 }

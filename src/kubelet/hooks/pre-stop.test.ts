@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { PodEvents } from '../explain/pod-events.ts';
+import { Timeline } from '../explain/timeline.ts';
+import { afterPreStop } from './pre-stop.ts';
+
+const spec = {
+  initContainers: [{ name: 'init' }],
+  containers: [{ name: 'main' }],
+  ephemeralContainers: [{ name: 'debug' }],
+};
+const metadata = { name: 'web', namespace: 'default', uid: 'u' };
+
+const cases: Record<string, readonly string[]> = {
+  init: ['stopped'],
+  main: ['stopped'],
+  debug: ['stopped'],
+  'of an older spec': ['containerStatus', 'stopped'],
+};
+
+for (const [name, happens] of Object.entries(cases)) {
+  test(`afterPreStop() asks the runtime for a hook only where the spec does not know the container: ${name}`, async (t) => {
+    const { clock, random, network } = createMemoryHost();
+    const fake = createFakeRuntime({ clock, random });
+    const happened: string[] = [];
+    fake.faults.everyCall((method) => {
+      happened.push(method);
+      return undefined;
+    });
+    const events = new PodEvents(clock);
+    const exec = () => assert.fail('no hook is to run');
+    const hooks = { clock, network, exec, events, podIP: () => undefined };
+    const deps = { runtime: fake.cri.runtime, timeline: new Timeline(clock), events, hooks };
+    const stop = async (): Promise<void> => void happened.push('stopped');
+    await afterPreStop({ pod: { metadata, spec }, id: 'c1', name, graceSeconds: 30 }, deps, stop, t.signal);
+    assert.deepEqual(happened, happens);
+  });
+}

@@ -1,0 +1,87 @@
+import type { LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import { unlessGone } from '../../cri/unless-gone.ts';
+import type { PodEvents } from '../explain/pod-events.ts';
+import type { Timeline } from '../explain/timeline.ts';
+import { containerFieldPath } from '../sync/container-field-path.ts';
+import { containerOf } from '../sync/container-of.ts';
+import { restoredContainer } from './restored-container.ts';
+import { type HookDeps, type HookSubject, runHook } from './run-hook.ts';
+
+export interface PreStopDeps {
+  readonly runtime: RuntimeService;
+  readonly timeline: Timeline;
+  readonly events: PodEvents;
+  readonly hooks: HookDeps;
+}
+
+/** A container on its way out. */
+export interface EndingContainer {
+  readonly pod: Pod;
+  readonly id: string;
+  readonly name: string;
+  readonly graceSeconds: number;
+}
+
+/**
+ * Runs a container's preStop hook, if it has one, then `stop`. A hook that takes longer than the grace period may go on
+ * while the container stops, and is cut off when it has.
+ */
+export async function afterPreStop(
+  ending: EndingContainer,
+  deps: PreStopDeps,
+  stop: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const subject = await subjectOf(ending, deps, signal);
+  const preStop = subject?.container.lifecycle?.preStop;
+  if (!subject || !preStop || ending.graceSeconds <= 0) return stop();
+  const stopped = new AbortController();
+  const until = AbortSignal.any([signal, stopped.signal]);
+  const hook = runPreStop(preStop, subject, deps, until).catch(() => {
+    // One that is broken off with the whole pass has not failed: it begins anew.
+    if (!signal.aborted) tell(subject, deps);
+  });
+  try {
+    await Promise.race([hook, waitUntil(ending.graceSeconds * 1000, deps.hooks, until)]);
+    signal.throwIfAborted();
+    await stop();
+  } finally {
+    stopped.abort(new Error('its container ended before the hook did'));
+    await hook;
+  }
+}
+
+async function runPreStop(
+  preStop: LifecycleHandler,
+  subject: HookSubject,
+  { timeline, hooks }: PreStopDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  await timeline.during(subject.pod.metadata.uid, 'preStop hook', subject.container.name, async () => {
+    const outcome = await runHook(preStop, subject, hooks, signal);
+    if (outcome.kind === 'failed') throw new Error(outcome.message);
+  });
+}
+
+/** As an event only: the container ends anyway. What the hook said may be a secret. */
+function tell({ pod, container }: HookSubject, { events }: PreStopDeps): void {
+  events.record(pod, 'Warning', 'FailedPreStopHook', 'PreStopHook failed', containerFieldPath(pod, container.name));
+}
+
+async function waitUntil(ms: number, { clock }: HookDeps, signal: AbortSignal): Promise<void> {
+  await clock.sleep(ms, signal).catch(() => undefined);
+}
+
+/** Nothing for a container that is gone. */
+async function subjectOf(
+  { pod, id, name }: EndingContainer,
+  { runtime }: PreStopDeps,
+  signal: AbortSignal,
+): Promise<HookSubject | undefined> {
+  const known = containerOf(pod.spec, name);
+  if (known) return { pod, container: known, containerId: id };
+  const answer = await unlessGone(runtime.containerStatus({ containerId: id, verbose: false }, signal));
+  const annotations = answer?.status?.annotations;
+  return annotations && { pod, container: restoredContainer(name, annotations), containerId: id };
+}

@@ -1,0 +1,103 @@
+import { Buffer } from 'node:buffer';
+import type { Container, ExecAction, HTTPGetAction, LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
+import { formatPod } from '../../api/pod-names.ts';
+import { textOf } from '../../base/text-of.ts';
+import { CriError, hasCode, rpcErrorText } from '../../cri/cri-error.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Network } from '../../host/network.ts';
+import type { PodEvents } from '../explain/pod-events.ts';
+import { MAX_OUTPUT_BYTES } from '../probes/check-outcome.ts';
+import type { ExecInContainer } from '../probes/exec-in-container.ts';
+import { goQuote } from '../sync/config/go-quote.ts';
+import { goTextOfHandler } from './go-text-of-handler.ts';
+import { runHttpHook } from './http-hook.ts';
+
+/** The container whose hook runs. */
+export interface HookSubject {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly containerId: string;
+}
+
+export interface HookDeps {
+  readonly clock: Clock;
+  readonly network: Network;
+  readonly exec: ExecInContainer;
+  readonly events: PodEvents;
+  /** Where a pod is reached now; `undefined` while it has no address. */
+  podIP(uid: string): string | undefined;
+}
+
+export type HookOutcome = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly message: string };
+
+/** Runs a hook to its end, however long it takes. Rejects only with the signal's reason. */
+export async function runHook(
+  handler: LifecycleHandler,
+  subject: HookSubject,
+  deps: HookDeps,
+  signal: AbortSignal,
+): Promise<HookOutcome> {
+  const { exec, httpGet, sleep } = handler;
+  if (exec) return runExec(exec, subject, deps, signal);
+  if (httpGet) return runHttp(httpGet, subject, deps, signal);
+  if (sleep) {
+    await deps.clock.sleep(sleep.seconds * 1000, signal);
+    return { kind: 'done' };
+  }
+  return failed(`Cannot run handler: invalid handler: ${goTextOfHandler(handler)}`);
+}
+
+async function runExec(
+  { command = [] }: ExecAction,
+  subject: HookSubject,
+  { exec }: HookDeps,
+  signal: AbortSignal,
+): Promise<HookOutcome> {
+  const words = command.join(' ');
+  const of = `Exec lifecycle hook ([${words}]) for ${nameOf(subject)}`;
+  try {
+    const { exitCode, stdout, stderr } = await exec(subject.containerId, command, undefined, signal);
+    if (exitCode === 0) return { kind: 'done' };
+    const error = `command '${words}' exited with ${exitCode}: ${keptOf(stderr)}`;
+    return failed(`${of} failed - error: ${error}, message: ${goQuote(keptOf(stdout, stderr))}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    return failed(`${of} failed - error: ${execFailureText(error, words)}, message: ""`);
+  }
+}
+
+async function runHttp(
+  action: HTTPGetAction,
+  subject: HookSubject,
+  { network, events, podIP }: HookDeps,
+  signal: AbortSignal,
+): Promise<HookOutcome> {
+  const { pod, container } = subject;
+  const outcome = await runHttpHook(action, container, podIP(pod.metadata.uid), network, signal);
+  if (outcome.kind === 'failed') {
+    return failed(`HTTP lifecycle hook (${action.path ?? ''}) for ${nameOf(subject)} failed - error: ${outcome.text}`);
+  }
+  if (outcome.insteadOfTls !== undefined) {
+    const message = `request to HTTPS lifecycle hook ${outcome.insteadOfTls} got HTTP response, retry with HTTP succeeded`;
+    events.record(pod, 'Warning', 'LifecycleHTTPFallback', message);
+  }
+  return { kind: 'done' };
+}
+
+function nameOf({ pod, container }: HookSubject): string {
+  return `Container ${goQuote(container.name)} in Pod ${goQuote(formatPod(pod))}`;
+}
+
+function execFailureText(error: unknown, words: string): string {
+  if (hasCode(error, 'DeadlineExceeded')) return `command timed out: ${goQuote(words)} timed out after 0s`;
+  return error instanceof CriError ? rpcErrorText(error) : textOf(error);
+}
+
+/** No more of what a command says than probes keep: it ends up in the pod's status. */
+function keptOf(...parts: readonly Uint8Array[]): string {
+  return Buffer.concat(parts).toString('utf8', 0, MAX_OUTPUT_BYTES);
+}
+
+function failed(message: string): HookOutcome {
+  return { kind: 'failed', message };
+}

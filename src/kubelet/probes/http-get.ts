@@ -1,0 +1,112 @@
+import type { HTTPHeader } from '../../api/generated/core-v1.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { HttpResponse, Network } from '../../host/network.ts';
+import { MAX_OUTPUT_BYTES } from './check-outcome.ts';
+import { dialFailureText, hostPort } from './failure-text.ts';
+import { givenHost, type RequestPurpose, requestHeaders } from './http-headers.ts';
+import { type ProbeUrl, urlOfRedirect } from './probe-url.ts';
+import type { TimeLimit } from './time-limit.ts';
+
+const MAX_REQUESTS = 10;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+/** What a request came to; the texts are Go's. */
+export type GetOutcome =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'unanswered'; readonly text: string }
+  /** The answer began, and its body did not come to an end. */
+  | { readonly kind: 'brokenOff'; readonly text: string };
+
+export interface GetRequest {
+  readonly url: ProbeUrl;
+  readonly purpose: RequestPurpose;
+  readonly headers: readonly HTTPHeader[];
+}
+
+/** One request of several that redirects lead through. */
+interface Hop {
+  readonly url: ProbeUrl;
+  /** Lost where a redirect names its host itself. */
+  readonly host: string | undefined;
+  readonly referer: string | undefined;
+}
+
+/**
+ * A GET request to a container. Redirects to the same host are followed, all within the one time limit. Certificates
+ * are not looked at. Rejects with the signal's reason when it is not wanted any more.
+ */
+export async function httpGet(request: GetRequest, network: Network, limit: TimeLimit): Promise<GetOutcome> {
+  let hop: Hop = { url: request.url, host: givenHost(request.headers), referer: undefined };
+  for (let count = 1; ; count++) {
+    const response = await responseOf(request, hop, network, limit);
+    if ('kind' in response) return response;
+    const outcome = await read(response, limit);
+    const location = redirectOf(response);
+    const next = location === undefined ? undefined : urlOfRedirect(location, hop.url);
+    if (location === undefined || next === undefined || next.host !== request.url.host) return outcome;
+    if (outcome.kind === 'brokenOff') return outcome;
+    if (count === MAX_REQUESTS) return unanswered(location, 'stopped after 10 redirects');
+    hop = { url: next, host: isAbsolute(location) ? undefined : hop.host, referer: refererOf(hop.url, next) };
+  }
+}
+
+async function responseOf(
+  { purpose, headers: given }: GetRequest,
+  hop: Hop,
+  network: Network,
+  limit: TimeLimit,
+): Promise<HttpResponse | GetOutcome> {
+  const { scheme, host, port, path, authority, text } = hop.url;
+  const headers = requestHeaders(given, { purpose, host: hop.host ?? authority, referer: hop.referer });
+  try {
+    const [address] = await network.lookup(host, limit.signal);
+    const target = { host: address, port };
+    return await network.request(
+      { target, scheme, insecureSkipVerify: true, method: 'GET', path, headers },
+      limit.signal,
+    );
+  } catch (error) {
+    if (!limit.isPassed()) limit.signal.throwIfAborted();
+    const timeout = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+    return unanswered(text, limit.isPassed() ? timeout : dialFailureText(error, hostPort(host, port)));
+  }
+}
+
+async function read({ status, body }: HttpResponse, limit: TimeLimit): Promise<GetOutcome> {
+  try {
+    return { kind: 'answered', status, body: await firstOf(body) };
+  } catch (error) {
+    if (!limit.isPassed()) limit.signal.throwIfAborted();
+    const timeout = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
+    return { kind: 'brokenOff', text: limit.isPassed() ? timeout : textOf(error) };
+  }
+}
+
+/** Stops to read where enough is known: the connection ends with that. */
+async function firstOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= MAX_OUTPUT_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, MAX_OUTPUT_BYTES);
+}
+
+function redirectOf({ status, headers }: HttpResponse): string | undefined {
+  return REDIRECTS.includes(status) ? headers['location'] : undefined;
+}
+
+function isAbsolute(location: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:/i.test(location);
+}
+
+/** Nobody is told by an open connection where a secret one led. */
+function refererOf(from: ProbeUrl, to: ProbeUrl): string | undefined {
+  return from.scheme === 'https' && to.scheme === 'http' ? undefined : from.text;
+}
+
+function unanswered(url: string, text: string): GetOutcome {
+  return { kind: 'unanswered', text: `Get ${JSON.stringify(url)}: ${text}` };
+}
