@@ -4,6 +4,7 @@ import type { Affinity, ContainerPort, NodeSelectorRequirement, Pod } from '../.
 import { amountsOf } from '../../api/pod-resources.ts';
 import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
 import { admitPod, type NodeView, type Verdict } from './admit-pod.ts';
+import { unsafeSysctlFault } from './sysctl-allowlist.ts';
 
 const node: NodeView = {
   nodeName: 'n1',
@@ -43,16 +44,44 @@ const cases: Record<string, { given?: PodChanges; node?: Partial<NodeView>; verd
       "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
     ),
   },
+  'takes a pod whose huge pages the node has': {
+    given: asking({ 'hugepages-2Mi': '4Mi' }),
+    node: { allocatable: amountsOf({ 'hugepages-2Mi': '4Mi' }) },
+    verdict: admit,
+  },
+  'counts the huge pages of other pods': {
+    given: asking({ 'hugepages-2Mi': '4Mi' }),
+    node: {
+      allocatable: amountsOf({ 'hugepages-2Mi': '6Mi' }),
+      otherPods: [examplePod(asking({ 'hugepages-2Mi': '4Mi' }))],
+    },
+    verdict: reject(
+      'OutOfhugepages-2Mi',
+      "Node didn't have enough resource: hugepages-2Mi, requested: 4194304, used: 4194304, capacity: 6291456",
+    ),
+  },
+  'refuses huge pages of a size that the node has none of': {
+    given: asking({ 'hugepages-1Gi': '1Gi' }),
+    verdict: reject(
+      'OutOfhugepages-1Gi',
+      "Node didn't have enough resource: hugepages-1Gi, requested: 1073741824, used: 0, capacity: 0",
+    ),
+  },
   'refuses what would be ignored, all of it': {
     given: {
-      spec: { readinessGates: [{ conditionType: 'x' }], volumes: [{ name: 'v', nfs: { server: 's', path: '/' } }] },
-      container: { lifecycle: { preStop: { sleep: { seconds: 1 } } } },
+      spec: { readinessGates: [{ conditionType: 'x' }], resourceClaims: [{ name: 'c' }] },
+      container: { lifecycle: { stopSignal: 'SIGUSR1' } },
     },
     verdict: reject(
       'PodFeatureUnsupported',
-      'spec.containers[0].lifecycle.preStop is not supported yet; spec.readinessGates is not supported yet; ' +
-        'spec.volumes[0].nfs is not supported yet',
+      'spec.readinessGates is not supported yet; spec.resourceClaims is not supported yet; ' +
+        'spec.containers[0].lifecycle.stopSignal needs the feature gate ContainerStopSignals, which is off',
     ),
+  },
+  'takes what a feature gate allows': {
+    given: { container: { lifecycle: { stopSignal: 'SIGUSR1' } } },
+    node: { gates: { containerStopSignals: true } },
+    verdict: admit,
   },
   'takes the last place': { node: { otherPods: others(109) }, verdict: admit },
   'refuses one pod too many': {
@@ -128,6 +157,40 @@ const cases: Record<string, { given?: PodChanges; node?: Partial<NodeView>; verd
     given: { container: { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } } },
     verdict: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
   },
+  'takes a sysctl that the owner of the node allows': {
+    given: { spec: { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } } },
+    node: { allowedUnsafeSysctls: ['kernel.msg*'] },
+    verdict: admit,
+  },
+  'refuses an allowed sysctl of the host’s own IPC': {
+    given: { spec: { hostIPC: true, securityContext: { sysctls: [{ name: 'fs.mqueue.msg_max', value: '1' }] } } },
+    node: { allowedUnsafeSysctls: ['fs/mqueue/*'] },
+    verdict: reject('SysctlForbidden', 'forbidden sysctl: "fs.mqueue.msg_max" not allowed with host IPC enabled'),
+  },
+  'refuses an AppArmor profile of the pod that no container has': {
+    given: {
+      spec: { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } },
+      container: { securityContext: { appArmorProfile: { type: 'Unconfined' } } },
+    },
+    verdict: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
+  },
+  'refuses an AppArmor profile in an annotation that nobody understands': {
+    given: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/web': 'strict' } } },
+    verdict: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
+  },
+  'refuses an AppArmor profile without a name': {
+    given: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/web': 'localhost/' } } },
+    node: { host: { ...node.host, appArmorEnabled: true } },
+    verdict: reject(
+      'AppArmor',
+      'Cannot enforce AppArmor: invalid empty AppArmor profile name: "&AppArmorProfile{Type:Localhost,LocalhostProfile:*,}"',
+    ),
+  },
+  'takes an AppArmor profile where there is AppArmor': {
+    given: { container: { securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: 'web' } } } },
+    node: { host: { ...node.host, appArmorEnabled: true } },
+    verdict: admit,
+  },
   'takes who wants no AppArmor': {
     given: { container: { securityContext: { appArmorProfile: { type: 'Unconfined' } } } },
     verdict: admit,
@@ -178,3 +241,14 @@ for (const [what, { affinity, fits }] of Object.entries(affinities)) {
     assert.equal(admitPod(examplePod({ spec: { affinity } }), node).kind, fits ? 'admit' : 'reject');
   });
 }
+
+test('unsafeSysctlFault() knows what the kernel has for each namespace', () => {
+  const known = ['kernel.shm*', 'kernel.sem', 'net.*', 'net/core/somaxconn', 'fs.mqueue.*'];
+  assert.deepEqual(known.map(unsafeSysctlFault), Array(known.length).fill(undefined));
+  assert.equal(unsafeSysctlFault('vm.swap*'), 'the sysctls "vm.swap" are not known to be namespaced');
+  assert.equal(
+    unsafeSysctlFault('net.**'),
+    'sysctl "net.**" must have at most 253 characters and match regex ' +
+      '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]',
+  );
+});

@@ -1,7 +1,8 @@
 import type { ContainerPort, Pod } from '../../api/generated/core-v1.ts';
 import { podRequests, type ResourceAmounts } from '../../api/pod-resources.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
-import { appArmorSetting } from '../sync/config/security-context.ts';
+import { appArmorTrouble } from './app-armor.ts';
+import { type FieldGates, gatedFields } from './gated-fields.ts';
 import { matchesNode } from './node-affinity.ts';
 import { forbiddenSysctl } from './sysctl-allowlist.ts';
 import { unsupportedFields } from './unsupported-fields.ts';
@@ -11,13 +12,17 @@ export interface NodeView {
   readonly nodeName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly maxPods: number;
-  /** What pods may use of the node; a resource that is not here is not counted. */
+  /** What pods may use of the node. Of huge pages that are not here there are none; any other resource is not counted. */
   readonly allocatable: ResourceAmounts;
   /** Admitted before, and not ended yet. */
   readonly otherPods: readonly Pod[];
   readonly host: Pick<HostFacts, 'kernel' | 'appArmorEnabled'>;
   /** The runtime can keep an image's own groups away from a container. */
   readonly supportsSupplementalGroupsPolicy: boolean;
+  /** Sysctls that pods may set though others feel it: names, or beginnings with a `*`; absent: none. */
+  readonly allowedUnsafeSysctls?: readonly string[] | undefined;
+  /** Absent: all are off. */
+  readonly gates?: FieldGates | undefined;
 }
 
 export type Verdict =
@@ -62,14 +67,14 @@ function operatingSystem({ metadata, spec }: Pod): Verdict {
   return ADMIT;
 }
 
-function supportedFields(pod: Pod): Verdict {
-  const fields = unsupportedFields(pod);
-  if (fields.length === 0) return ADMIT;
-  return reject('PodFeatureUnsupported', fields.map((field) => `${field} is not supported yet`).join('; '));
+function supportedFields(pod: Pod, { gates = {} }: NodeView): Verdict {
+  const unsupported = unsupportedFields(pod).map((field) => `${field} is not supported yet`);
+  const problems = [...unsupported, ...gatedFields(pod, gates)];
+  return problems.length === 0 ? ADMIT : reject('PodFeatureUnsupported', problems.join('; '));
 }
 
-function sysctls(pod: Pod, { host }: NodeView): Verdict {
-  const message = forbiddenSysctl(pod, host.kernel);
+function sysctls(pod: Pod, { host, allowedUnsafeSysctls }: NodeView): Verdict {
+  const message = forbiddenSysctl(pod, host.kernel, allowedUnsafeSysctls);
   return message === undefined ? ADMIT : reject('SysctlForbidden', message);
 }
 
@@ -84,10 +89,12 @@ function supplementalGroups({ spec }: Pod, node: NodeView): Verdict {
 function resources(pod: Pod, { otherPods, maxPods, allocatable }: NodeView): Verdict {
   const pods = otherPods.length;
   if (pods + 1 > maxPods) return outOf('pods', 1n, BigInt(pods), BigInt(maxPods));
-  for (const name of ['cpu', 'memory', 'ephemeral-storage']) {
-    const capacity = allocatable.has(name) ? amount(allocatable, name) : undefined;
-    const requested = amount(podRequests(pod), name);
-    if (capacity === undefined || requested === 0n) continue;
+  const requests = podRequests(pod);
+  const hugePages = [...requests.keys()].filter((name) => name.startsWith('hugepages-'));
+  for (const name of ['cpu', 'memory', 'ephemeral-storage', ...hugePages]) {
+    const requested = amount(requests, name);
+    if (requested === 0n || !(allocatable.has(name) || hugePages.includes(name))) continue;
+    const capacity = amount(allocatable, name);
     const used = otherPods.reduce((sum, other) => sum + amount(podRequests(other), name), 0n);
     if (requested > capacity - used) return outOf(name, requested, used, capacity);
   }
@@ -132,11 +139,8 @@ function conflict(a: ContainerPort, b: ContainerPort): boolean {
 }
 
 function appArmor(pod: Pod, { host }: NodeView): Verdict {
-  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-  const profiles = containers.flatMap((container) => appArmorSetting(pod, container) ?? []);
-  const isRequired = profiles.some(({ type }) => type !== 'Unconfined');
-  if (!isRequired || host.appArmorEnabled) return ADMIT;
-  return reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host');
+  const trouble = appArmorTrouble(pod, host.appArmorEnabled);
+  return trouble === undefined ? ADMIT : reject('AppArmor', `Cannot enforce AppArmor: ${trouble}`);
 }
 
 function outOf(resource: string, requested: bigint, used: bigint, capacity: bigint): Verdict {

@@ -1,8 +1,11 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { type KernelVersion, kernelAtLeast } from '../resources/host-facts.ts';
+import { dottedSysctl } from '../sync/config/sysctl-name.ts';
+
+type SysctlNamespace = 'IPC' | 'Net';
 
 interface SafeSysctl {
-  readonly namespace: 'IPC' | 'Net';
+  readonly namespace: SysctlNamespace;
   /** The kernel from which on each namespace has its own value. */
   readonly since?: readonly [major: number, minor: number];
 }
@@ -23,23 +26,63 @@ const SAFE: ReadonlyMap<string, SafeSysctl> = new Map([
   ['net.ipv4.tcp_wmem', { namespace: 'Net', since: [4, 15] }],
 ]);
 
-/** kubelet's message for the first sysctl that the pod may not set. */
-export function forbiddenSysctl({ spec }: Pod, kernel: KernelVersion): string | undefined {
+/** Of which the kernel has one value for each IPC namespace; the two that end early stand for `kernel.shm*`. */
+const IPC: ReadonlySet<string> = new Set(
+  ['sem', 'shm', 'shmall', 'shmmax', 'shmmni', 'shm_rmid_forced', 'msg', 'msgmax', 'msgmnb', 'msgmni'].map(
+    (name) => `kernel.${name}`,
+  ),
+);
+
+/**
+ * kubelet's message for the first sysctl that the pod may not set. `unsafe` is what the node's owner allows besides the
+ * safe ones: names, or beginnings of names with a `*` at their end.
+ */
+export function forbiddenSysctl(
+  { spec }: Pod,
+  kernel: KernelVersion,
+  unsafe: readonly string[] = [],
+): string | undefined {
   for (const { name } of spec.securityContext?.sysctls ?? []) {
-    const sysctl = dotted(name);
-    const safe = SAFE.get(sysctl);
-    if (!safe || (safe.since && !kernelAtLeast(kernel, ...safe.since))) {
-      return `forbidden sysctl: "${sysctl}" not allowlisted`;
-    }
-    const isOfHost = safe.namespace === 'IPC' ? spec.hostIPC : spec.hostNetwork;
-    if (isOfHost) return `forbidden sysctl: "${sysctl}" not allowed with host ${safe.namespace} enabled`;
+    const sysctl = dottedSysctl(name);
+    const namespace = safeNamespace(sysctl, kernel) ?? unsafeNamespace(sysctl, unsafe);
+    if (namespace === undefined) return `forbidden sysctl: "${sysctl}" not allowlisted`;
+    const isOfHost = namespace === 'IPC' ? spec.hostIPC : spec.hostNetwork;
+    if (isOfHost) return `forbidden sysctl: "${sysctl}" not allowed with host ${namespace} enabled`;
   }
   return undefined;
 }
 
-/** `net/ipv4/tcp_rmem` is `net.ipv4.tcp_rmem`; whichever of the two comes first separates. */
-function dotted(name: string): string {
-  const first = /[./]/.exec(name)?.[0];
-  if (first !== '/') return name;
-  return name.replace(/[./]/g, (char) => (char === '/' ? '.' : '/'));
+const MAX_PATTERN = 253;
+const PATTERN = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]';
+
+/** Why a pattern cannot be allowed, in kubelet's words; `undefined` when it can. */
+export function unsafeSysctlFault(pattern: string): string | undefined {
+  if (pattern.length > MAX_PATTERN || !new RegExp(`^${PATTERN}$`).test(pattern)) {
+    return `sysctl "${pattern}" must have at most ${MAX_PATTERN} characters and match regex ${PATTERN}`;
+  }
+  const { start } = parsePattern(pattern);
+  return namespaceOf(start) ? undefined : `the sysctls "${start}" are not known to be namespaced`;
+}
+
+function safeNamespace(sysctl: string, kernel: KernelVersion): SysctlNamespace | undefined {
+  const safe = SAFE.get(sysctl);
+  return safe && (!safe.since || kernelAtLeast(kernel, ...safe.since)) ? safe.namespace : undefined;
+}
+
+function unsafeNamespace(sysctl: string, patterns: readonly string[]): SysctlNamespace | undefined {
+  const allowed = patterns
+    .map(parsePattern)
+    .find(({ start, isPrefix }) => (isPrefix ? sysctl.startsWith(start) : sysctl === start));
+  return allowed && namespaceOf(allowed.start);
+}
+
+function parsePattern(pattern: string): { readonly start: string; readonly isPrefix: boolean } {
+  const name = dottedSysctl(pattern);
+  const star = name.indexOf('*');
+  return { start: star < 0 ? name : name.slice(0, star), isPrefix: star >= 0 };
+}
+
+function namespaceOf(sysctl: string): SysctlNamespace | undefined {
+  if (IPC.has(sysctl) || sysctl.startsWith('fs.mqueue.')) return 'IPC';
+  return sysctl.startsWith('net.') ? 'Net' : undefined;
 }

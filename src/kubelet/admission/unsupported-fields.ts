@@ -1,5 +1,6 @@
 import type {
   Container,
+  EphemeralContainer,
   Pod,
   PodSpec,
   Probe,
@@ -7,6 +8,7 @@ import type {
   SecurityContext,
   Volume,
 } from '../../api/generated/core-v1.ts';
+import { SCHEMA } from '../../api/generated/core-v1-schema.ts';
 import { anything, only, type Shape, unsupportedPaths } from './supported-shape.ts';
 
 /**
@@ -34,6 +36,7 @@ const PROBE: Shape<Probe> = {
   exec: anything,
   httpGet: anything,
   tcpSocket: anything,
+  grpc: anything,
   initialDelaySeconds: anything,
   periodSeconds: anything,
   timeoutSeconds: anything,
@@ -63,16 +66,29 @@ const CONTAINER: Shape<Container> = {
   command: anything,
   args: anything,
   workingDir: anything,
-  env: { each: { name: anything, value: anything, valueFrom: { fieldRef: anything, resourceFieldRef: anything } } },
+  env: {
+    each: {
+      name: anything,
+      value: anything,
+      valueFrom: {
+        fieldRef: anything,
+        resourceFieldRef: anything,
+        configMapKeyRef: anything,
+        secretKeyRef: anything,
+        fileKeyRef: anything,
+      },
+    },
+  },
+  envFrom: { each: { prefix: anything, configMapRef: anything, secretRef: anything } },
   ports: anything,
   resources: RESOURCES,
   resizePolicy: anything, // matters when resources change, which a pod from a manifest cannot
   livenessProbe: PROBE,
   readinessProbe: PROBE,
   startupProbe: PROBE,
-  lifecycle: {},
+  lifecycle: { postStart: anything, preStop: anything, stopSignal: anything },
   restartPolicy: anything,
-  restartPolicyRules: { each: { action: only('Restart'), exitCodes: anything } },
+  restartPolicyRules: anything,
   securityContext: SECURITY_CONTEXT,
   stdin: anything,
   stdinOnce: anything,
@@ -85,35 +101,49 @@ const CONTAINER: Shape<Container> = {
       mountPath: anything,
       mountPropagation: anything,
       readOnly: anything,
-      recursiveReadOnly: only('Disabled'),
+      recursiveReadOnly: anything,
+      subPath: anything,
+      subPathExpr: anything,
     },
   },
 };
 
+const EPHEMERAL_CONTAINER: Shape<EphemeralContainer> = { ...CONTAINER, targetContainerName: anything };
+
+// A volume of a type that cannot be mounted yet is told of when it is to be mounted.
+const VOLUME_TYPES: Shape<Volume> = Object.fromEntries(
+  Object.keys(SCHEMA['Volume'] ?? {}).map((field) => [field, anything]),
+);
+
 const VOLUME: Shape<Volume> = {
-  name: anything,
-  // A size limit on disk is for eviction to hold, in memory it is held.
-  emptyDir: { medium: only('Memory'), sizeLimit: anything },
-  hostPath: anything,
+  ...VOLUME_TYPES,
+  // What only a cluster can fill is missing: serviceAccountToken, clusterTrustBundle, podCertificate.
+  projected: {
+    defaultMode: anything,
+    sources: { each: { configMap: anything, secret: anything, downwardAPI: anything } },
+  },
 };
 
 const POD_SPEC: Shape<PodSpec> = {
   containers: { each: CONTAINER },
   initContainers: { each: CONTAINER },
+  ephemeralContainers: { each: EPHEMERAL_CONTAINER },
   volumes: { each: VOLUME },
   restartPolicy: anything,
   terminationGracePeriodSeconds: anything,
   activeDeadlineSeconds: anything,
   resources: RESOURCES,
   overhead: anything,
+  runtimeClassName: anything,
   dnsConfig: anything,
   dnsPolicy: anything,
   hostAliases: anything,
   hostIPC: anything,
   hostNetwork: anything,
   hostPID: anything,
-  hostUsers: only(true),
+  hostUsers: anything,
   hostname: anything,
+  imagePullSecrets: anything,
   hostnameOverride: anything,
   setHostnameAsFQDN: anything,
   shareProcessNamespace: anything,
@@ -122,7 +152,7 @@ const POD_SPEC: Shape<PodSpec> = {
   securityContext: {
     appArmorProfile: anything,
     fsGroup: anything,
-    fsGroupChangePolicy: anything, // volumes that are empty at first are given to the group once
+    fsGroupChangePolicy: anything, // volumes that are empty at first are given to the group once, whatever it says
     runAsGroup: anything,
     runAsNonRoot: anything,
     runAsUser: anything,

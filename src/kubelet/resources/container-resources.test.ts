@@ -16,9 +16,11 @@ const v1: HostFacts = {
   cgroupVersion: 'v1',
   hugePageSizes: [],
   swapControllerAvailable: false,
+  swapBytes: 0,
   thermalThrottlePaths: [],
   cpuCount: 2,
   appArmorEnabled: false,
+  seLinuxEnabled: false,
   kernel: { major: 6, minor: 1 },
 };
 const v2: HostFacts = { ...v1, cgroupVersion: 'v2' };
@@ -48,6 +50,11 @@ const guaranteed = {
   oomScoreAdj: '-997',
 };
 
+const limitedSwap = { swapBehavior: 'LimitedSwap' } as const;
+const withSwap: HostFacts = { ...v2, swapControllerAvailable: true, swapBytes: 2 * 1024 ** 3 };
+const thirdOfMemory = { container: { resources: { requests: { memory: String(Math.trunc(1024 ** 3 / 3)) } } } };
+const burstableThird = { ...bestEffort, oomScoreAdj: '667' };
+
 const cases: Record<string, Case> = {
   'gives a container that asks for nothing the least weight': { given: {}, expected: bestEffort },
   'holds a container to its limits': { given: half, expected: guaranteed },
@@ -74,6 +81,42 @@ const cases: Record<string, Case> = {
     host: { ...v2, swapControllerAvailable: true },
     expected: { ...guaranteed, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
   },
+  'lets a Burstable container swap in proportion to what it asked for, where the node allows it': {
+    given: thirdOfMemory,
+    host: withSwap,
+    settings: limitedSwap,
+    expected: { ...burstableThird, unified: { 'memory.oom.group': '1', 'memory.swap.max': '715827882' } },
+  },
+  'keeps a container out of swap that asked for all that it may use': {
+    given: half,
+    host: withSwap,
+    settings: limitedSwap,
+    expected: { ...guaranteed, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
+  },
+  'keeps a container out of swap that asked for nothing': {
+    given: {},
+    host: withSwap,
+    settings: limitedSwap,
+    expected: { ...bestEffort, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
+  },
+  'keeps a pod out of swap that the node cannot do without': {
+    given: { ...thirdOfMemory, spec: { priority: 2_000_000_000 } },
+    host: withSwap,
+    settings: limitedSwap,
+    expected: { ...burstableThird, unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
+  },
+  'keeps a container out of swap that asked for more than there is': {
+    given: { container: { resources: { requests: { memory: '2Gi' } } } },
+    host: withSwap,
+    settings: limitedSwap,
+    expected: { ...bestEffort, oomScoreAdj: '3', unified: { 'memory.oom.group': '1', 'memory.swap.max': '0' } },
+  },
+  'limits no swap on v1, whatever the node allows': {
+    given: half,
+    host: { ...withSwap, cgroupVersion: 'v1' },
+    settings: limitedSwap,
+    expected: { ...guaranteed, memorySwapLimitInBytes: '67108864' },
+  },
   'lets single processes die where the node says so': {
     given: {},
     host: v2,
@@ -84,6 +127,28 @@ const cases: Record<string, Case> = {
     given: { container: { resources: { limits: { 'hugepages-2Mi': '4Mi' } } } },
     host: { ...v1, hugePageSizes: ['1GB', '2MB'] },
     expected: { ...bestEffort, hugepageLimits: [{ pageSize: '1GB' }, { pageSize: '2MB', limit: '4194304' }] },
+  },
+  'gives the huge pages of the pod to a container that asks for none': {
+    given: { spec: { resources: { limits: { 'hugepages-2Mi': '8Mi' } } } },
+    host: { ...v1, hugePageSizes: ['2MB'] },
+    expected: { ...bestEffort, hugepageLimits: [{ pageSize: '2MB', limit: '8388608' }] },
+  },
+  'gives a container the huge pages that it asks for itself, whatever its pod does': {
+    given: {
+      spec: { resources: { limits: { 'hugepages-2Mi': '8Mi' } } },
+      container: { resources: { limits: { 'hugepages-2Mi': '4Mi' } } },
+    },
+    host: { ...v1, hugePageSizes: ['2MB'] },
+    expected: { ...bestEffort, hugepageLimits: [{ pageSize: '2MB', limit: '4194304' }] },
+  },
+  'weighs by the request, though that is nothing': {
+    given: { container: { resources: { requests: { cpu: 0 }, limits: { cpu: 2 } } } },
+    expected: { cpuPeriod: '100000', cpuQuota: '200000', cpuShares: '2', oomScoreAdj: '999' },
+  },
+  'counts CPU time in the periods of the node': {
+    given: half,
+    settings: { cpuCfsQuotaPeriodMs: 20 },
+    expected: { ...guaranteed, cpuPeriod: '20000', cpuQuota: '10000' },
   },
   'takes the pod’s limits where the container has none': {
     given: { spec: { resources: { limits: { cpu: 1, memory: '1Mi' } } } },

@@ -3,13 +3,14 @@ import { isPodLevelResource, podLimits, podRequests, type ResourceList } from '.
 import { parseQuantity } from '../../base/quantity.ts';
 import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
-import { type HostFacts, hugePageSizeText } from './host-facts.ts';
+import type { HostFacts } from './host-facts.ts';
+import { hugePageSizeOf } from './huge-pages.ts';
 import { oomScoreAdj } from './oom-score.ts';
+import { type SwapSettings, swapLimit } from './swap-limit.ts';
 
-export interface ResourceSettings {
+export interface ResourceSettings extends SwapSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
-  readonly memoryCapacityBytes: number;
   /** Cgroup v2 only; absent: out of memory, a container dies as a whole. */
   readonly singleProcessOOMKill?: boolean | undefined;
 }
@@ -33,7 +34,7 @@ export function containerResources(
     host,
   );
   return LinuxContainerResources.fromPartial({
-    ...withoutSwap(base, host),
+    ...withSwap(base, swapLimit(pod, container, settings, host), host),
     oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacityBytes),
     hugepageLimits: hugepageLimits({ ...podLevel, ...limits }, host),
   });
@@ -90,18 +91,18 @@ function linuxResources(amounts: Amounts, settings: ResourceSettings, { cgroupVe
 }
 
 /** Memory and swap together on v1, swap alone on v2. */
-function withoutSwap(resources: BaseResources, host: HostFacts) {
+function withSwap(resources: BaseResources, swapBytes: number, host: HostFacts) {
   if (!host.swapControllerAvailable) return resources;
   if (host.cgroupVersion === 'v1') return { ...resources, memorySwapLimitInBytes: resources.memoryLimitInBytes };
-  return { ...resources, unified: { ...resources.unified, 'memory.swap.max': '0' } };
+  return { ...resources, unified: { ...resources.unified, 'memory.swap.max': String(swapBytes) } };
 }
 
 /** One entry for each size that the machine has: what is not asked for is not to be had. */
 function hugepageLimits(limits: ResourceList, { hugePageSizes }: HostFacts) {
   const asked = new Map<string, bigint>();
   for (const [name, limit] of Object.entries(limits)) {
-    const size = /^hugepages-(.+)$/.exec(name)?.[1];
-    if (size !== undefined) asked.set(hugePageSizeText(bytes(size)), bytes(limit));
+    const size = hugePageSizeOf(name);
+    if (size !== undefined) asked.set(size, bytes(limit));
   }
   return hugePageSizes.map((pageSize) => ({ pageSize, limit: asked.get(pageSize) ?? 0n }));
 }

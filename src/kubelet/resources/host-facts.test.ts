@@ -15,20 +15,27 @@ test('readHostFacts() tells what the kernel shows', async () => {
     '/proc/self',
     '/proc/sys/kernel',
     '/sys/fs/cgroup/user.slice',
+    '/sys/fs/selinux',
+    '/proc/self/attr',
   ]) {
     await fs.makeDirectory(folder);
   }
   await fs.writeFile('/sys/module/apparmor/parameters/enabled', 'Y\n');
+  await fs.writeFile('/sys/fs/selinux/enforce', '1');
+  await fs.writeFile('/proc/self/attr/current', 'system_u:system_r:init_t:s0\0');
   await fs.writeFile('/proc/self/cgroup', '0::/user.slice\n');
   await fs.writeFile('/sys/fs/cgroup/user.slice/memory.swap.max', 'max\n');
   await fs.writeFile('/proc/sys/kernel/osrelease', '6.1.0-18-amd64\n');
+  await fs.writeFile('/proc/meminfo', 'MemTotal:       16384 kB\nSwapTotal:       2048 kB\nSwapFree:        1024 kB\n');
   assert.deepEqual(await readHostFacts({ fs, cgroups: { version: 'v2' } }), {
     cgroupVersion: 'v2',
     hugePageSizes: ['1GB', '2MB'],
     swapControllerAvailable: true,
+    swapBytes: 2_097_152,
     thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],
     cpuCount: 2,
     appArmorEnabled: true,
+    seLinuxEnabled: true,
     kernel: { major: 6, minor: 1 },
   });
 });
@@ -39,9 +46,11 @@ test('readHostFacts() of a machine that shows nothing', async () => {
     cgroupVersion: 'v1',
     hugePageSizes: [],
     swapControllerAvailable: false,
+    swapBytes: 0,
     thermalThrottlePaths: [],
     cpuCount: 1,
     appArmorEnabled: false,
+    seLinuxEnabled: false,
     kernel: { major: 0, minor: 0 },
   });
 });

@@ -1,5 +1,6 @@
 import type { Cgroups } from '../../host/cgroups.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { hugePagePools, hugePageSizeText } from './huge-pages.ts';
 
 /** What this machine is like, as far as requests to the runtime depend on it. It does not change while we run. */
 export interface HostFacts {
@@ -8,10 +9,13 @@ export interface HostFacts {
   readonly hugePageSizes: readonly string[];
   /** Swap can be limited by control group. */
   readonly swapControllerAvailable: boolean;
+  /** All swap space of the machine. */
+  readonly swapBytes: number;
   /** Counters of the CPUs that containers must not read. */
   readonly thermalThrottlePaths: readonly string[];
   readonly cpuCount: number;
   readonly appArmorEnabled: boolean;
+  readonly seLinuxEnabled: boolean;
   readonly kernel: KernelVersion;
 }
 
@@ -30,13 +34,15 @@ export async function readHostFacts({ fs, cgroups }: HostFactsDeps): Promise<Hos
   const cpus = await cpuFolders(fs);
   return {
     cgroupVersion: cgroups.version,
-    hugePageSizes: await hugePageSizes(fs),
+    hugePageSizes: (await hugePagePools(fs)).map((kibibytes) => hugePageSizeText(BigInt(kibibytes) * 1024n)),
     swapControllerAvailable: await hasSwapController(fs, cgroups.version),
+    swapBytes: parseSwapTotal(await readIfThere(fs, '/proc/meminfo')),
     thermalThrottlePaths: await existing(
       fs,
       cpus.map((folder) => `${folder}/thermal_throttle`),
     ),
     cpuCount: Math.max(1, cpus.length),
+    seLinuxEnabled: await hasSeLinux(fs),
     appArmorEnabled: (await readIfThere(fs, '/sys/module/apparmor/parameters/enabled')).startsWith('Y'),
     kernel: parseKernelVersion(await readIfThere(fs, '/proc/sys/kernel/osrelease')),
   };
@@ -47,29 +53,13 @@ export function kernelAtLeast({ major, minor }: KernelVersion, wantedMajor: numb
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
+function parseSwapTotal(meminfo: string): number {
+  return Number(/^SwapTotal:\s*(\d+) kB$/m.exec(meminfo)?.[1] ?? 0) * 1024;
+}
+
 function parseKernelVersion(release: string): KernelVersion {
   const match = /^(\d+)\.(\d+)/.exec(release);
   return { major: Number(match?.[1] ?? 0), minor: Number(match?.[2] ?? 0) };
-}
-
-async function hugePageSizes(fs: FileSystem): Promise<string[]> {
-  const folders = await namesIn(fs, '/sys/kernel/mm/hugepages');
-  return folders.flatMap((name) => {
-    const kilobytes = /^hugepages-(\d+)kB$/.exec(name)?.[1];
-    return kilobytes === undefined ? [] : [hugePageSizeText(BigInt(kilobytes) * 1024n)];
-  });
-}
-
-/** A size in bytes as the kernel's hugetlb files name it: `2MB`, `1GB`. */
-export function hugePageSizeText(bytes: bigint): string {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1024n && unit < units.length - 1) {
-    size /= 1024n;
-    unit++;
-  }
-  return `${size}${units[unit]}`;
 }
 
 async function hasSwapController(fs: FileSystem, version: 'v1' | 'v2'): Promise<boolean> {
@@ -77,6 +67,12 @@ async function hasSwapController(fs: FileSystem, version: 'v1' | 'v2'): Promise<
   // The root has no limits of its own, so the file is looked for in our own group.
   const own = /^0::(.*)$/m.exec(await readIfThere(fs, '/proc/self/cgroup'))?.[1] ?? '/';
   return isThere(fs, `/sys/fs/cgroup${own === '/' ? '' : own}/memory.swap.max`);
+}
+
+/** A kernel that has it without a policy calls every process `kernel`. */
+async function hasSeLinux(fs: FileSystem): Promise<boolean> {
+  if (!(await isThere(fs, '/sys/fs/selinux/enforce'))) return false;
+  return (await readIfThere(fs, '/proc/self/attr/current')).replace(/\0.*$/s, '').trim() !== 'kernel';
 }
 
 async function cpuFolders(fs: FileSystem): Promise<string[]> {

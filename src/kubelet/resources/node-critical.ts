@@ -3,8 +3,12 @@ import { isMirrorPod, isStaticPod } from '../../api/pod-names.ts';
 
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
+/** The node cannot do without it. */
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
+}
+
 /** Among the last that the kernel should kill when memory runs out. */
 export function isNodeCriticalPod(pod: Pod): boolean {
-  const isCritical = isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
-  return isCritical && pod.spec.priorityClassName === 'system-node-critical';
+  return isCriticalPod(pod) && pod.spec.priorityClassName === 'system-node-critical';
 }

@@ -4,6 +4,8 @@ import { qosClass } from '../../api/qos.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { CgroupValues } from '../../host/cgroups.ts';
 import { cpuQuota, cpuShares, periodMicroseconds } from './cpu-units.ts';
+import type { HostFacts } from './host-facts.ts';
+import { hugePageAmounts } from './huge-pages.ts';
 
 export interface PodCgroupSettings {
   readonly cpuCfsQuota: boolean;
@@ -12,11 +14,18 @@ export interface PodCgroupSettings {
   readonly podPidsLimit: number;
 }
 
+/** What of the machine they depend on. */
+export type PodCgroupHost = Pick<HostFacts, 'hugePageSizes'>;
+
 /** Limits of a pod as a whole. One container without a limit leaves the pod without that limit too. */
-export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupValues {
-  const pids = settings.podPidsLimit > 0 ? { pidsLimit: settings.podPidsLimit } : {};
+export function podCgroupValues(
+  pod: Pod,
+  settings: PodCgroupSettings,
+  host: PodCgroupHost = { hugePageSizes: [] },
+): CgroupValues {
+  const always = { ...pidsLimit(settings), ...hugePages(pod, host) };
   const qos = qosClass(pod);
-  if (qos === 'BestEffort') return { cpuShares: Number(cpuShares(0n)), ...pids };
+  if (qos === 'BestEffort') return { cpuShares: Number(cpuShares(0n)), ...always };
   const limits = podLimits(pod);
   const isGuaranteed = qos === 'Guaranteed';
   const cpuLimit = limits.get('cpu')?.milliValue() ?? 0n;
@@ -25,8 +34,19 @@ export function podCgroupValues(pod: Pod, settings: PodCgroupSettings): CgroupVa
     cpuShares: Number(cpuShares(podCpuRequest(pod))),
     ...(isGuaranteed || everyContainerLimits(pod, 'cpu') ? cpuTime(cpuLimit, settings) : {}),
     ...(isGuaranteed || everyContainerLimits(pod, 'memory') ? { memoryLimitBytes: Number(memoryLimit) } : {}),
-    ...pids,
+    ...always,
   };
+}
+
+function pidsLimit({ podPidsLimit }: PodCgroupSettings): CgroupValues {
+  return podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
+}
+
+/** What is not asked for is not to be had. */
+function hugePages(pod: Pod, { hugePageSizes }: PodCgroupHost): CgroupValues {
+  if (hugePageSizes.length === 0) return {};
+  const asked = hugePageAmounts(podRequests(pod));
+  return { hugePageLimits: Object.fromEntries(hugePageSizes.map((size) => [size, Number(asked.get(size) ?? 0n)])) };
 }
 
 /** Thousandths of a CPU, with what the runtime needs for itself. */

@@ -26,7 +26,7 @@ function agent() {
     },
     waitForExit: async () => undefined,
   } as unknown as Processes; // the rest is not used here
-  return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings }) };
+  return { cgroups, killed, steps: new PodCgroups({ cgroups, processes, settings, hostFacts: { hugePageSizes: [] } }) };
 }
 
 const paths: Record<string, { given: PodChanges; settings: CgroupSettings; path: string }> = {
@@ -103,6 +103,15 @@ for (const [name, { given, settings: changed, expected }] of Object.entries(valu
     assert.deepEqual(podCgroupValues(examplePod(given), { ...settings, ...changed }), expected);
   });
 }
+
+test('podCgroupValues() gives a pod the huge pages that it asks for, and no others', () => {
+  const huge = { 'hugepages-2Mi': '4Mi', 'hugepages-2048Ki': '2Mi' };
+  const pod = examplePod({ container: { resources: { requests: huge, limits: huge } } });
+  assert.deepEqual(podCgroupValues(pod, settings, { hugePageSizes: ['1GB', '2MB'] }), {
+    cpuShares: 2,
+    hugePageLimits: { '1GB': 0, '2MB': 6_291_456 },
+  });
+});
 
 function withUid(pod: Pod, uid: string): Pod {
   return { ...pod, metadata: { ...pod.metadata, uid } };

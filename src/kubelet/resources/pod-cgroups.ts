@@ -14,7 +14,7 @@ import {
   qosCgroup,
 } from './cgroup-names.ts';
 import { cpuShares } from './cpu-units.ts';
-import { type PodCgroupSettings, podCgroupValues, podCpuRequest } from './pod-cgroup-values.ts';
+import { type PodCgroupHost, type PodCgroupSettings, podCgroupValues, podCpuRequest } from './pod-cgroup-values.ts';
 
 const REMOVE_ATTEMPTS = 5;
 const QOS_CLASSES: readonly QosClass[] = ['Burstable', 'BestEffort', 'Guaranteed'];
@@ -23,6 +23,7 @@ export interface PodCgroupsDeps {
   readonly cgroups: Cgroups;
   readonly processes: Processes;
   readonly settings: CgroupSettings & PodCgroupSettings;
+  readonly hostFacts: PodCgroupHost;
 }
 
 /**
@@ -37,13 +38,15 @@ export class PodCgroups implements PodStep {
   readonly #cgroups: Cgroups;
   readonly #processes: Processes;
   readonly #settings: PodCgroupsDeps['settings'];
+  readonly #host: PodCgroupHost;
   /** Thousandths of a CPU by pod UID. */
   readonly #burstable = new Map<string, bigint>();
 
-  constructor({ cgroups, processes, settings }: PodCgroupsDeps) {
+  constructor({ cgroups, processes, settings, hostFacts }: PodCgroupsDeps) {
     this.#cgroups = cgroups;
     this.#processes = processes;
     this.#settings = settings;
+    this.#host = hostFacts;
   }
 
   async prepare(pod: Pod, _signal: AbortSignal): Promise<void> {
@@ -52,7 +55,7 @@ export class PodCgroups implements PodStep {
     await this.#cgroups.create(path);
     if (qos === 'Burstable') this.#burstable.set(pod.metadata.uid, podCpuRequest(pod));
     await this.#weighClass(qos);
-    await this.#cgroups.update(path, podCgroupValues(pod, this.#settings));
+    await this.#cgroups.update(path, podCgroupValues(pod, this.#settings, this.#host));
   }
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,13 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
 import { CriError, rpcErrorText } from '../../cri/cri-error.ts';
-import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { PodSandboxConfig, UserNamespace } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { PodEvents } from '../explain/pod-events.ts';
 import type { Timeline } from '../explain/timeline.ts';
+import type { RuntimeHandlers } from '../objects/runtime-classes.ts';
+import type { ObservedSandbox } from '../observe/observed-pod.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 import { type DnsSettings, type DnsWarning, podDns } from './config/dns.ts';
 import { type SandboxSettings, sandboxConfig } from './config/sandbox-config.ts';
@@ -18,23 +20,26 @@ export interface SandboxDeps {
   readonly events: PodEvents;
   readonly settings: SandboxSettings & DnsSettings;
   readonly hostFacts: HostFacts;
+  readonly runtimeHandlers: Pick<RuntimeHandlers, 'handlerOf'>;
+  readonly userNamespaces: UserNamespaceOfPod;
+}
+
+/** Which users a pod has. Rejects in kubelet's words when it cannot have those that it asks for. */
+export interface UserNamespaceOfPod {
+  of(pod: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace>;
 }
 
 /** Makes a sandbox for the pod and returns its id. Rejects with a `PodError` that says what the runtime said. */
 export async function runSandbox(pod: Pod, attempt: number, deps: SandboxDeps, signal: AbortSignal): Promise<string> {
   return deps.timeline.during(pod.metadata.uid, 'sandbox', undefined, async () => {
-    const { config, warnings } = await podSandboxConfig(pod, attempt, deps);
+    const runtimeHandler = await telling(() => deps.runtimeHandlers.handlerOf(pod, signal), signal);
+    const { config, warnings } = await podSandboxConfig(pod, { attempt, runtimeHandler }, deps, signal);
     for (const { reason, message } of warnings) deps.events.record(pod, 'Warning', reason, message);
-    try {
-      const runtimeHandler = '';
-      const { podSandboxId } = await deps.runtime.runPodSandbox({ config, runtimeHandler }, signal);
-      return podSandboxId;
-    } catch (error) {
-      signal.throwIfAborted();
-      const text = error instanceof CriError ? rpcErrorText(error) : textOf(error);
-      const eventMessage = `Failed to create pod sandbox: ${text}`;
-      throw new PodError('CreatePodSandboxError', text, { cause: error, eventMessage });
-    }
+    const { podSandboxId } = await telling(
+      () => deps.runtime.runPodSandbox({ config, runtimeHandler }, signal),
+      signal,
+    );
+    return podSandboxId;
   });
 }
 
@@ -44,14 +49,39 @@ export interface PreparedSandbox {
   readonly warnings: readonly DnsWarning[];
 }
 
-/** The same for every container of the sandbox, so that CreateContainer can be told again. */
-export async function podSandboxConfig(pod: Pod, attempt: number, deps: SandboxDeps): Promise<PreparedSandbox> {
+/**
+ * The same for every container of the sandbox, so that CreateContainer can be told again: a sandbox that stands keeps its
+ * handler, whatever the runtime class says by now. Rejects with a `PodError`.
+ */
+export async function podSandboxConfig(
+  pod: Pod,
+  { attempt, runtimeHandler }: Pick<ObservedSandbox, 'attempt' | 'runtimeHandler'>,
+  deps: SandboxDeps,
+  signal: AbortSignal,
+): Promise<PreparedSandbox> {
   const { settings, hostFacts } = deps;
-  const { config: dns, warnings } = podDns(pod, settings, await nodeResolvConf(deps));
-  return { config: sandboxConfig({ pod, attempt, dns, settings, host: hostFacts }), warnings };
+  return telling(async () => {
+    const { config: dns, warnings } = podDns(pod, settings, await nodeResolvConf(deps));
+    const userNamespace = await deps.userNamespaces.of(pod, runtimeHandler, signal);
+    const config = sandboxConfig({ pod, attempt, dns, userNamespace, settings, host: hostFacts });
+    return { config, warnings };
+  }, signal);
 }
 
-async function nodeResolvConf({ fs, settings }: SandboxDeps): Promise<string> {
-  if (settings.resolvConf === '' || !(await fs.stat(settings.resolvConf))) return '';
-  return fs.readText(settings.resolvConf);
+async function telling<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    const text = error instanceof CriError ? rpcErrorText(error) : textOf(error);
+    const eventMessage = `Failed to create pod sandbox: ${text}`;
+    throw new PodError('CreatePodSandboxError', text, { cause: error, eventMessage });
+  }
+}
+
+/** A node that is told to have such a file and has none runs no pods, as with kubelet, until it is there. */
+async function nodeResolvConf({ fs, settings: { resolvConf } }: SandboxDeps): Promise<string> {
+  if (resolvConf === '') return '';
+  if (!(await fs.stat(resolvConf))) throw new Error(`open ${resolvConf}: no such file or directory`);
+  return fs.readText(resolvConf);
 }

@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { EnvVar, EnvVarSource, Pod } from '../../../api/generated/core-v1.ts';
+import { NO_SOURCES } from './env-sources.ts';
 import { containerEnvironment } from './environment.ts';
 import { examplePod, type PodChanges } from './pod.fixture.ts';
 
 function environmentOf(env: readonly EnvVar[], pod: Pod = examplePod(), serviceEnv: Record<string, string> = {}) {
   const [container] = pod.spec.containers;
   assert.ok(container);
-  return containerEnvironment({
+  const environment = containerEnvironment({
     pod,
     container: { ...container, env },
     podIPs: ['10.88.0.5', 'fd00::5'],
     hostIPs: ['192.0.2.1', '2001:db8::1'],
-    serviceEnv: new Map(Object.entries(serviceEnv)),
+    sources: { ...NO_SOURCES, services: new Map(Object.entries(serviceEnv)) },
     allocatable: { cpu: 4, memory: '8Gi', 'ephemeral-storage': '100Gi' },
   });
+  return new Map(Array.from(environment, ([name, value]) => [name, new TextDecoder().decode(value)]));
 }
 
 test('containerEnvironment() expands what was declared before, services last', () => {

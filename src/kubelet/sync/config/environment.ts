@@ -1,32 +1,136 @@
-import type { EnvVar } from '../../../api/generated/core-v1.ts';
+import type {
+  ConfigMapKeySelector,
+  EnvFromSource,
+  EnvVarSource,
+  FileKeySelector,
+  SecretKeySelector,
+} from '../../../api/generated/core-v1.ts';
 import { expandEnv } from '../../../base/env-expand.ts';
+import { envFileValue } from './env-file.ts';
+import { type Answer, type EnvironmentSources, envFileId } from './env-sources.ts';
+import { goQuote } from './go-quote.ts';
 import { type PodFieldContext, podFieldText } from './pod-field.ts';
 import { type ResourceFieldContext, resourceFieldText } from './resource-field.ts';
 
 export interface EnvironmentInput extends PodFieldContext, ResourceFieldContext {
-  /** `KUBERNETES_SERVICE_HOST` and the like; the container's own variables win. */
-  readonly serviceEnv: ReadonlyMap<string, string>;
+  readonly sources: EnvironmentSources;
+  /** `false`: as if nobody had ever heard of `fileKeyRef`. */
+  readonly envFiles?: boolean | undefined;
+}
+
+/** The variables of a container. A Secret may hold any bytes, and they reach the container as they are. */
+export type Environment = ReadonlyMap<string, Uint8Array>;
+
+/** `$(NAME)` in a text replaced by what the environment has. */
+export function expandIn(environment: Environment, text: string): string {
+  return expandEnv(text, (name) => {
+    const value = environment.get(name);
+    return value && new TextDecoder().decode(value);
+  });
 }
 
 /**
- * The variables of a container: its own in the order in which they are declared (a name that is declared twice keeps
- * its place and takes the later value), then those of services. A value may refer to services and to variables
- * declared before it. Throws kubelet's message for a source that cannot be resolved.
+ * The variables of a container: those of whole objects (`envFrom`), then its own in the order in which they are declared
+ * (a name that comes again keeps its place and takes the later value), then those of services. A value may refer to
+ * services and to variables before it. Throws kubelet's message for a source that cannot be resolved.
  */
-export function containerEnvironment(input: EnvironmentInput): ReadonlyMap<string, string> {
-  const { container, serviceEnv } = input;
-  const own = new Map<string, string>();
-  const lookup = (name: string) => own.get(name) ?? serviceEnv.get(name);
-  for (const variable of container.env ?? []) {
-    own.set(variable.name, variable.value ? expandEnv(variable.value, lookup) : sourceText(variable, input));
+export function containerEnvironment(input: EnvironmentInput): Environment {
+  const { container, sources } = input;
+  const services = new Map(Array.from(sources.services, ([name, value]) => [name, ofText(value)]));
+  const own = new Map<string, ByteText>();
+  for (const from of container.envFrom ?? []) {
+    for (const [key, value] of wholeObject(from, input)) own.set(`${from.prefix ?? ''}${key}`, value);
   }
-  const remaining = [...serviceEnv].filter(([name]) => !own.has(name));
-  return new Map([...own, ...remaining]);
+  const lookup = (name: string): ByteText | undefined => own.get(name) ?? services.get(name);
+  for (const { name, value, valueFrom } of container.env ?? []) {
+    const resolved = value ? expandEnv(ofText(value), lookup) : valueFrom ? sourceValue(valueFrom, input) : '';
+    if (resolved !== undefined) own.set(name, resolved);
+  }
+  const remaining = [...services].filter(([name]) => !own.has(name));
+  return new Map([...own, ...remaining].map(([name, value]) => [name, Buffer.from(value, 'latin1')]));
 }
 
-function sourceText({ name, valueFrom }: EnvVar, input: EnvironmentInput): string {
-  if (!valueFrom) return '';
-  if (valueFrom.fieldRef) return podFieldText(valueFrom.fieldRef.fieldPath, input);
-  if (valueFrom.resourceFieldRef) return resourceFieldText(valueFrom.resourceFieldRef, input);
-  throw new Error(`cannot resolve the source of environment variable ${name}`);
+/** A byte a character: references are found in it and replaced without a look at what the bytes mean. */
+type ByteText = string;
+
+function ofText(text: string): ByteText {
+  return Buffer.from(text).toString('latin1');
+}
+
+function ofBase64(data: string): ByteText {
+  return Buffer.from(data, 'base64').toString('latin1');
+}
+
+function wholeObject({ configMapRef, secretRef }: EnvFromSource, { sources }: EnvironmentInput): [string, ByteText][] {
+  if (configMapRef) {
+    const found = resolve(sources.configMaps, configMapRef);
+    return Object.entries(found?.data ?? {}).map(([key, value]) => [key, ofText(value)]);
+  }
+  const found = secretRef && resolve(sources.secrets, secretRef);
+  return Object.entries(found?.data ?? {}).map(([key, value]) => [key, ofBase64(value)]);
+}
+
+/** `undefined`: what is optional is not there, and the variable is as if it had not been declared. */
+function sourceValue(source: EnvVarSource, input: EnvironmentInput): ByteText | undefined {
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
+  if (fieldRef) return ofText(podFieldText(fieldRef.fieldPath, input));
+  if (resourceFieldRef) return ofText(resourceFieldText(resourceFieldRef, input));
+  if (configMapKeyRef) return configMapValue(configMapKeyRef, input);
+  if (secretKeyRef) return secretValue(secretKeyRef, input);
+  return fileKeyRef && input.envFiles !== false ? fileValue(fileKeyRef, input) : '';
+}
+
+function configMapValue(ref: ConfigMapKeySelector, { sources, pod }: EnvironmentInput): ByteText | undefined {
+  const found = resolve(sources.configMaps, ref);
+  const value = found && keyOf(found.data, ref, `ConfigMap ${pod.metadata.namespace}/${ref.name}`);
+  return value === undefined ? undefined : ofText(value);
+}
+
+function secretValue(ref: SecretKeySelector, { sources, pod }: EnvironmentInput): ByteText | undefined {
+  const found = resolve(sources.secrets, ref);
+  const value = found && keyOf(found.data, ref, `Secret ${pod.metadata.namespace}/${ref.name}`);
+  return value === undefined ? undefined : ofBase64(value);
+}
+
+function fileValue(ref: FileKeySelector, { sources }: EnvironmentInput): ByteText | undefined {
+  const file = sources.files.get(envFileId(ref));
+  if (file === undefined || file.kind === 'noVolume') {
+    throw new Error(`cannot find the volume ${goQuote(ref.volumeName)} referenced by FileKeyRef`);
+  }
+  if (file.kind === 'unreadable') throw new Error(BAD_FILE);
+  const value = parsed(file.bytes, ref.key);
+  if (value !== '') return value;
+  if (ref.optional) return undefined;
+  throw new Error(`environment variable key ${goQuote(ref.key)} not found in file ${goQuote(file.path)}`);
+}
+
+/** What is wrong with the file is not told: it is the pod's own, and may hold secrets. */
+const BAD_FILE = "couldn't parse env file";
+
+function parsed(bytes: Uint8Array, key: string): ByteText {
+  try {
+    return envFileValue(Buffer.from(bytes).toString('latin1'), key);
+  } catch (error) {
+    throw new Error(BAD_FILE, { cause: error });
+  }
+}
+
+function resolve<T>(
+  answers: ReadonlyMap<string, Answer<T>>,
+  { name = '', optional = false }: { readonly name?: string | undefined; readonly optional?: boolean | undefined },
+): T | undefined {
+  const answer = answers.get(name);
+  if (answer?.kind === 'found') return answer.value;
+  if (answer?.isMissing && optional) return undefined;
+  throw new Error(answer?.message ?? `cannot resolve ${name}`);
+}
+
+function keyOf(
+  data: Readonly<Record<string, string>> | undefined,
+  { key, optional }: { readonly key: string; readonly optional?: boolean | undefined },
+  shown: string,
+): string | undefined {
+  if (data && Object.hasOwn(data, key)) return data[key];
+  if (optional) return undefined;
+  throw new Error(`couldn't find key ${key} in ${shown}`);
 }

@@ -5,6 +5,8 @@ import type { HostFacts } from '../../resources/host-facts.ts';
 import { containerMounts } from '../../volumes/container-mounts.ts';
 import { type ContainerSettings, containerConfig } from './container-config.ts';
 import { type DnsSettings, podDns } from './dns.ts';
+import { NO_SOURCES } from './env-sources.ts';
+import { containerEnvironment } from './environment.ts';
 import { protoJson } from './proto-json.fixture.ts';
 import { type SandboxSettings, sandboxConfig } from './sandbox-config.ts';
 
@@ -46,9 +48,11 @@ const host: HostFacts = {
   cgroupVersion: 'v1',
   hugePageSizes: ['2MB', '1GB'],
   swapControllerAvailable: true,
+  swapBytes: 0,
   thermalThrottlePaths: [],
   cpuCount: 4,
   appArmorEnabled: false,
+  seLinuxEnabled: false,
   kernel: { major: 6, minor: 1 },
 };
 
@@ -86,30 +90,32 @@ for (const name of [
 function ourConfig(pod: Pod, container: Container, recording: Recording, recorded: RecordedConfig) {
   const hostPathAt = (path: string) => recorded.mounts.find(({ containerPath }) => containerPath === path)?.hostPath;
   const files = { hostsFile: hostPathAt('/etc/hosts'), terminationLog: hostPathAt('/dev/termination-log') };
-  const volumes = new Map(container.volumeMounts?.map((mount) => [mount.name, hostPathAt(mount.mountPath) ?? '']));
+  const volumes = new Map(
+    container.volumeMounts?.map(({ name, mountPath }) => {
+      const readOnly = name === 'down' || name === 'proj'; // whatever the container says, of these types
+      return [name, { path: hostPathAt(mountPath) ?? '', readOnly }];
+    }),
+  );
+  const podIPs = recording.status.podIPs.map(({ ip }) => ip);
+  const services = recorded.envs.filter(({ key }) => key.startsWith('KUBERNETES_'));
   return containerConfig({
     pod,
-    container: withReadOnlyVolumes(container),
+    container,
     restartCount: 0,
     image: { ref: recorded.image.image, user: { uid: undefined, username: '' } },
-    podIPs: recording.status.podIPs.map(({ ip }) => ip),
-    mounts: containerMounts({ container: withReadOnlyVolumes(container), volumes, files }),
-    serviceEnv: new Map(
-      recorded.envs.flatMap(({ key, value }) => (key.startsWith('KUBERNETES_') ? [[key, value] as const] : [])),
-    ),
-    allocatable: { cpu: 4, memory: '8Gi' },
+    podIPs,
+    mounts: containerMounts({ container, volumes, subPaths: new Map(), files }),
+    environment: containerEnvironment({
+      pod,
+      container,
+      podIPs,
+      hostIPs: settings.hostIPs,
+      allocatable: { cpu: 4, memory: '8Gi' },
+      sources: { ...NO_SOURCES, services: new Map(services.map(({ key, value }) => [key, value])) },
+    }),
     settings,
     host,
   });
-}
-
-/** Volumes of these types are mounted read-only whatever the container says. */
-function withReadOnlyVolumes(container: Container): Container {
-  const isReadOnly = (name: string) => name === 'down' || name === 'proj';
-  const volumeMounts = container.volumeMounts?.map((mount) =>
-    isReadOnly(mount.name) ? { ...mount, readOnly: true } : mount,
-  );
-  return { ...container, volumeMounts };
 }
 
 async function readRecording(name: string): Promise<Recording> {

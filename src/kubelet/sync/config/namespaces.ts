@@ -1,13 +1,23 @@
 import type { Pod } from '../../../api/generated/core-v1.ts';
-import { NamespaceMode, NamespaceOption } from '../../../cri/generated/runtime-v1.ts';
+import { NamespaceMode, NamespaceOption, type UserNamespace } from '../../../cri/generated/runtime-v1.ts';
 
-/** Which namespaces a pod shares, and with whom. */
-export function namespaceOptions({ spec }: Pod): NamespaceOption {
+/**
+ * Which namespaces a pod shares, and with whom. `users` is from `UserNamespaces.of`; absent: the machine's users. With a
+ * target the container sees the processes of that container.
+ */
+export function namespaceOptions(
+  { spec }: Pod,
+  users: UserNamespace | undefined,
+  targetId?: string | undefined,
+): NamespaceOption {
+  const pid = pidMode(spec);
+  const isTargeting = targetId !== undefined && pid === NamespaceMode.CONTAINER;
   return NamespaceOption.fromPartial({
     network: spec.hostNetwork ? NamespaceMode.NODE : NamespaceMode.POD,
     ipc: spec.hostIPC ? NamespaceMode.NODE : NamespaceMode.POD,
-    pid: pidMode(spec),
-    usernsOptions: { mode: NamespaceMode.NODE },
+    pid: isTargeting ? NamespaceMode.TARGET : pid,
+    targetId: isTargeting ? targetId : '',
+    usernsOptions: users ?? { mode: NamespaceMode.NODE },
   });
 }
 

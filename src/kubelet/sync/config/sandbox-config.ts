@@ -1,15 +1,19 @@
 import type { Container, Pod } from '../../../api/generated/core-v1.ts';
-import { formatPod } from '../../../api/pod-names.ts';
-import { textOf } from '../../../base/text-of.ts';
-import { type DNSConfig, PodSandboxConfig, PortMapping, Protocol } from '../../../cri/generated/runtime-v1.ts';
+import {
+  type DNSConfig,
+  PodSandboxConfig,
+  PortMapping,
+  Protocol,
+  type UserNamespace,
+} from '../../../cri/generated/runtime-v1.ts';
 import { type CgroupSettings, podCgroupPath } from '../../resources/cgroup-names.ts';
 import { overheadResources, type ResourceSettings, sandboxResources } from '../../resources/container-resources.ts';
 import type { HostFacts } from '../../resources/host-facts.ts';
-import { PodError } from '../pod-error.ts';
 import { sandboxLabels } from './annotations.ts';
 import { kernelHostname } from './hostname.ts';
 import { podLogDirectory } from './pod-paths.ts';
 import { sandboxSecurityContext } from './security-context.ts';
+import { dottedSysctl } from './sysctl-name.ts';
 
 /** What of the node's settings shows in a sandbox. */
 export interface SandboxSettings extends CgroupSettings, ResourceSettings {
@@ -23,37 +27,32 @@ export interface SandboxConfigInput {
   readonly attempt: number;
   /** From `podDns`. */
   readonly dns: DNSConfig;
+  /** From `UserNamespaces.of`; absent: the machine's users. */
+  readonly userNamespace?: UserNamespace | undefined;
   readonly settings: SandboxSettings;
   readonly host: HostFacts;
 }
 
-/** What the runtime is told of a pod. Throws a `PodError` (`CreatePodSandboxError`) for a pod that cannot be. */
-export function sandboxConfig({ pod, attempt, dns, settings, host }: SandboxConfigInput): PodSandboxConfig {
+/** What the runtime is told of a pod. Throws in kubelet's words for a pod that cannot be. */
+export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
+  const { pod, attempt, dns, userNamespace, settings, host } = input;
   const { name, namespace, uid, annotations } = pod.metadata;
-  try {
-    return PodSandboxConfig.fromPartial({
-      metadata: { name, namespace, uid, attempt },
-      hostname: pod.spec.hostNetwork ? '' : kernelHostname(pod, settings.clusterDomain),
-      logDirectory: podLogDirectory(settings.podLogsDir, pod),
-      dnsConfig: dns,
-      portMappings: pod.spec.containers.flatMap(portMappings),
-      labels: sandboxLabels(pod),
-      annotations: { ...annotations },
-      linux: {
-        cgroupParent: podCgroupPath(pod, settings),
-        securityContext: sandboxSecurityContext(pod),
-        sysctls: sysctls(pod),
-        overhead: overheadResources(pod, settings, host),
-        resources: sandboxResources(pod, settings, host),
-      },
-    });
-  } catch (error) {
-    throw new PodError(
-      'CreatePodSandboxError',
-      `Failed to generate sandbox config for pod "${formatPod(pod)}": ${textOf(error)}`,
-      { cause: error, eventMessage: `Failed to create pod sandbox: ${textOf(error)}` },
-    );
-  }
+  return PodSandboxConfig.fromPartial({
+    metadata: { name, namespace, uid, attempt },
+    hostname: pod.spec.hostNetwork ? '' : kernelHostname(pod, settings.clusterDomain),
+    logDirectory: podLogDirectory(settings.podLogsDir, pod),
+    dnsConfig: dns,
+    portMappings: pod.spec.containers.flatMap(portMappings),
+    labels: sandboxLabels(pod),
+    annotations: { ...annotations },
+    linux: {
+      cgroupParent: podCgroupPath(pod, settings),
+      securityContext: sandboxSecurityContext(pod, userNamespace),
+      sysctls: sysctls(pod),
+      overhead: overheadResources(pod, settings, host),
+      resources: sandboxResources(pod, settings, host),
+    },
+  });
 }
 
 /** Every port, those without a host port too; one that a container names or maps twice is mapped once. */
@@ -71,6 +70,9 @@ function protocolNumber(protocol: string): Protocol {
   return protocol === 'UDP' || protocol === 'SCTP' ? Protocol[protocol] : Protocol.TCP;
 }
 
+/** Runtimes know sysctls by their dotted names only. */
 function sysctls({ spec }: Pod): Record<string, string> {
-  return Object.fromEntries((spec.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value]));
+  return Object.fromEntries(
+    (spec.securityContext?.sysctls ?? []).map(({ name, value }) => [dottedSysctl(name), value]),
+  );
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Pod } from '../../../api/generated/core-v1.ts';
-import { examplePod, type PodChanges } from './pod.fixture.ts';
+import { NamespaceMode, UserNamespace } from '../../../cri/generated/runtime-v1.ts';
+import { exampleContainer, examplePod, type PodChanges } from './pod.fixture.ts';
 import { protoJson } from './proto-json.fixture.ts';
 import { containerSecurityContext, type ImageUser, sandboxSecurityContext } from './security-context.ts';
 
@@ -129,9 +130,29 @@ test('containerSecurityContext() trusts a numeric user of the image', () => {
 
 test('sandboxSecurityContext() is privileged when any container is, init containers too', () => {
   const initContainers = [{ name: 'init', image: 'busybox', securityContext: { privileged: true } }];
-  assert.deepEqual(protoJson(sandboxSecurityContext(examplePod({ spec: { initContainers } }))), {
+  assert.deepEqual(protoJson(sandboxSecurityContext(examplePod({ spec: { initContainers } }), undefined)), {
     namespaceOptions: { pid: 'CONTAINER', usernsOptions: { mode: 'NODE' } },
     privileged: true,
     seccomp: {},
   });
+});
+
+test('a pod with users of its own has them in its sandbox and in its containers', () => {
+  const ids = [{ hostId: 65_536, containerId: 0, length: 65_536 }];
+  const userNamespace = UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: ids, gids: ids });
+  const expected = { uids: [{ hostId: 65_536, length: 65_536 }], gids: [{ hostId: 65_536, length: 65_536 }] };
+  const sandbox = sandboxSecurityContext(examplePod(), userNamespace);
+  const pod = examplePod();
+  const container = containerSecurityContext({
+    pod,
+    container: exampleContainer,
+    imageUser: { uid: undefined, username: '' },
+    userNamespace,
+    settings: { rootDir: '/var/lib/kubelet', seccompDefault: false },
+    extraMaskedPaths: [],
+  });
+  for (const { namespaceOptions } of [sandbox, container]) {
+    assert.ok(namespaceOptions);
+    assert.deepEqual(protoJson(namespaceOptions), { pid: 'CONTAINER', usernsOptions: expected });
+  }
 });

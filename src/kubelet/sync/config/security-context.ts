@@ -1,3 +1,4 @@
+import { allContainers } from '../../../api/all-containers.ts';
 import type {
   AppArmorProfile,
   Container,
@@ -12,6 +13,7 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   SecurityProfile,
   SupplementalGroupsPolicy,
+  type UserNamespace,
 } from '../../../cri/generated/runtime-v1.ts';
 import { namespaceOptions } from './namespaces.ts';
 
@@ -52,14 +54,17 @@ export function effectiveSecurityContext({ spec }: Pod, container: Container): S
 }
 
 /** The sandbox itself always runs under the runtime's own seccomp profile, so that containers may use narrow ones. */
-export function sandboxSecurityContext(pod: Pod): LinuxSandboxSecurityContext {
+export function sandboxSecurityContext(
+  pod: Pod,
+  userNamespace: UserNamespace | undefined,
+): LinuxSandboxSecurityContext {
   const { runAsUser, runAsGroup, seLinuxOptions } = pod.spec.securityContext ?? {};
   return LinuxSandboxSecurityContext.fromPartial({
-    privileged: allContainers(pod).some(({ securityContext }) => securityContext?.privileged === true),
+    privileged: allContainers(pod.spec).some(({ securityContext }) => securityContext?.privileged === true),
     seccomp: { profileType: ProfileType.RuntimeDefault },
     runAsUser: int64(runAsUser),
     runAsGroup: int64(runAsGroup),
-    namespaceOptions: namespaceOptions(pod),
+    namespaceOptions: namespaceOptions(pod, userNamespace),
     selinuxOptions: seLinuxOptions && definedFields(seLinuxOptions),
     ...groups(pod),
   });
@@ -69,6 +74,10 @@ export interface ContainerSecurityInput {
   readonly pod: Pod;
   readonly container: Container;
   readonly imageUser: ImageUser;
+  /** The container whose processes it shall see. */
+  readonly targetId?: string | undefined;
+  /** That of the sandbox; absent: the machine's users. */
+  readonly userNamespace?: UserNamespace | undefined;
   readonly settings: SecuritySettings;
   /** Paths of this machine that are hidden besides the usual ones. */
   readonly extraMaskedPaths: readonly string[];
@@ -76,7 +85,7 @@ export interface ContainerSecurityInput {
 
 /** Throws what kubelet tells of a user, a profile or a policy that cannot be. */
 export function containerSecurityContext(input: ContainerSecurityInput): LinuxContainerSecurityContext {
-  const { pod, container, imageUser, extraMaskedPaths } = input;
+  const { pod, container, imageUser, userNamespace, extraMaskedPaths } = input;
   const effective = effectiveSecurityContext(pod, container);
   verifyNonRoot(input, effective);
   const { capabilities, seLinuxOptions } = effective;
@@ -94,7 +103,7 @@ export function containerSecurityContext(input: ContainerSecurityInput): LinuxCo
     seccomp: seccompProfile(input),
     apparmor,
     apparmorProfile: apparmor ? deprecatedAppArmorName(apparmor) : '',
-    namespaceOptions: namespaceOptions(pod),
+    namespaceOptions: namespaceOptions(pod, userNamespace, input.targetId),
     ...groups(pod),
     noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: isUnmasked ? [] : [...MASKED_PATHS, ...extraMaskedPaths],
@@ -154,7 +163,8 @@ function localhostSeccomp({ localhostProfile }: SeccompProfile): string {
   throw new Error('localhostProfile must be set if seccompProfile type is Localhost.');
 }
 
-const DEPRECATED_APPARMOR = 'container.apparmor.security.beta.kubernetes.io/';
+/** The annotations of old, one for each container, that the API server turns into fields. */
+export const DEPRECATED_APPARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** The container's field, then the annotation of old, then the pod's field. */
 export function appArmorSetting(pod: Pod, container: Container): AppArmorProfile | undefined {
@@ -187,10 +197,6 @@ function deprecatedAppArmorName({ profileType, localhostRef }: SecurityProfile):
 
 function typedProfile(type: keyof typeof ProfileType, localhostRef = ''): SecurityProfile {
   return SecurityProfile.fromPartial({ profileType: ProfileType[type], localhostRef });
-}
-
-function allContainers({ spec }: Pod): readonly Container[] {
-  return [...(spec.initContainers ?? []), ...spec.containers];
 }
 
 function int64(value: number | undefined): { value: bigint } | undefined {

@@ -1,0 +1,31 @@
+import type { VolumeMount } from '../../../api/generated/core-v1.ts';
+
+type MountModes = Pick<VolumeMount, 'name' | 'readOnly' | 'recursiveReadOnly' | 'mountPropagation'>;
+
+/**
+ * Whether what is mounted below a read-only mount is read-only too; `supported` is what the pod's runtime handler can
+ * do. Throws in kubelet's words when the mount asks for what it cannot have.
+ */
+export function recursiveReadOnly(mount: MountModes, supported: boolean): boolean {
+  const { name, readOnly, recursiveReadOnly: mode, mountPropagation = 'None' } = mount;
+  if (mode === undefined || mode === 'Disabled') return false;
+  if (!readOnly) throw new Error(`volume "${name}" requested recursive read-only mode, but it is not read-only`);
+  if (mountPropagation !== 'None') {
+    throw new Error(
+      `volume "${name}" requested recursive read-only mode, but it is not compatible with propagation "${mountPropagation}"`,
+    );
+  }
+  if (mode === 'IfPossible') return supported;
+  if (mode !== 'Enabled') throw new Error(`unknown recursive read-only mode "${mode}"`);
+  if (supported) return true;
+  throw new Error(`volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`);
+}
+
+/** As it is shown in a status, where a mount that cannot be is shown as one that is not recursive. */
+export function recursiveReadOnlyShown(mount: MountModes, supported: boolean): 'Enabled' | 'Disabled' {
+  try {
+    return recursiveReadOnly(mount, supported) ? 'Enabled' : 'Disabled';
+  } catch {
+    return 'Disabled';
+  }
+}

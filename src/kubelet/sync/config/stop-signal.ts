@@ -1,0 +1,30 @@
+import type { Container } from '../../../api/generated/core-v1.ts';
+import { LINUX_SIGNALS } from '../../../api/stop-signals.ts';
+import { Signal } from '../../../cri/generated/runtime-v1.ts';
+
+export interface StopSignalSettings {
+  /** The feature gate ContainerStopSignals; absent: off. */
+  readonly containerStopSignals?: boolean | undefined;
+}
+
+/** The signal that a container asks to be stopped with; without one the runtime takes that of the image. */
+export function stopSignalOf({ lifecycle }: Container, { containerStopSignals }: StopSignalSettings): Signal {
+  if (!containerStopSignals || lifecycle?.stopSignal === undefined) return Signal.RUNTIME_DEFAULT;
+  return SIGNALS.get(lifecycle.stopSignal) ?? Signal.RUNTIME_DEFAULT;
+}
+
+/** As statuses show it; `undefined` when the runtime does not tell. */
+export function stopSignalName(signal: Signal): string | undefined {
+  return NAMES.get(signal);
+}
+
+/** CRI spells `SIGRTMIN+1` as SIGRTMINPLUS1. */
+const SIGNALS: ReadonlyMap<string, Signal> = new Map(
+  LINUX_SIGNALS.flatMap((name) => {
+    const spelled = name.replace('+', 'PLUS').replace('-', 'MINUS');
+    const found = Object.entries(Signal).find(([each]) => each === spelled);
+    return found ? [[name, found[1]] as const] : [];
+  }),
+);
+
+const NAMES: ReadonlyMap<Signal, string> = new Map(Array.from(SIGNALS, ([name, signal]) => [signal, name]));

@@ -1,0 +1,51 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import { type Finished, type Processes, ProcessStartError } from '../../host/processes.ts';
+import { defaultIdRange, type IdRange, parseSubIds } from './id-space.ts';
+
+const USER = 'kubelet';
+const PROGRAM = 'getsubids';
+
+export interface KubeletIdsDeps {
+  readonly fs: FileSystem;
+  readonly processes: Processes;
+}
+
+/**
+ * The ids that the machine sets aside for the pods of the user `kubelet`; all of them on a machine without that user or
+ * without the program that tells. Rejects when the user is there and has no ids: a directory service may be away.
+ */
+export async function kubeletIds(perPod: number, deps: KubeletIdsDeps, signal: AbortSignal): Promise<IdRange> {
+  if (!(await hasUser(deps.fs))) return defaultIdRange(perPod);
+  const uids = await subIds([USER], deps, signal);
+  if (uids === undefined) return defaultIdRange(perPod);
+  if (uids.exitCode !== 0) {
+    throw new Error(`error retrieving additional uids for user "${USER}": exit status ${uids.exitCode}`);
+  }
+  const gids = await subIds(['-g', USER], deps, signal);
+  if (gids?.exitCode !== 0) throw new Error(`error retrieving additional gids for user "${USER}"`);
+  const text = textOf(uids);
+  if (text !== textOf(gids)) throw new Error(`mismatched subuids and subgids for user "${USER}"`);
+  return parseSubIds(text);
+}
+
+async function hasUser(fs: FileSystem): Promise<boolean> {
+  if (!(await fs.stat('/etc/passwd'))) return false;
+  return (await fs.readText('/etc/passwd')).split('\n').some((line) => line.startsWith(`${USER}:`));
+}
+
+async function subIds(
+  args: readonly string[],
+  { processes }: KubeletIdsDeps,
+  signal: AbortSignal,
+): Promise<Finished | undefined> {
+  try {
+    return await processes.run({ program: PROGRAM, args }, signal);
+  } catch (error) {
+    if (error instanceof ProcessStartError && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function textOf({ stdout }: Finished): string {
+  return new TextDecoder().decode(stdout);
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { NamespaceMode, UserNamespace } from '../../cri/generated/runtime-v1.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import type { HandlerKnowledge } from '../observe/runtime-features.ts';
+import { examplePod } from '../sync/config/pod.fixture.ts';
+import { UserNamespaces } from './user-namespaces.ts';
+
+const never = new AbortController().signal;
+const unit = 65_536;
+
+async function fresh(known: HandlerKnowledge = { userNamespaces: true, recursiveReadOnlyMounts: false }) {
+  const host = createMemoryHost();
+  for (const uid of ['u1', 'u2', 'u3']) await host.fs.makeDirectory(`/var/lib/kubelet/pods/${uid}`);
+  const start = (): UserNamespaces =>
+    new UserNamespaces(
+      {
+        ...host,
+        features: { ask: async () => known },
+        settings: { rootDir: '/var/lib/kubelet', maxPods: 110 },
+      },
+      never,
+    );
+  return { host, start, namespaces: start() };
+}
+
+function podOf(uid: string) {
+  return examplePod({ metadata: { uid }, spec: { hostUsers: false } });
+}
+
+function mapped(first: number): UserNamespace {
+  const mapping = { hostId: first, containerId: 0, length: unit };
+  return UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: [mapping], gids: [mapping] });
+}
+
+test('a pod that says nothing has the users of the machine', async () => {
+  const { namespaces } = await fresh();
+  const expected = UserNamespace.fromPartial({ mode: NamespaceMode.NODE });
+  assert.deepEqual(await namespaces.of(examplePod(), '', never), expected);
+  assert.deepEqual(await namespaces.of(examplePod({ spec: { hostUsers: true } }), '', never), expected);
+});
+
+test('each pod has a range of its own, and the same one each time', async () => {
+  const { namespaces, host } = await fresh();
+  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(unit));
+  assert.deepEqual(await namespaces.of(podOf('u2'), '', never), mapped(2 * unit));
+  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(unit));
+  assert.match(await host.fs.readText('/var/lib/kubelet/pods/u2/userns'), /"hostId":131072/);
+});
+
+test('after a restart every pod has what it had, and nobody else gets it', async () => {
+  const { namespaces, start } = await fresh();
+  await namespaces.of(podOf('u1'), '', never);
+  const again = start();
+  assert.deepEqual(await again.of(podOf('u2'), '', never), mapped(2 * unit));
+  assert.deepEqual(await again.of(podOf('u1'), '', never), mapped(unit));
+});
+
+test('a range that was given back belongs to nobody, on disk neither', async () => {
+  const { namespaces, start, host } = await fresh();
+  await namespaces.of(podOf('u1'), '', never);
+  await namespaces.release(podOf('u1'));
+  await namespaces.release(podOf('u1'));
+  assert.equal(await host.fs.stat('/var/lib/kubelet/pods/u1/userns'), undefined);
+  assert.deepEqual(await start().of(podOf('u2'), '', never), mapped(unit));
+});
+
+test('ids that the machine set aside for kubelet are taken, and no others', async () => {
+  const { namespaces, host } = await fresh();
+  await host.fs.makeDirectory('/etc');
+  await host.fs.writeFile('/etc/passwd', 'root:x:0:0::/root:/bin/sh\nkubelet:x:900:900::/:/bin/false\n');
+  host.processes.install('getsubids', async ({ stdout }) => {
+    stdout('0: kubelet 1048576 7208960\n');
+    return 0;
+  });
+  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(1_048_576));
+});
+
+test('a range that could not be kept on disk is nobody’s, there neither', async () => {
+  const { host, namespaces } = await fresh();
+  const file = '/var/lib/kubelet/pods/u1/userns';
+  const { fs } = host;
+  const write = fs.writeAtomic.bind(fs);
+  // The file is there, and what says that it will still be there after a power cut failed.
+  fs.writeAtomic = async (...args) => {
+    await write(...args);
+    throw new Error('no sync');
+  };
+  await assert.rejects(namespaces.of(podOf('u1'), '', never), { message: 'create user namespace: no sync' });
+  assert.equal(await fs.stat(file), undefined);
+});
+
+const refusals: Record<string, { known: HandlerKnowledge; handler?: string; why: string }> = {
+  'the runtime cannot': {
+    known: { userNamespaces: false, recursiveReadOnlyMounts: false },
+    why: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+  },
+  'the handler of its class cannot': {
+    known: { userNamespaces: false, recursiveReadOnlyMounts: false },
+    handler: 'other',
+    why: 'can\'t set `spec.hostUsers: false`, RuntimeClass handler "other" does not support user namespaces',
+  },
+  'the runtime does not know the handler': {
+    known: 'unlisted',
+    handler: 'other',
+    why: 'can\'t set `spec.hostUsers: false`, RuntimeClass handler "other" does not support user namespaces: the handler "other" is not known',
+  },
+};
+
+for (const [name, { known, handler = '', why }] of Object.entries(refusals)) {
+  test(`a pod cannot have users of its own when ${name}`, async () => {
+    const { namespaces } = await fresh(known);
+    await assert.rejects(namespaces.of(podOf('u1'), handler, never), { message: why });
+  });
+}
+
+test('a file that nobody understands stops the next pod, until it is gone', async () => {
+  const { namespaces, host } = await fresh();
+  await host.fs.writeFile('/var/lib/kubelet/pods/u3/userns', '{}');
+  await assert.rejects(namespaces.of(podOf('u1'), '', never), {
+    message:
+      'record pod mappings for existing pod "u3": invalid user namespace configuration: no more than one mapping allowed.',
+  });
+  await host.fs.remove('/var/lib/kubelet/pods/u3/userns');
+  assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(unit));
+});

@@ -1,0 +1,136 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { textOf } from '../../base/text-of.ts';
+import { NamespaceMode, UserNamespace } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeFeatures } from '../observe/runtime-features.ts';
+import { podDirectory } from '../sync/config/pod-paths.ts';
+import type { PodStep } from '../sync/pod-step.ts';
+import { IdRanges } from './id-ranges.ts';
+import { IDS_PER_POD, type IdRange, idSpace } from './id-space.ts';
+import { type KubeletIdsDeps, kubeletIds } from './kubelet-ids.ts';
+import { mappingsText, parseMappings } from './mappings-file.ts';
+
+export interface UserNamespacesDeps extends KubeletIdsDeps {
+  readonly features: Pick<RuntimeFeatures, 'ask'>;
+  readonly settings: {
+    readonly rootDir: string;
+    readonly maxPods: number;
+    /** Absent: 65536. */
+    readonly userNamespaceIdsPerPod?: number | undefined;
+  };
+}
+
+/**
+ * The user namespaces of pods (`hostUsers: false`): each has a range of the machine's ids to itself.
+ *
+ * 1. A pod keeps its range as long as anything of it runs, also across restarts of the agent: it is in the pod's folder
+ *    before the runtime hears of it.
+ * 2. The ranges of earlier runs are read before the first new one is given out.
+ * 3. A range is free again only when its file is gone.
+ */
+export class UserNamespaces implements PodStep {
+  readonly #deps: UserNamespacesDeps;
+  /** Of the agent: what is read for one pod serves all. */
+  readonly #life: AbortSignal;
+  #ranges: Promise<IdRanges> | undefined;
+
+  constructor(deps: UserNamespacesDeps, life: AbortSignal) {
+    this.#deps = deps;
+    this.#life = life;
+  }
+
+  /** What the runtime is told of the pod's users. Rejects in kubelet's words when it cannot have what it asks for. */
+  async of({ spec, metadata }: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace> {
+    if (spec.hostUsers !== false) return UserNamespace.fromPartial({ mode: NamespaceMode.NODE });
+    await this.#needSupport(runtimeHandler, signal);
+    const { first, length } = await this.#rangeOf(metadata.uid);
+    const mapping = { hostId: first, containerId: 0, length };
+    return UserNamespace.fromPartial({ mode: NamespaceMode.POD, uids: [mapping], gids: [mapping] });
+  }
+
+  /** A range is taken with the sandbox, whose failure it is when there is none. */
+  async prepare(): Promise<void> {}
+
+  async release({ metadata }: Pod): Promise<void> {
+    await this.#deps.fs.remove(this.#file(metadata.uid));
+    // Nobody has asked for a range yet, or those that were there could not be read: then none is given out either.
+    const ranges = await this.#ranges?.catch(() => undefined);
+    ranges?.release(metadata.uid);
+  }
+
+  async #needSupport(handler: string, signal: AbortSignal): Promise<void> {
+    const known = await this.#deps.features.ask(handler, signal);
+    if (known !== 'unlisted' && known.userNamespaces) return;
+    const who = handler === '' ? 'runtime' : `RuntimeClass handler "${handler}"`;
+    const why = known === 'unlisted' ? `: the handler "${handler}" is not known` : '';
+    throw new Error(`can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${why}`);
+  }
+
+  async #rangeOf(uid: string): Promise<IdRange> {
+    const ranges = await this.#allRanges();
+    const kept = await telling('user namespace', async () => {
+      const range = await this.#read(uid);
+      if (range) ranges.record(uid, range);
+      return range;
+    });
+    return kept ?? telling('create user namespace', () => this.#newRange(uid, ranges));
+  }
+
+  async #newRange(uid: string, ranges: IdRanges): Promise<IdRange> {
+    const range = ranges.take(uid);
+    const path = this.#file(uid);
+    try {
+      await this.#deps.fs.writeAtomic(path, mappingsText(range), { mode: 0o600 });
+      return range;
+    } catch (error) {
+      // As long as the file may be there the range is not free.
+      await this.#deps.fs.remove(path).then(
+        () => ranges.release(uid),
+        () => undefined,
+      );
+      throw error;
+    }
+  }
+
+  async #allRanges(): Promise<IdRanges> {
+    this.#ranges ??= this.#restore();
+    try {
+      return await this.#ranges;
+    } catch (error) {
+      this.#ranges = undefined;
+      throw error;
+    }
+  }
+
+  async #restore(): Promise<IdRanges> {
+    const { rootDir, maxPods, userNamespaceIdsPerPod = IDS_PER_POD } = this.#deps.settings;
+    const ids = await telling('kubelet mappings', () => kubeletIds(userNamespaceIdsPerPod, this.#deps, this.#life));
+    const ranges = new IdRanges(idSpace(ids, userNamespaceIdsPerPod, maxPods));
+    for (const { name, kind } of await this.#deps.fs.readDirectory(`${rootDir}/pods`)) {
+      if (kind !== 'directory' || name.startsWith('.')) continue;
+      await telling(`record pod mappings for existing pod "${name}"`, async () => {
+        const kept = await this.#read(name);
+        if (kept) ranges.record(name, kept);
+      });
+    }
+    return ranges;
+  }
+
+  async #read(uid: string): Promise<IdRange | undefined> {
+    const path = this.#file(uid);
+    if (!(await this.#deps.fs.stat(path))) return undefined;
+    const text = await this.#deps.fs.readText(path);
+    return text === '' ? undefined : parseMappings(text);
+  }
+
+  #file(uid: string): string {
+    return `${podDirectory(this.#deps.settings.rootDir, uid)}/userns`;
+  }
+}
+
+async function telling<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new Error(`${what}: ${textOf(error)}`, { cause: error });
+  }
+}
