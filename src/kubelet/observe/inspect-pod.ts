@@ -1,3 +1,4 @@
+import { resolve } from 'node:path/posix';
 import {
   type ContainerStatus,
   NamespaceMode,
@@ -7,9 +8,15 @@ import {
 import type { RuntimeService } from '../../cri/services.ts';
 import { unlessGone } from '../../cri/unless-gone.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { stopSignalName } from '../sync/config/stop-signal.ts';
 import { containerState, type ListedContainer, type PodParts } from './list-pods.ts';
-import type { ObservedContainer, ObservedContainerState, ObservedPod, ObservedSandbox } from './observed-pod.ts';
-
+import type {
+  ObservedContainer,
+  ObservedContainerState,
+  ObservedPod,
+  ObservedSandbox,
+  ObservedUser,
+} from './observed-pod.ts';
 import { terminationMessage } from './termination-message.ts';
 
 export interface InspectDeps {
@@ -105,9 +112,25 @@ export function observedContainer(status: ContainerStatus, sandboxId: string): O
     terminationMessagePath: messagePath,
     terminationMessagePolicy: fallback ? 'FallbackToLogsOnError' : 'File',
     terminationGracePeriodSeconds: Number.isNaN(grace) ? undefined : grace,
-    terminationMessageFile: status.mounts.find(({ containerPath }) => containerPath === messagePath)?.hostPath,
+    terminationMessageFile: messageFile(status, messagePath),
+    stopSignal: stopSignalName(status.stopSignal),
+    user: observedUser(status),
     ...observedState(status),
   };
+}
+
+/** On the host. The path in the spec may be relative; that of the mount is not. */
+function messageFile({ mounts }: ContainerStatus, messagePath: string): string | undefined {
+  if (messagePath === '') return undefined;
+  const path = resolve('/', messagePath);
+  return mounts.find(({ containerPath }) => resolve('/', containerPath) === path)?.hostPath;
+}
+
+function observedUser({ user }: ContainerStatus): ObservedUser | undefined {
+  if (!user?.linux) return undefined;
+  const { uid, gid, supplementalGroups } = user.linux;
+  const ids = { uid: Number(uid), gid: Number(gid) };
+  return supplementalGroups.length === 0 ? ids : { ...ids, supplementalGroups: supplementalGroups.map(Number) };
 }
 
 function observedState(status: ContainerStatus): ObservedContainerState {

@@ -50,6 +50,16 @@ export interface ObservedContainerBase {
   readonly terminationGracePeriodSeconds: number | undefined;
   /** Host path of the termination message file, if one is mounted. */
   readonly terminationMessageFile: string | undefined;
+  /** `SIGTERM`: what the runtime will stop it with; absent: it does not tell. */
+  readonly stopSignal?: string | undefined;
+  /** Who it runs as; absent: the runtime does not tell. */
+  readonly user?: ObservedUser | undefined;
+}
+
+export interface ObservedUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly supplementalGroups?: readonly number[];
 }
 
 export type ObservedContainerState =

@@ -83,7 +83,14 @@ for (const [name, { probes, results, previous, expected }] of Object.entries(pro
     const probe = { exec: { command: ['true'] } };
     const container: Container = { name: 'web', ...Object.fromEntries(probes.map((kind) => [kind, probe])) };
     const pod = podView(container, results);
-    const status = containerStatus({ container, kind: 'regular', previous, instances: [running], pod });
+    const status = containerStatus({
+      container,
+      kind: 'regular',
+      previous,
+      instances: [running],
+      restartingAll: false,
+      pod,
+    });
     assert.deepEqual([status.started, status.ready], expected);
   });
 }

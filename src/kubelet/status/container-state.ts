@@ -2,13 +2,14 @@ import type { ContainerState, ContainerStatus } from '../../api/generated/core-v
 import { formatTime } from '../../base/rfc3339.ts';
 import type { ObservedContainer } from '../observe/observed-pod.ts';
 import type { ContainerTrouble } from './pod-status-view.ts';
+import { RESTARTING_ALL } from './restart-of-all.ts';
 
 /** Exit code of a container whose end nobody saw, as if SIGKILL had ended it. */
 const UNSEEN_END_EXIT_CODE = 137;
 
 /** The end of a container of which the runtime has lost every trace. */
-export function lostState(message: string): ContainerState {
-  return { terminated: { exitCode: UNSEEN_END_EXIT_CODE, reason: 'ContainerStatusUnknown', message } };
+export function lostState(message: string, reason = 'ContainerStatusUnknown'): ContainerState {
+  return { terminated: { exitCode: UNSEEN_END_EXIT_CODE, reason, message } };
 }
 
 export const LOST_WHEN_TERMINATED = 'The container could not be located when the pod was terminated';
@@ -29,7 +30,7 @@ export function containerIdOf(container: ObservedContainer, runtimeName: string)
 export function stateOf(
   container: ObservedContainer,
   previous: ContainerStatus | undefined,
-  runtimeName: string,
+  { runtimeName, restartingAll }: { readonly runtimeName: string; readonly restartingAll: boolean },
 ): ContainerState {
   switch (container.state) {
     case 'running':
@@ -37,7 +38,7 @@ export function stateOf(
     case 'exited':
       return terminatedState(container, runtimeName);
     case 'unknown':
-      if (previous?.state?.running) return lostState(LOST_WHEN_TERMINATED);
+      if (previous?.state?.running) return lostState(LOST_WHEN_TERMINATED, restartingAll ? RESTARTING_ALL : undefined);
       if (previous?.state?.terminated && previous.containerID === containerIdOf(container, runtimeName)) {
         return previous.state;
       }

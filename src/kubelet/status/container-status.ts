@@ -1,7 +1,9 @@
 import type { Container, ContainerState, ContainerStatus, VolumeMountStatus } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer } from '../observe/observed-pod.ts';
+import { recursiveReadOnlyShown } from '../sync/config/recursive-read-only.ts';
 import { containerIdOf, lostState, stateOf, waitingState } from './container-state.ts';
 import type { PodStatusView } from './pod-status-view.ts';
+import { RESTARTING_ALL } from './restart-of-all.ts';
 import { isSidecar, restartsAfter } from './restart-rules.ts';
 
 /** The list of the spec that a container stands in. */
@@ -15,6 +17,8 @@ export interface ContainerView {
   readonly previous: ContainerStatus | undefined;
   /** What the runtime has under its name, newest first. */
   readonly instances: readonly ObservedContainer[];
+  /** All containers of the pod begin anew, and are removed for that. */
+  readonly restartingAll: boolean;
   readonly pod: PodStatusView;
 }
 
@@ -30,21 +34,24 @@ export function containerStatus(view: ContainerView): ContainerStatus {
 
 /** From what the runtime has now, and had before under the same name. */
 function observedStatus(newest: ObservedContainer, view: ContainerView): ContainerStatus {
-  const { container, instances, previous, pod } = view;
+  const { container, instances, previous, restartingAll, pod } = view;
   const requests = container.resources?.requests ?? {};
-  const volumeMounts = volumeMountStatuses(container);
+  const volumeMounts = volumeMountStatuses(container, pod);
+  const stopSignal = pod.features?.stopSignals ? newest.stopSignal : undefined;
   return {
     name: container.name,
     image: newest.image,
     imageID: newest.imageRef,
     containerID: containerIdOf(newest, pod.runtimeName),
-    state: stateOf(newest, previous, pod.runtimeName),
+    state: stateOf(newest, previous, { runtimeName: pod.runtimeName, restartingAll }),
     lastState: lastStateOf(newest, instances[1], previous, pod.runtimeName),
     restartCount: restartCountOf(newest, previous),
     ready: false,
     resources: container.resources ?? {},
     ...(Object.keys(requests).length > 0 && { allocatedResources: requests }),
     ...(volumeMounts.length > 0 && { volumeMounts }),
+    ...(newest.user && { user: { linux: newest.user } }),
+    ...(stopSignal !== undefined && { stopSignal }),
   };
 }
 
@@ -68,38 +75,63 @@ function lastStateOf(
   previous: ContainerStatus | undefined,
   runtimeName: string,
 ): ContainerState {
-  if (older?.state === 'exited') return stateOf(older, undefined, runtimeName);
+  if (older?.state === 'exited') return stateOf(older, undefined, { runtimeName, restartingAll: false });
   const isAnother = previous?.containerID !== containerIdOf(newest, runtimeName);
   if (isAnother && previous?.state?.terminated) return { terminated: previous.state.terminated };
   return previous?.lastState?.terminated ? { terminated: previous.lastState.terminated } : {};
 }
 
 /** The runtime has nothing under the name: not yet, or no longer. */
-function unseenStatus({ container, previous, pod: { pod } }: ContainerView): ContainerStatus {
-  if (previous?.state?.terminated) return previous;
-  const hasInitContainers = (pod.spec.initContainers ?? []).length > 0;
-  const volumeMounts = volumeMountStatuses(container);
-  const isLost = previous?.state?.running !== undefined && previous.lastState?.terminated === undefined;
-  const restarts = isLost && pod.metadata.deletionTimestamp === undefined ? 1 : 0;
+function unseenStatus(view: ContainerView): ContainerStatus {
+  const { previous, restartingAll } = view;
+  const wasRemoved = restartingAll && previous !== undefined && !previous.state?.waiting;
+  if (previous?.state?.terminated) return wasRemoved ? removedToRestart(previous) : previous;
+  return wasRemoved ? removedToRestart(neverSeenStatus(view)) : withLoss(neverSeenStatus(view), view);
+}
+
+/** As if it had never been, but for how often it ran and how it last ended. */
+function neverSeenStatus({ container, previous, pod }: ContainerView): ContainerStatus {
+  const hasInitContainers = (pod.pod.spec.initContainers ?? []).length > 0;
+  const volumeMounts = volumeMountStatuses(container, pod);
   return {
     name: container.name,
     image: container.image ?? '',
     imageID: '',
     state: { waiting: { reason: hasInitContainers ? 'PodInitializing' : 'ContainerCreating' } },
-    lastState: isLost ? lostState(LOST_WHILE_RUNNING) : (previous?.lastState ?? {}),
-    restartCount: (previous?.restartCount ?? 0) + restarts,
+    lastState: previous?.lastState ?? {},
+    restartCount: previous?.restartCount ?? 0,
     ready: false,
     ...(volumeMounts.length > 0 && { volumeMounts }),
   };
 }
+
+/** It ran when it was last seen: it has ended since, and nobody knows how. */
+function withLoss(status: ContainerStatus, { previous, pod: { pod } }: ContainerView): ContainerStatus {
+  if (!previous?.state?.running || previous.lastState?.terminated) return status;
+  const restarts = pod.metadata.deletionTimestamp === undefined ? 1 : 0;
+  return { ...status, lastState: lostState(LOST_WHILE_RUNNING), restartCount: status.restartCount + restarts };
+}
+
+/** Of a container that was removed because all of its pod begin anew. */
+function removedToRestart(status: ContainerStatus): ContainerStatus {
+  return {
+    ...status,
+    state: { waiting: { reason: RESTARTING_ALL, message: REMOVED_TO_RESTART } },
+    lastState: lostState(REMOVED_TO_RESTART, RESTARTING_ALL),
+    restartCount: status.restartCount + 1,
+  };
+}
+
+const REMOVED_TO_RESTART = 'The container is removed because RestartAllContainers in place';
 
 const LOST_WHILE_RUNNING =
   'The container could not be located when the pod was deleted.  The container used to be Running';
 
 /** An init container that is gone from the runtime did its work if a container that comes after it was made. */
 function withInferredEnd(status: ContainerStatus, view: ContainerView): ContainerStatus {
-  const { container, kind, instances, pod } = view;
+  const { container, kind, instances, restartingAll, pod } = view;
   if (kind !== 'init' || isSidecar(container) || instances.length > 0 || !status.state?.waiting) return status;
+  if (restartingAll) return status;
   const regular = new Set(pod.pod.spec.containers.map(({ name }) => name));
   const wasMade = (made: ObservedContainer) => regular.has(made.name) && made.state !== 'unknown';
   if (!pod.observed?.containers.some(wasMade)) return status;
@@ -120,8 +152,7 @@ function isToStart(status: ContainerStatus, { container, kind, instances, pod }:
   if (pod.pod.metadata.deletionTimestamp !== undefined || pod.worker !== 'syncing') return false;
   const newest = instances[0];
   if (newest?.state === 'running') return false;
-  const isDone = kind === 'init' && !isSidecar(container) && status.state?.terminated?.exitCode === 0;
-  if (isDone) return false;
+  if (kind === 'init' && status.state?.terminated?.exitCode === 0) return false; // sidecars too, as with kubelet
   return newest?.state !== 'exited' || restartsAfter(container, pod.pod.spec, newest.exitCode);
 }
 
@@ -151,10 +182,13 @@ function isSame(status: ContainerStatus, previous: ContainerStatus | undefined):
   return previous !== undefined && status.containerID === previous.containerID;
 }
 
-function volumeMountStatuses(container: Container): VolumeMountStatus[] {
-  return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly }) => ({
-    name,
-    mountPath,
-    ...(readOnly && { readOnly, recursiveReadOnly: 'Disabled' }),
+function volumeMountStatuses(container: Container, { features }: PodStatusView): VolumeMountStatus[] {
+  return (container.volumeMounts ?? []).map((mount) => ({
+    name: mount.name,
+    mountPath: mount.mountPath,
+    ...(mount.readOnly && {
+      readOnly: true,
+      recursiveReadOnly: recursiveReadOnlyShown(mount, features?.recursiveReadOnly ?? false),
+    }),
   }));
 }

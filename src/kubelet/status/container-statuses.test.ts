@@ -53,11 +53,12 @@ interface Given {
   readonly previous?: readonly ContainerStatus[];
   readonly trouble?: { readonly reason: string; readonly message: string };
   readonly worker?: PodStatusView['worker'];
+  readonly features?: PodStatusView['features'];
 }
 
 /** The status of the container `name` of a pod with the container `web`, changed as given. */
 function statusOf(name: string, given: Given): ContainerStatus | undefined {
-  const { spec, metadata, containers = [], previous = [], trouble, worker = 'syncing' } = given;
+  const { spec, metadata, containers = [], previous = [], trouble, worker = 'syncing', features } = given;
   const view: PodStatusView = {
     pod: {
       metadata: { name: 'p', namespace: 'default', uid: 'u', ...metadata },
@@ -72,6 +73,7 @@ function statusOf(name: string, given: Given): ContainerStatus | undefined {
     nowMs: 0,
     hostIPs: [],
     runtimeName: 'containerd',
+    features,
   };
   const shown = { containerStatuses: previous, initContainerStatuses: previous, ephemeralContainerStatuses: previous };
   const { init, regular, ephemeral } = containerStatuses(view, shown);
@@ -165,6 +167,32 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
       ],
     },
   },
+  'shows who it runs as and what stops it, where the runtime tells': {
+    given: {
+      containers: [seen('web', running, { user: { uid: 1000, gid: 0 }, stopSignal: 'SIGTERM' })],
+      features: { stopSignals: true, recursiveReadOnly: false },
+    },
+    status: { ...runs, user: { linux: { uid: 1000, gid: 0 } }, stopSignal: 'SIGTERM' },
+  },
+  'does not show what stops it while the gate is off': {
+    given: { containers: [seen('web', running, { stopSignal: 'SIGTERM' })] },
+    status: runs,
+  },
+  'shows mounts that are read-only to the bottom': {
+    given: {
+      spec: {
+        containers: [
+          { ...web, volumeMounts: [{ name: 'a', mountPath: '/a', readOnly: true, recursiveReadOnly: 'IfPossible' }] },
+        ],
+      },
+      containers: [seen('web', running)],
+      features: { stopSignals: false, recursiveReadOnly: true },
+    },
+    status: {
+      ...runs,
+      volumeMounts: [{ name: 'a', mountPath: '/a', readOnly: true, recursiveReadOnly: 'Enabled' }],
+    },
+  },
   'shows how it died until it is known when it restarts': {
     given: { containers: [seen('web', exited(1))] },
     status: died,
@@ -172,6 +200,22 @@ const cases: Record<string, { given: Given; status: ContainerStatus; of?: string
   'backs off': {
     given: { containers: [seen('web', exited(1))], trouble: backOff },
     status: { ...died, state: { waiting: backOff }, lastState: terminated(1) },
+  },
+  'backs off as a sidecar': {
+    given: { spec: { initContainers: [side] }, containers: [seen('side', exited(1))], trouble: backOff },
+    of: 'side',
+    status: {
+      ...died,
+      name: 'side',
+      containerID: 'containerd://side-0',
+      state: { waiting: backOff },
+      lastState: terminated(1, 'side-0'),
+    },
+  },
+  'shows a sidecar that ended well as ended also while it backs off, as kubelet does': {
+    given: { spec: { initContainers: [side] }, containers: [seen('side', exited(0))], trouble: backOff },
+    of: 'side',
+    status: { ...died, name: 'side', containerID: 'containerd://side-0', state: terminated(0, 'side-0') },
   },
   'does not back off when its policy does not restart it': {
     given: { spec: { restartPolicy: 'Never' }, containers: [seen('web', exited(1))], trouble: backOff },

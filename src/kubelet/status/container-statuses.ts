@@ -1,6 +1,7 @@
 import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { type ContainerKind, containerStatus } from './container-status.ts';
 import type { PodStatusView } from './pod-status-view.ts';
+import { restartsAll } from './restart-of-all.ts';
 
 /** What the termination messages of one pod may take together, in bytes. */
 const MESSAGES_LIMIT = 12 * 1024;
@@ -16,11 +17,13 @@ export interface ContainerStatuses {
 /** A status for every container of the spec, whether the runtime knows it or not. */
 export function containerStatuses(view: PodStatusView, previous: PodStatus | undefined): ContainerStatuses {
   const { initContainers = [], containers, ephemeralContainers = [] } = view.pod.spec;
+  const restartingAll = restartsAll(view.pod, view.observed, previous);
   const convert = (kind: ContainerKind, specs: readonly Container[], shown: readonly ContainerStatus[] = []) =>
     specs.map((container) => {
       const isIt = ({ name }: { readonly name: string }) => name === container.name;
       const instances = view.observed?.containers.filter(isIt) ?? [];
-      const status = containerStatus({ container, kind, previous: shown.find(isIt), instances, pod: view });
+      const given = { container, kind, previous: shown.find(isIt), instances, restartingAll, pod: view };
+      const status = containerStatus(given);
       return withShortMessages(status, messageLimit(view.pod));
     });
   return {

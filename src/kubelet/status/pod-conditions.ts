@@ -4,7 +4,8 @@ import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import type { PodPhase } from './pod-phase.ts';
 import type { PodVerdict } from './pod-status-view.ts';
-import { isSidecar } from './restart-rules.ts';
+import { isCleared, RESTARTING_ALL_CONDITION, restartsAll } from './restart-of-all.ts';
+import { couldRestartAll, isSidecar } from './restart-rules.ts';
 
 /** All that the conditions of a pod depend on. */
 export interface ConditionsView {
@@ -42,7 +43,11 @@ export function podConditions(view: ConditionsView): PodCondition[] {
     ContainersReady: containersReady,
     PodScheduled: verdictOf(true),
   };
-  return [...foreign, ...KUBELET_CONDITIONS.map((type) => condition(type, verdicts[type], view))];
+  return [
+    ...foreign,
+    ...KUBELET_CONDITIONS.map((type) => condition(type, verdicts[type], view)),
+    ...restartingCondition(view),
+  ];
 }
 
 function condition(type: string, verdict: Verdict, { pod, previous, nowMs }: ConditionsView): PodCondition {
@@ -60,7 +65,7 @@ function condition(type: string, verdict: Verdict, { pod, previous, nowMs }: Con
 /** Conditions that only the agent sets on one occasion, and then keeps, stand among those of others. */
 function foreignConditions(view: ConditionsView): PodCondition[] {
   const { pod, previous } = view;
-  const own: readonly string[] = KUBELET_CONDITIONS;
+  const own: readonly string[] = [...KUBELET_CONDITIONS, RESTARTING_ALL_CONDITION];
   const disruption = newDisruption(view) ?? previous?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   const others = (pod.status?.conditions ?? []).filter(
     ({ type }) => !own.includes(type) && !(disruption && type === disruption.type),
@@ -72,6 +77,21 @@ function newDisruption(view: ConditionsView): PodCondition | undefined {
   if (!view.verdict?.disruption) return undefined;
   const { message } = view.verdict;
   return condition('DisruptionTarget', { status: 'True', reason: 'TerminationByKubelet', message }, view);
+}
+
+/** Only of pods to which it can happen, and without a generation, as with kubelet. */
+function restartingCondition(view: ConditionsView): PodCondition[] {
+  if (!couldRestartAll(view.pod.spec)) return [];
+  const { observedGeneration: _, ...rest } = condition(RESTARTING_ALL_CONDITION, restartingVerdict(view), view);
+  return [rest];
+}
+
+function restartingVerdict({ pod, observed, previous, phase }: ConditionsView): Verdict {
+  if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
+  if (!restartsAll(pod, observed, previous) || isCleared(pod, observed)) return verdictOf(false);
+  const message = 'container exited with restart policy rule';
+  return { status: 'True', reason: 'RestartAllContainersStarted', message };
 }
 
 /** The newest sandbox is ready, alone, on the right network, and has an address where it needs one. */

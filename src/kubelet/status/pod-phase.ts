@@ -1,5 +1,12 @@
-import type { Container, ContainerStatus, Pod, PodSpec } from '../../api/generated/core-v1.ts';
+import type {
+  Container,
+  ContainerStateTerminated,
+  ContainerStatus,
+  Pod,
+  PodSpec,
+} from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
+import { RESTARTING_ALL } from './restart-of-all.ts';
 import { isSidecar, restartsAfter } from './restart-rules.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
@@ -63,12 +70,14 @@ function standingOf(container: Container, { pod, statuses }: PhaseView): Standin
   const { state, lastState, started = false } = statuses.find(({ name }) => name === container.name) ?? {};
   if (state?.running) return { kind: 'running', started };
   const ended = state?.terminated ?? (state?.waiting && lastState?.terminated);
-  if (ended) return stopped(container, pod.spec, ended.exitCode, state?.terminated === undefined);
+  if (ended) return stopped(container, pod.spec, ended, state?.terminated === undefined);
   return { kind: state?.waiting ? 'waiting' : 'unknown' };
 }
 
-function stopped(container: Container, spec: PodSpec, exitCode: number, waits: boolean): Stopped {
-  return { kind: 'stopped', exitCode, restarts: restartsAfter(container, spec, exitCode), waits };
+function stopped(container: Container, spec: PodSpec, ended: ContainerStateTerminated, waits: boolean): Stopped {
+  const { exitCode, reason } = ended;
+  const restarts = reason === RESTARTING_ALL || restartsAfter(container, spec, exitCode);
+  return { kind: 'stopped', exitCode, restarts, waits };
 }
 
 function hasFailedForGood({ exitCode, restarts }: Stopped): boolean {

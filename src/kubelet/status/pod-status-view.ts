@@ -26,6 +26,16 @@ export interface PodStatusView {
   readonly hostIPs: readonly string[];
   /** As the runtime names itself (`containerd`): the scheme of container ids. */
   readonly runtimeName: string;
+  /** Absent: none. */
+  readonly features?: StatusFeatures | undefined;
+}
+
+/** What a status tells only where the node can do it. */
+export interface StatusFeatures {
+  /** The feature gate ContainerStopSignals. */
+  readonly stopSignals: boolean;
+  /** The runtime handler of the pod can make all that is mounted below a read-only mount read-only too. */
+  readonly recursiveReadOnly: boolean;
 }
 
 export interface PodVerdict {

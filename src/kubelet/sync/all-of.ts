@@ -1,11 +1,15 @@
 import { textOf } from '../../base/text-of.ts';
 
-/** Lets every one finish, then fails if any did. */
+/** Lets every one finish, then fails if any did; what several failed of is told once. */
 export async function allOf(work: readonly Promise<unknown>[]): Promise<void> {
-  const failures = (await Promise.allSettled(work)).flatMap((each) =>
-    each.status === 'rejected' ? [each.reason] : [],
-  );
+  const ended = await Promise.allSettled(work);
+  const reasons = ended.flatMap((each) => (each.status === 'rejected' ? partsOf(each.reason) : []));
+  const failures = [...new Set(reasons)];
   if (failures.length === 1) throw failures[0];
   if (failures.length > 1)
     throw new AggregateError(failures, `several parts failed: ${failures.map(textOf).join('; ')}`);
+}
+
+function partsOf(error: unknown): unknown[] {
+  return error instanceof AggregateError ? error.errors : [error];
 }

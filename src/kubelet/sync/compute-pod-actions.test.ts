@@ -1,118 +1,100 @@
+/** Sandboxes, main and ephemeral containers; what init containers need is in plan-init-containers.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../observe/observed-pod.ts';
-import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
-import { computePodActions } from './compute-pod-actions.ts';
-import { containerHash } from './config/container-hash.ts';
+import type { Container } from '../../api/generated/core-v1.ts';
+import type { ObservedContainerState } from '../observe/observed-pod.ts';
+import {
+  adjust,
+  created,
+  END,
+  exited,
+  first,
+  type Given,
+  kill,
+  log,
+  notReady,
+  on42,
+  plan,
+  running,
+  sandbox,
+  second,
+  seen,
+  side,
+  start,
+  unknown,
+  web,
+} from './plan.fixture.ts';
 import { NOTHING_TO_DO, type PodPlan } from './pod-plan.ts';
 
-const web: Container = { name: 'web', image: 'busybox' };
-const log: Container = { name: 'log', image: 'busybox' };
-const first: Container = { name: 'first', image: 'busybox' };
-const second: Container = { name: 'second', image: 'busybox' };
-const side: Container = { name: 'side', image: 'busybox', restartPolicy: 'Always' };
+const startWeb = start('main', 'web');
+const debug: Container = { name: 'debug', image: 'busybox' };
+const shell: Container = { name: 'shell', image: 'busybox' };
 
-const sandbox: ObservedSandbox = {
-  id: 's0',
-  attempt: 0,
-  ready: true,
-  createdAt: 1n,
-  hostNetwork: false,
-  ips: ['10.0.0.2'],
-  runtimeHandler: '',
-};
-
-const running: ObservedContainerState = { state: 'running', startedAt: 2n };
-const created: ObservedContainerState = { state: 'created' };
-const unknown: ObservedContainerState = { state: 'unknown' };
-
-function exited(exitCode: number): ObservedContainerState {
-  return {
-    state: 'exited',
-    startedAt: 2n,
-    finishedAt: 3n,
-    exitCode,
-    reason: exitCode ? 'Error' : 'Completed',
-    message: '',
-  };
-}
-
-function seen(container: Container, state: ObservedContainerState, hash = containerHash(container)): ObservedContainer {
-  return {
-    id: `id-${container.name}`,
-    name: container.name,
-    sandboxId: 's0',
-    restartCount: 0,
-    hash,
-    image: 'busybox',
-    imageRef: 'sha256:1',
-    imageId: 'sha256:1',
-    createdAt: 1n,
-    logPath: '',
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: undefined,
-    ...state,
-  };
-}
-
-interface Given {
-  spec?: Partial<PodSpec>;
-  sandboxes?: ObservedSandbox[];
-  containers?: ObservedContainer[];
-  probes?: Partial<Record<`${ProbeKind} ${string}`, ProbeResult>>;
-}
-
-/** A pod with one main container that runs, and nothing to do. */
-function plan({ spec, sandboxes = [sandbox], containers = [seen(web, running)], probes = {} }: Given): PodPlan {
-  return computePodActions({
-    spec: { containers: [web], restartPolicy: 'Always', ...spec },
-    sandboxes,
-    containers: new Map(containers.map((container) => [container.name, container])),
-    probes: { result: (kind, id) => probes[`${kind} ${id}`] },
-  });
-}
-
-const on42 = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
-const startWeb = [{ name: 'web', role: 'main' }] as const;
-const notReady: ObservedSandbox = { ...sandbox, ready: false };
-
-const cases: Record<string, { given: Given; plan: PodPlan }> = {
-  'leaves a healthy pod alone': { given: {}, plan: NOTHING_TO_DO },
-
+const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
   'creates the sandbox of a new pod first': {
     given: { sandboxes: [], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 0, start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: startWeb },
+  },
+  'starts all main containers in a new sandbox': {
+    given: { spec: { containers: [web, log] }, sandboxes: [], containers: [] },
+    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: start('main', 'web', 'log') },
   },
   'replaces a sandbox that is not ready': {
     given: { sandboxes: [notReady], containers: [seen(web, exited(137))] },
-    plan: { kind: 'newSandbox', attempt: 1, start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
+  },
+  'replaces a sandbox that is not ready though an older one is': {
+    given: { sandboxes: [{ ...notReady, id: 's1', attempt: 1 }, sandbox] },
+    plan: { kind: 'newSandbox', attempt: 2, because: 'not ready', start: startWeb },
+  },
+  'keeps a ready sandbox beside older ones that are not': {
+    given: {
+      sandboxes: [
+        { ...sandbox, attempt: 1 },
+        { ...notReady, id: 'old' },
+      ],
+    },
+    plan: NOTHING_TO_DO,
   },
   'replaces several ready sandboxes': {
     given: { sandboxes: [{ ...sandbox, id: 's1', attempt: 1 }, sandbox] },
-    plan: { kind: 'newSandbox', attempt: 2, start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 2, because: 'several are ready', start: startWeb },
   },
   'replaces a sandbox without an address': {
     given: { sandboxes: [{ ...sandbox, ips: [] }] },
-    plan: { kind: 'newSandbox', attempt: 1, start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'no address', start: startWeb },
   },
   'wants no address on the host network': {
     given: { spec: { hostNetwork: true }, sandboxes: [{ ...sandbox, hostNetwork: true, ips: [] }] },
     plan: NOTHING_TO_DO,
   },
-  'replaces the sandbox when the network mode changed': {
+  'replaces the sandbox when the pod moves to the host network': {
     given: { spec: { hostNetwork: true } },
-    plan: { kind: 'newSandbox', attempt: 1, start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'network mode changed', start: startWeb },
+  },
+  'replaces the sandbox when the pod leaves the host network': {
+    given: { sandboxes: [{ ...sandbox, hostNetwork: true, ips: [] }] },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'network mode changed', start: startWeb },
   },
   'does not bring back a pod that never restarts': {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, exited(1))] },
-    plan: { kind: 'end' },
+    plan: END,
+  },
+  'does not bring back a pod that never restarts, whatever its containers may do': {
+    given: {
+      spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Always' }] },
+      sandboxes: [notReady],
+      containers: [seen(web, exited(1))],
+    },
+    plan: END,
   },
   'retries the sandbox of a pod that never restarts while no container was made': {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 1, start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
+  },
+  'retries the sandbox of a pod that never restarts while no container was started': {
+    given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, created)] },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
   },
   'leaves out what succeeded when a new sandbox is made on failure': {
     given: {
@@ -120,40 +102,61 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
       sandboxes: [notReady],
       containers: [seen(web, exited(0)), seen(log, exited(1))],
     },
-    plan: { kind: 'newSandbox', attempt: 1, start: [{ name: 'log', role: 'main' }] },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: start('main', 'log') },
+  },
+  'leaves out what succeeded by the policy of the container': {
+    given: {
+      spec: { containers: [{ ...web, restartPolicy: 'OnFailure' }, log] },
+      sandboxes: [notReady],
+      containers: [seen(web, exited(0)), seen(log, exited(0))],
+    },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: start('main', 'log') },
+  },
+  'starts what succeeded again by the policy of the container': {
+    given: {
+      spec: { restartPolicy: 'OnFailure', containers: [{ ...web, restartPolicy: 'Always' }, log] },
+      sandboxes: [notReady],
+      containers: [seen(web, exited(0)), seen(log, exited(0))],
+    },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
   },
   'ends a pod whose containers all succeeded instead of making a sandbox': {
     given: { spec: { restartPolicy: 'OnFailure' }, sandboxes: [notReady], containers: [seen(web, exited(0))] },
-    plan: { kind: 'end' },
+    plan: END,
   },
   'begins a new sandbox with the first init container': {
     given: { spec: { initContainers: [first, second] }, sandboxes: [], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 0, start: [{ name: 'first', role: 'init' }] },
+    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: start('init', 'first') },
   },
+  'begins a new sandbox with the first init container, though all of them ran in the old one': {
+    given: {
+      spec: { initContainers: [first] },
+      sandboxes: [notReady],
+      containers: [seen(first, exited(0)), seen(web, exited(137))],
+    },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: start('init', 'first') },
+  },
+  'begins a new sandbox with a sidecar': {
+    given: { spec: { initContainers: [side, second] }, sandboxes: [], containers: [] },
+    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: start('sidecar', 'side') },
+  },
+  'begins a new sandbox without ephemeral containers': {
+    given: { spec: { ephemeralContainers: [debug] }, sandboxes: [], containers: [] },
+    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: startWeb },
+  },
+};
 
-  'starts a container that is missing': {
-    given: { containers: [] },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
-  },
-  'starts a container again that was created and never started': {
-    given: { containers: [seen(web, created)] },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
-  },
-  'restarts an exited container': {
-    given: { containers: [seen(web, exited(0))] },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
-  },
-  'restarts a failed container on failure': {
-    given: { spec: { restartPolicy: 'OnFailure' }, containers: [seen(web, exited(1))] },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
-  },
-  'ends a pod that succeeded on failure': {
-    given: { spec: { restartPolicy: 'OnFailure' }, containers: [seen(web, exited(0))] },
-    plan: { kind: 'end' },
-  },
-  'ends a pod that never restarts': {
-    given: { spec: { restartPolicy: 'Never' }, containers: [seen(web, exited(1))] },
-    plan: { kind: 'end' },
+const killUnknown = kill('web', 'unknownState', 'Container is in "unknown" state, try killing it before restart');
+const killChanged = kill('web', 'definitionChanged', 'Container web definition changed, will be restarted');
+const killSick = kill('web', 'livenessFailed', 'Container web failed liveness probe, will be restarted');
+const killSlow = kill('web', 'startupFailed', 'Container web failed startup probe, will be restarted');
+
+const mains: Record<string, { given: Given; plan: PodPlan }> = {
+  'leaves a healthy pod alone': { given: {}, plan: NOTHING_TO_DO },
+  'starts a container that is missing': { given: { containers: [] }, plan: adjust({ starts: startWeb }) },
+  'starts what is missing beside what runs': {
+    given: { spec: { containers: [web, log] }, containers: [seen(log, running)] },
+    plan: adjust({ starts: startWeb }),
   },
   'keeps the rest of a pod that never restarts': {
     given: {
@@ -162,78 +165,65 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
     },
     plan: NOTHING_TO_DO,
   },
-  'kills a container of unknown state before it starts another': {
-    given: { containers: [seen(web, unknown)] },
-    plan: {
-      kind: 'adjust',
-      kill: [
-        {
-          id: 'id-web',
-          name: 'web',
-          reason: 'unknownState',
-          message: 'Container is in "unknown" state, try killing it before restart',
-        },
-      ],
-      start: startWeb,
-    },
-  },
-  'restarts in place when the definition changed': {
+  'restarts in place when the definition changed, whatever the policy': {
     given: { spec: { restartPolicy: 'Never' }, containers: [seen(web, running, 'other')] },
-    plan: {
-      kind: 'adjust',
-      kill: [
-        {
-          id: 'id-web',
-          name: 'web',
-          reason: 'definitionChanged',
-          message: 'Container web definition changed, will be restarted',
-        },
-      ],
-      start: startWeb,
-    },
+    plan: adjust({ kills: [killChanged], starts: startWeb }),
+  },
+  'does not care for the definition of what has ended': {
+    given: { spec: { restartPolicy: 'Never' }, containers: [seen(web, exited(0), 'other')] },
+    plan: END,
+  },
+  'puts a changed definition before a failed probe': {
+    given: { containers: [seen(web, running, 'other')], probes: { 'liveness id-web': 'failure' } },
+    plan: adjust({ kills: [killChanged], starts: startWeb }),
   },
   'restarts in place when liveness fails': {
     given: { probes: { 'liveness id-web': 'failure' } },
-    plan: {
-      kind: 'adjust',
-      kill: [
-        {
-          id: 'id-web',
-          name: 'web',
-          reason: 'livenessFailed',
-          message: 'Container web failed liveness probe, will be restarted',
-        },
-      ],
-      start: startWeb,
-    },
+    plan: adjust({ kills: [killSick], starts: startWeb }),
+  },
+  'restarts in place when liveness fails and only failures restart': {
+    given: { spec: { restartPolicy: 'OnFailure' }, probes: { 'liveness id-web': 'failure' } },
+    plan: adjust({ kills: [killSick], starts: startWeb }),
   },
   'ends a pod that never restarts when liveness fails': {
     given: { spec: { restartPolicy: 'Never' }, probes: { 'liveness id-web': 'failure' } },
-    plan: { kind: 'end' },
+    plan: END,
+  },
+  'kills one whose liveness fails, and keeps the rest of a pod that never restarts': {
+    given: {
+      spec: { restartPolicy: 'Never', containers: [web, log] },
+      containers: [seen(web, running), seen(log, running)],
+      probes: { 'liveness id-web': 'failure' },
+    },
+    plan: adjust({ kills: [kill('web', 'livenessFailed', 'Container web failed liveness probe')] }),
   },
   'restarts in place when the startup probe fails': {
     given: { probes: { 'startup id-web': 'failure' } },
-    plan: {
-      kind: 'adjust',
-      kill: [
-        {
-          id: 'id-web',
-          name: 'web',
-          reason: 'startupFailed',
-          message: 'Container web failed startup probe, will be restarted',
-        },
-      ],
-      start: startWeb,
+    plan: adjust({ kills: [killSlow], starts: startWeb }),
+  },
+  'kills one whose startup probe fails, and keeps the rest of a pod that never restarts': {
+    given: {
+      spec: { restartPolicy: 'Never', containers: [web, log] },
+      containers: [seen(web, running), seen(log, running)],
+      probes: { 'startup id-web': 'failure' },
     },
+    plan: adjust({ kills: [kill('web', 'startupFailed', 'Container web failed startup probe')] }),
+  },
+  'waits for probes that know nothing yet': {
+    given: { probes: { 'liveness id-web': 'unknown', 'startup id-web': 'unknown' } },
+    plan: NOTHING_TO_DO,
   },
   'does not care for readiness': { given: { probes: { 'readiness id-web': 'failure' } }, plan: NOTHING_TO_DO },
-
+  'does not care for what was found of an earlier instance': {
+    given: { probes: { 'liveness id-before': 'failure' } },
+    plan: NOTHING_TO_DO,
+  },
   'restarts by the policy of the container before that of the pod': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Always' }, log] },
       containers: [seen(web, exited(0)), seen(log, exited(0))],
     },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
+    plan: adjust({ starts: startWeb }),
   },
   'leaves a container alone that does not restart in a pod that does': {
     given: {
@@ -247,135 +237,124 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
       containers: [seen(web, exited(42))],
     },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
+    plan: adjust({ starts: startWeb }),
   },
   'ends for an exit code that no rule names': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
       containers: [seen(web, exited(1))],
     },
-    plan: { kind: 'end' },
+    plan: END,
+  },
+  'does not ask rules about a container that is killed': {
+    given: {
+      spec: { containers: [{ ...web, restartPolicy: 'Never', restartPolicyRules: [on42] }] },
+      probes: { 'liveness id-web': 'failure' },
+    },
+    plan: END,
   },
   'restarts after a failed liveness probe by the policy of the container': {
     given: {
       spec: { restartPolicy: 'Never', containers: [{ ...web, restartPolicy: 'OnFailure' }] },
       probes: { 'liveness id-web': 'failure' },
     },
-    plan: {
-      kind: 'adjust',
-      kill: [
-        {
-          id: 'id-web',
-          name: 'web',
-          reason: 'livenessFailed',
-          message: 'Container web failed liveness probe, will be restarted',
-        },
-      ],
-      start: startWeb,
-    },
+    plan: adjust({ kills: [killSick], starts: startWeb }),
   },
-  'repeats a failed init container by a rule of its own': {
-    given: {
-      spec: {
-        restartPolicy: 'Never',
-        initContainers: [{ ...first, restartPolicy: 'Never', restartPolicyRules: [on42] }],
-      },
-      containers: [seen(first, exited(42))],
-    },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'first', role: 'init' }] },
-  },
-
-  'waits for the init container that runs': {
-    given: { spec: { initContainers: [first, second] }, containers: [seen(first, running)] },
-    plan: NOTHING_TO_DO,
-  },
-  'goes on to the next init container': {
-    given: { spec: { initContainers: [first, second] }, containers: [seen(first, exited(0))] },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'second', role: 'init' }] },
-  },
-  'starts main containers after the last init container, whose predecessors are forgotten': {
-    given: { spec: { initContainers: [first, second] }, containers: [seen(second, exited(0))] },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
-  },
-  'repeats a failed init container': {
-    given: { spec: { initContainers: [first, second] }, containers: [seen(first, exited(1))] },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'first', role: 'init' }] },
-  },
-  'gives up on a failed init container of a pod that never restarts': {
-    given: { spec: { restartPolicy: 'Never', initContainers: [first] }, containers: [seen(first, exited(1))] },
-    plan: { kind: 'end' },
-  },
-  'repeats an init container that was created and never started': {
-    given: { spec: { initContainers: [first] }, containers: [seen(first, created)] },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'first', role: 'init' }] },
-  },
-  'does not repeat init containers while a main one runs': {
-    given: { spec: { initContainers: [first] } },
-    plan: NOTHING_TO_DO,
-  },
-
-  'goes on once a sidecar runs': {
-    given: { spec: { initContainers: [side, second] }, containers: [seen(side, running)] },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'second', role: 'init' }] },
-  },
-  'waits for the startup probe of a sidecar': {
-    given: {
-      spec: { initContainers: [{ ...side, startupProbe: {} }, second] },
-      containers: [seen(side, running)],
-    },
-    plan: NOTHING_TO_DO,
-  },
-  'goes on once the startup probe of a sidecar succeeds': {
-    given: {
-      spec: { initContainers: [{ ...side, startupProbe: {} }] },
-      containers: [seen(side, running)],
-      probes: { 'startup id-side': 'success' },
-    },
-    plan: { kind: 'adjust', kill: [], start: startWeb },
-  },
-  'restarts a sidecar beside the main containers': {
-    given: { spec: { initContainers: [side] }, containers: [seen(side, exited(0)), seen(web, running)] },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'side', role: 'sidecar' }] },
-  },
-  'brings back a sidecar that the runtime forgot': {
-    given: { spec: { initContainers: [side] } },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'side', role: 'sidecar' }] },
-  },
-  'restarts a sidecar while a later init container runs': {
-    given: {
-      spec: { initContainers: [side, second] },
-      containers: [seen(side, exited(1)), seen(second, running)],
-    },
-    plan: { kind: 'adjust', kill: [], start: [{ name: 'side', role: 'sidecar' }] },
-  },
-  'does not let a sidecar keep the pod alive': {
-    given: {
-      spec: { restartPolicy: 'Never', initContainers: [side] },
-      containers: [seen(side, running), seen(web, exited(0))],
-    },
-    plan: { kind: 'end' },
-  },
-  'restarts a sidecar whose liveness fails': {
-    given: {
-      spec: { initContainers: [{ ...side, livenessProbe: {} }] },
-      containers: [seen(side, running), seen(web, running)],
-      probes: { 'liveness id-side': 'failure' },
-    },
-    plan: {
-      kind: 'adjust',
-      kill: [
-        {
-          id: 'id-side',
-          name: 'side',
-          reason: 'livenessFailed',
-          message: 'Init container side failed liveness probe',
-        },
-      ],
-      start: [{ name: 'side', role: 'sidecar' }],
-    },
+  'goes by the newest instance': {
+    given: { spec: { restartPolicy: 'OnFailure' }, containers: [seen(web, exited(0)), seen(web, exited(1))] },
+    plan: END,
   },
 };
 
-for (const [name, { given, plan: expected }] of Object.entries(cases)) {
+const ephemerals: Record<string, { given: Given; plan: PodPlan }> = {
+  'starts an ephemeral container in a healthy pod': {
+    given: { spec: { ephemeralContainers: [debug] } },
+    plan: adjust({ starts: start('ephemeral', 'debug') }),
+  },
+  'starts ephemeral containers before all others': {
+    given: { spec: { initContainers: [side], ephemeralContainers: [debug, shell] }, containers: [seen(side, running)] },
+    plan: adjust({ starts: [...start('ephemeral', 'debug', 'shell'), ...startWeb] }),
+  },
+  'starts an ephemeral container while init containers run': {
+    given: { spec: { initContainers: [first], ephemeralContainers: [debug] }, containers: [seen(first, running)] },
+    plan: adjust({ starts: start('ephemeral', 'debug') }),
+  },
+  'never starts an ephemeral container again that has ended': {
+    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, exited(1))] },
+    plan: NOTHING_TO_DO,
+  },
+  'never starts an ephemeral container again that could not start': {
+    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, created)] },
+    plan: NOTHING_TO_DO,
+  },
+  'leaves an ephemeral container of unknown state alone': {
+    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, unknown)] },
+    plan: NOTHING_TO_DO,
+  },
+  'leaves an ephemeral container alone whose definition changed': {
+    given: { spec: { ephemeralContainers: [debug] }, containers: [seen(web, running), seen(debug, running, 'other')] },
+    plan: NOTHING_TO_DO,
+  },
+  'does not let an ephemeral container keep the pod alive': {
+    given: {
+      spec: { restartPolicy: 'Never', ephemeralContainers: [debug] },
+      containers: [seen(web, exited(0)), seen(debug, running)],
+    },
+    plan: END,
+  },
+  'does not start an ephemeral container in a pod that is done': {
+    given: { spec: { restartPolicy: 'Never', ephemeralContainers: [debug] }, containers: [seen(web, exited(0))] },
+    plan: END,
+  },
+};
+
+for (const [name, { given, plan: expected }] of Object.entries({ ...sandboxes, ...mains, ...ephemerals })) {
   test(`computePodActions() ${name}`, () => assert.deepEqual(plan(given), expected));
+}
+
+/** What becomes of a main container that does not run as it should, beside one that runs. */
+const states: Record<string, ObservedContainerState> = {
+  created,
+  succeeded: exited(0),
+  failed: exited(1),
+  unknown,
+};
+
+const byPolicy: Record<string, Record<string, PodPlan>> = {
+  Always: {
+    created: adjust({ starts: startWeb }),
+    succeeded: adjust({ starts: startWeb }),
+    failed: adjust({ starts: startWeb }),
+    unknown: adjust({ kills: [killUnknown], starts: startWeb }),
+  },
+  OnFailure: {
+    created: adjust({ starts: startWeb }),
+    succeeded: NOTHING_TO_DO,
+    failed: adjust({ starts: startWeb }),
+    unknown: adjust({ kills: [killUnknown], starts: startWeb }),
+  },
+  Never: {
+    created: adjust({ starts: startWeb }),
+    succeeded: NOTHING_TO_DO,
+    failed: NOTHING_TO_DO,
+    unknown: adjust({ kills: [killUnknown], starts: startWeb }),
+  },
+};
+
+for (const [restartPolicy, plans] of Object.entries(byPolicy)) {
+  for (const [state, expected] of Object.entries(plans)) {
+    const given = (of: 'pod' | 'container'): Given => ({
+      spec: {
+        restartPolicy: of === 'pod' ? restartPolicy : 'Always',
+        containers: [of === 'pod' ? web : { ...web, restartPolicy }, log],
+      },
+      containers: [seen(web, states[state] ?? created), seen(log, running)],
+    });
+    test(`computePodActions() for a container that is ${state}, in a pod that restarts ${restartPolicy}`, () => {
+      assert.deepEqual(plan(given('pod')), expected);
+    });
+    test(`computePodActions() for a container that is ${state} and itself restarts ${restartPolicy}`, () => {
+      assert.deepEqual(plan(given('container')), expected);
+    });
+  }
 }

@@ -4,18 +4,23 @@ import type { ObservedContainer } from '../observe/observed-pod.ts';
 import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import { planInitContainers } from './plan-init-containers.ts';
+import { planRemoval } from './plan-removal.ts';
 import type { ContainerKill, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
 import { exitedWith, type PodView, restartPolicyOf, restartsWhenKilled } from './pod-view.ts';
-import { sandboxChange } from './sandbox-change.ts';
+import { type SandboxChange, sandboxChange } from './sandbox-change.ts';
+
+type SandboxNeed = Extract<SandboxChange, { readonly kind: 'create' }>;
 
 /** Decides what a pod needs now. Values in, a plan out. */
 export function computePodActions(view: PodView): PodPlan {
   const sandbox = sandboxChange(view);
-  if (sandbox.kind === 'create') return planNewSandbox(view, sandbox.attempt);
+  if (sandbox.kind === 'create') return planNewSandbox(view, sandbox);
+  if (view.restartsAll) return planRemoval(view);
 
   const init = planInitContainers(view);
   if (init.progress === 'failed') return { kind: 'end' };
-  if (init.progress === 'running') return { kind: 'adjust', kill: init.kill, start: init.start };
+  const ephemeral = ephemeralStarts(view);
+  if (init.progress === 'running') return { kind: 'adjust', kill: init.kill, start: [...ephemeral, ...init.start] };
 
   const verdicts = view.spec.containers.map((container) => judge(container, view));
   const start = verdicts.flatMap((verdict) => (verdict.start ? [main(verdict.name)] : []));
@@ -23,13 +28,21 @@ export function computePodActions(view: PodView): PodPlan {
   // Sidecars alone do not keep a pod alive.
   if (!anyKept && start.length === 0) return { kind: 'end' };
   const kill = verdicts.flatMap((verdict) => verdict.kill ?? []);
-  return { kind: 'adjust', kill: [...init.kill, ...kill], start: [...init.start, ...start] };
+  return { kind: 'adjust', kill: [...init.kill, ...kill], start: [...ephemeral, ...init.start, ...start] };
+}
+
+/** They start whatever the others do, once: one that the runtime has heard of is never started again. */
+function ephemeralStarts({ spec, containers }: PodView): ContainerStart[] {
+  const missing = (spec.ephemeralContainers ?? []).filter(({ name }) => !containers.has(name));
+  return missing.map(({ name }) => ({ name, role: 'ephemeral' }));
 }
 
 /** Everything begins anew, init containers too, except what has run its course. */
-function planNewSandbox(view: PodView, attempt: number): PodPlan {
+function planNewSandbox(view: PodView, { attempt, because }: SandboxNeed): PodPlan {
   const { spec, containers } = view;
-  const anyCreated = spec.containers.some(({ name }) => containers.has(name));
+  const newSandbox = (start: readonly ContainerStart[]): PodPlan => ({ kind: 'newSandbox', attempt, because, start });
+  // What is in the way of a new beginning is removed in the next pass.
+  if (view.restartsAll) return newSandbox([]);
   const anyRan = [...containers.values()].some(({ state }) => state !== 'created');
   if (spec.restartPolicy === 'Never' && attempt > 0 && anyRan) return { kind: 'end' };
 
@@ -37,14 +50,11 @@ function planNewSandbox(view: PodView, attempt: number): PodPlan {
     const isDone = exitedWith(containers.get(container.name)) === 0;
     return !(isDone && restartPolicyOf(container, spec) === 'OnFailure');
   });
-  // A main container was created, so the init containers are through, and nothing is left to run.
-  if (left.length === 0 && anyCreated) return { kind: 'end' };
+  if (left.length === 0) return { kind: 'end' };
 
   const first = spec.initContainers?.[0];
-  const start: ContainerStart[] = first
-    ? [{ name: first.name, role: isSidecar(first) ? 'sidecar' : 'init' }]
-    : left.map(({ name }) => main(name));
-  return { kind: 'newSandbox', attempt, start };
+  if (first) return newSandbox([{ name: first.name, role: isSidecar(first) ? 'sidecar' : 'init' }]);
+  return newSandbox(left.map(({ name }) => main(name)));
 }
 
 /** What becomes of one main container. At most one of `keep` and `start` is set; neither: it is done. */

@@ -2,6 +2,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 
 /** How an event points at one container: `spec.containers{web}`, `spec.initContainers{prepare}`. */
 export function containerFieldPath({ spec }: Pod, name: string): string {
-  const isInit = spec.initContainers?.some((container) => container.name === name) ?? false;
-  return `spec.${isInit ? 'initContainers' : 'containers'}{${name}}`;
+  const isNamed = (container: { readonly name: string }): boolean => container.name === name;
+  if (spec.initContainers?.some(isNamed)) return `spec.initContainers{${name}}`;
+  return `spec.${spec.ephemeralContainers?.some(isNamed) ? 'ephemeralContainers' : 'containers'}{${name}}`;
 }

@@ -1,19 +1,26 @@
+import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { textOf } from '../../base/text-of.ts';
 import { networkTrouble } from '../observe/network-ready.ts';
-import { newestContainer, type ObservedPod, runningContainers } from '../observe/observed-pod.ts';
+import { type ObservedPod, runningContainers } from '../observe/observed-pod.ts';
 import type { ObservedPods } from '../observe/observed-pods.ts';
 import type { Probes } from '../probes/probes.ts';
 import { isTerminal } from '../status/pod-phase.ts';
+import { isRestartingAll } from '../status/restart-of-all.ts';
 import type { PodEnding, PodSyncer, SyncOutcome } from '../workers/pod-syncer.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from './active-deadline.ts';
 import { allOf } from './all-of.ts';
 import { computePodActions } from './compute-pod-actions.ts';
-import { type ExecuteDeps, executePodPlan, type StartFailures } from './execute-pod-plan.ts';
+import { type ExecuteDeps, executePodPlan } from './execute-pod-plan.ts';
 import { eventOf, PodError } from './pod-error.ts';
 import type { PodPlan } from './pod-plan.ts';
 import type { PodStatusPublisher } from './pod-status-publisher.ts';
 import type { PodStep } from './pod-step.ts';
-import { removePod, stopPod } from './stop-pod.ts';
+import type { PodView } from './pod-view.ts';
+import { removePod } from './remove-containers.ts';
+import type { StartFailures } from './start-containers.ts';
+import { StartingPods } from './starting-pods.ts';
+import { stopPod } from './stop-pod.ts';
 
 /** kubelet's backOffOnTransientErrorPeriod: a network that comes up is worth another look soon. */
 const NETWORK_RETRY_MS = 1_000;
@@ -25,7 +32,7 @@ const LOST_SANDBOX = {
   message: 'The sandbox of the pod was lost before all of its containers had run, and the pod never restarts.',
 } as const;
 
-export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh'> {
+export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh' | 'tried'> {
   readonly observed: ObservedPods;
   readonly probes: Probes;
   readonly publisher: PodStatusPublisher;
@@ -33,18 +40,29 @@ export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh'> {
   readonly steps: readonly PodStep[];
 }
 
+export interface AttentivePodSyncer extends PodSyncer {
+  /** Something about a pod was seen that its worker may be too busy to look at. */
+  seen(uid: string): void;
+}
+
 /** One pass of a worker over its pod: look, decide, act, look again, tell. */
-export function createPodSyncer(deps: PodSyncerDeps): PodSyncer {
+export function createPodSyncer(deps: PodSyncerDeps): AttentivePodSyncer {
   return new Syncer(deps);
 }
 
-class Syncer implements PodSyncer {
+class Syncer implements AttentivePodSyncer {
   readonly #deps: PodSyncerDeps;
+  readonly #starting: StartingPods;
   /** The version of each pod whose steps were prepared in this life of the agent. */
   readonly #prepared = new Map<string, Pod>();
 
   constructor(deps: PodSyncerDeps) {
     this.#deps = deps;
+    this.#starting = new StartingPods(deps);
+  }
+
+  seen(uid: string): void {
+    this.#starting.seen(uid);
   }
 
   async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
@@ -57,7 +75,7 @@ class Syncer implements PodSyncer {
     if (activeMs !== undefined && activeMs <= 0) return this.#endOverdue(pod);
 
     probes.follow(pod, observed.get(uid));
-    const plan = computePodActions(this.#view(pod));
+    const plan = computePodActions(this.#view(pod, isRestartingAll(status)));
     if (plan.kind === 'newSandbox' && !pod.spec.hostNetwork) await this.#needNetwork(pod, signal);
     const isFresh = await this.#prepare(pod, plan, signal);
     const failures = await this.#execute(pod, plan, signal);
@@ -71,11 +89,21 @@ class Syncer implements PodSyncer {
     const { uid } = pod.metadata;
     probes.terminating(pod);
     publisher.publish(pod, 'terminating', verdict);
-    await stopPod(pod, await observed.refresh(uid, signal), graceSeconds, this.#deps, signal);
+    await this.#stop(pod, await observed.refresh(uid, signal), graceSeconds, signal);
     const left = runningContainers(await observed.refresh(uid, signal));
     if (left.length > 0) throw new Error(`containers still run: ${left.map(({ name }) => name).join(', ')}`);
     probes.forget(uid);
     publisher.publish(pod, 'terminating', verdict);
+  }
+
+  async #stop(pod: Pod, seen: ObservedPod | undefined, graceSeconds: number, signal: AbortSignal): Promise<void> {
+    try {
+      await stopPod(pod, seen, graceSeconds, this.#deps, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.events.record(pod, 'Warning', 'FailedKillPod', `error killing pod: ${goTextOf(error)}`);
+      throw error;
+    }
   }
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
@@ -115,10 +143,10 @@ class Syncer implements PodSyncer {
     });
   }
 
-  #view(pod: Pod): Parameters<typeof computePodActions>[0] {
+  #view(pod: Pod, restartsAll: boolean): PodView {
     const { observed, probes } = this.#deps;
     const seen = observed.get(pod.metadata.uid);
-    return { spec: pod.spec, sandboxes: seen?.sandboxes ?? [], containers: newestOf(pod, seen), probes };
+    return { spec: pod.spec, sandboxes: seen?.sandboxes ?? [], ...containersOf(pod, seen), restartsAll, probes };
   }
 
   /** Whether everything around the containers is as of now; a first preparation that fails rejects. */
@@ -126,12 +154,12 @@ class Syncer implements PodSyncer {
     const { uid } = pod.metadata;
     if (this.#prepared.get(uid) === pod && plan.kind !== 'newSandbox') return this.#refresh(pod, signal);
     for (const step of this.#deps.steps) {
-      await this.#telling(pod, () =>
-        this.#deps.timeline.during(uid, step.name, undefined, () => step.prepare(pod, signal)),
-      );
+      const { name } = step;
+      const work = (): Promise<void> => step.prepare(pod, signal);
+      await this.#telling(pod, () => (name ? this.#deps.timeline.during(uid, name, undefined, work) : work()));
     }
     this.#prepared.set(uid, pod);
-    return true;
+    return !this.#deps.steps.some((step) => step.isStale?.(uid));
   }
 
   /** Containers that run keep what they have: a step that cannot be brought up to date is told of, and tried again. */
@@ -150,17 +178,17 @@ class Syncer implements PodSyncer {
   }
 
   async #execute(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<StartFailures> {
-    const { observed, probes, publisher } = this.#deps;
+    const { observed, probes } = this.#deps;
     const { uid } = pod.metadata;
     if (plan.kind === 'adjust' && plan.kill.length + plan.start.length === 0) return new Map();
     const refresh = (id: string, until: AbortSignal): Promise<ObservedPod | undefined> => observed.refresh(id, until);
+    const tried: ExecuteDeps['tried'] = (...start) => this.#starting.tried(...start);
+    this.#starting.begin(pod, plan, signal);
     try {
-      const work = (): Promise<StartFailures> =>
-        executePodPlan(pod, plan, observed.get(uid), { ...this.#deps, refresh }, signal);
-      const failures = await this.#telling(pod, work);
-      publisher.note(uid, plan.kind === 'end' ? [] : plan.start.map(({ name }) => name), failures);
-      return failures;
+      const deps = { ...this.#deps, refresh, tried };
+      return await this.#telling(pod, () => executePodPlan(pod, plan, observed.get(uid), deps, signal));
     } finally {
+      this.#starting.end(uid);
       // Also after a failure half-way: what it left is to be seen.
       if (!signal.aborted) probes.follow(pod, await observed.refresh(uid, signal));
     }
@@ -180,17 +208,17 @@ class Syncer implements PodSyncer {
   }
 }
 
-function newestOf(
-  pod: Pod,
-  seen: ObservedPod | undefined,
-): Map<string, NonNullable<ReturnType<typeof newestContainer>>> {
-  const names = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name);
-  return new Map(
-    names.flatMap((name) => {
-      const newest = newestContainer(seen, name);
-      return newest ? [[name, newest] as const] : [];
-    }),
-  );
+/** The newest container under each name of the spec, and those before them. */
+function containersOf({ spec }: Pod, seen: ObservedPod | undefined): Pick<PodView, 'containers' | 'older'> {
+  const names = new Set(allContainers(spec).map(({ name }) => name));
+  const known = seen?.containers.filter(({ name }) => names.has(name)) ?? [];
+  const newest = new Map(known.toReversed().map((each) => [each.name, each]));
+  return { containers: newest, older: known.filter((each) => newest.get(each.name) !== each) };
+}
+
+/** As Go prints one error, or several. */
+function goTextOf(error: unknown): string {
+  return error instanceof AggregateError ? `[${error.errors.map(goTextOf).join(', ')}]` : textOf(error);
 }
 
 /** Looks again as soon as the first pause ends; what failed without a pause is tried again in the worker's own time. */

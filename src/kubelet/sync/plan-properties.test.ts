@@ -4,10 +4,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../observe/observed-pod.ts';
+import { restartsAllAfter } from '../status/restart-rules.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { containerHash } from './config/container-hash.ts';
-import type { ContainerStart, PodPlan } from './pod-plan.ts';
-import type { PodView } from './pod-view.ts';
+import { type ContainerStart, NOTHING_TO_DO, type PodPlan } from './pod-plan.ts';
+import { type PodView, restartsWhenKilled } from './pod-view.ts';
 
 const policies = ['Always', 'OnFailure', 'Never'] as const;
 
@@ -15,27 +16,39 @@ function container(name: string, extra: Partial<Container> = {}): Container {
   return { name, image: 'busybox', ...extra };
 }
 
+/** The policy of one container: none of its own, its own, or its own with a rule for the exit code 42. */
+const ownPolicies: fc.Arbitrary<Partial<Container>> = fc.oneof(
+  fc.constant({}),
+  fc.constantFrom(...policies).map((restartPolicy) => ({ restartPolicy })),
+  fc
+    .record({ restartPolicy: fc.constantFrom(...policies), action: fc.constantFrom('Restart', 'RestartAllContainers') })
+    .map(({ restartPolicy, action }) => ({
+      restartPolicy,
+      restartPolicyRules: [{ action, exitCodes: { operator: 'In', values: [42] } }],
+    })),
+);
+
 const specs: fc.Arbitrary<PodSpec> = fc
   .record({
-    inits: fc.array(fc.boolean(), { maxLength: 3 }),
-    mains: fc.array(fc.option(fc.constantFrom(...policies), { nil: undefined }), { minLength: 1, maxLength: 3 }),
+    inits: fc.array(ownPolicies, { maxLength: 3 }),
+    mains: fc.array(ownPolicies, { minLength: 1, maxLength: 3 }),
+    ephemerals: fc.nat({ max: 2 }),
     restartPolicy: fc.constantFrom(...policies),
     hostNetwork: fc.boolean(),
   })
-  .map(({ inits, mains, restartPolicy, hostNetwork }) => ({
+  .map(({ inits, mains, ephemerals, restartPolicy, hostNetwork }) => ({
     restartPolicy,
     hostNetwork,
-    initContainers: inits.map((isSidecar, index) =>
-      container(`init-${index}`, isSidecar ? { restartPolicy: 'Always' } : {}),
-    ),
-    containers: mains.map((policy, index) => container(`main-${index}`, policy ? { restartPolicy: policy } : {})),
+    initContainers: inits.map((own, index) => container(`init-${index}`, own)),
+    containers: mains.map((own, index) => container(`main-${index}`, own)),
+    ephemeralContainers: Array.from({ length: ephemerals }, (_, index) => container(`debug-${index}`)),
   }));
 
 const states: fc.Arbitrary<ObservedContainerState> = fc.oneof(
   fc.constant<ObservedContainerState>({ state: 'created' }),
   fc.constant<ObservedContainerState>({ state: 'running', startedAt: 1n }),
   fc.constant<ObservedContainerState>({ state: 'unknown' }),
-  fc.constantFrom(0, 1, 137).map((exitCode): ObservedContainerState => exited(exitCode)),
+  fc.constantFrom(0, 1, 42, 137).map((exitCode): ObservedContainerState => exited(exitCode)),
 );
 
 const sandboxes: fc.Arbitrary<ObservedSandbox[]> = fc.array(
@@ -50,22 +63,29 @@ const views: fc.Arbitrary<PodView> = specs.chain((spec) =>
     .record({
       sandboxes,
       seen: fc.array(fc.option(fc.record({ state: states, isCurrent: fc.boolean() }), { nil: undefined }), {
-        minLength: 6,
-        maxLength: 6,
+        minLength: 8,
+        maxLength: 8,
       }),
+      older: fc.array(fc.nat({ max: 7 }), { maxLength: 2 }),
       probe: fc.constantFrom('success' as const, 'failure' as const, 'unknown' as const, undefined),
     })
-    .map(({ sandboxes: boxes, seen, probe }) => ({
-      spec,
-      sandboxes: boxes.map((box, index) => ({ ...box, id: `s${index}`, attempt: boxes.length - index - 1 })),
-      containers: new Map(
+    .map(({ sandboxes: boxes, seen, older, probe }) => {
+      const containers = new Map(
         all(spec).flatMap((each, index) => {
           const one = seen[index];
           return one ? [[each.name, observed(each, one.state, one.isCurrent ? containerHash(each) : 'other')]] : [];
         }),
-      ),
-      probes: { result: () => probe },
-    })),
+      );
+      const known = [...containers.values()];
+      return {
+        spec,
+        sandboxes: boxes.map((box, index) => ({ ...box, id: `s${index}`, attempt: boxes.length - index - 1 })),
+        containers,
+        older: older.flatMap((at, index) => (known[at] ? [{ ...ended(known[at]), id: `older-${index}` }] : [])),
+        restartsAll: hasCause(spec, containers),
+        probes: { result: () => probe },
+      };
+    }),
 );
 
 test('a plan starts nothing that runs and is not killed first, and nothing twice', () => {
@@ -99,11 +119,91 @@ test('a plan kills only what may run, each once', () => {
   );
 });
 
+test('what a plan kills starts again, unless its policy is against it', () => {
+  fc.assert(
+    fc.property(views, (view) => {
+      const plan = computePodActions(view);
+      if (plan.kind !== 'adjust') return;
+      const starts = new Set(plan.start.map(({ name }) => name));
+      for (const { name, reason } of plan.kill) {
+        const killed = all(view.spec).find((each) => each.name === name);
+        const mayStay = killed !== undefined && !restartsWhenKilled(killed, view.spec);
+        assert.ok(starts.has(name) || (mayStay && reason !== 'definitionChanged'), name);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('ephemeral containers are started once, and never killed or removed by a plan that goes on with the pod', () => {
+  fc.assert(
+    fc.property(views, (view) => {
+      const plan = computePodActions(view);
+      const isEphemeral = ({ name }: { readonly name: string }): boolean => name.startsWith('debug');
+      if (plan.kind === 'removeAll') assert.ok(!plan.groups.flat().some(isEphemeral));
+      if (plan.kind !== 'adjust') return;
+      assert.ok(!plan.kill.some(isEphemeral));
+      const missing = (view.spec.ephemeralContainers ?? []).filter(({ name }) => !view.containers.has(name));
+      assert.deepEqual(
+        plan.start.filter(isEphemeral),
+        missing.map(({ name }) => ({ name, role: 'ephemeral' })),
+      );
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('when all begin anew every instance goes once, what is the cause last', () => {
+  fc.assert(
+    fc.property(views, (view) => {
+      const plan = computePodActions(view);
+      if (plan.kind !== 'removeAll') return assert.ok(!view.restartsAll || plan.kind === 'newSandbox');
+      const removed = plan.groups.flat().map(({ id }) => id);
+      const known = [...view.containers.values(), ...view.older].filter(({ name }) => !name.startsWith('debug'));
+      assert.equal(removed.length, known.length);
+      assert.deepEqual(new Set(removed), new Set(known.map(({ id }) => id)));
+      const causes = removed.map((id) =>
+        isCause(
+          view.spec,
+          known.find((each) => each.id === id),
+        ),
+      );
+      assert.ok(!causes.slice(causes.indexOf(true)).includes(false));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('there is nothing to do for a pod in its desired state', () => {
+  const given = fc.record({ spec: specs, isForgotten: fc.boolean(), debug: states });
+  fc.assert(
+    fc.property(given, ({ spec, isForgotten, debug }) => {
+      const runs: ObservedContainerState = { state: 'running', startedAt: 1n };
+      const seen = all(spec).flatMap((each) => {
+        const isInit = spec.initContainers?.includes(each) && each.restartPolicy !== 'Always';
+        if (isInit && isForgotten) return [];
+        const isDebug = each.name.startsWith('debug');
+        return [observed(each, isInit ? exited(0) : isDebug ? debug : runs, containerHash(each))];
+      });
+      const view: PodView = {
+        spec,
+        sandboxes: [sandbox(0, true, spec.hostNetwork ?? false, true)],
+        containers: new Map(seen.map((each) => [each.name, each])),
+        older: [],
+        restartsAll: false,
+        probes: { result: () => 'success' },
+      };
+      assert.deepEqual(computePodActions(view), NOTHING_TO_DO);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test('main containers start only when every init container is through, and in the order of the spec', () => {
   fc.assert(
     fc.property(views, (view) => {
       const starts = startsOf(computePodActions(view));
-      const order = all(view.spec).map(({ name }) => name);
+      const order = startOrder(view.spec).map(({ name }) => name);
       const places = starts.map(({ name }) => order.indexOf(name));
       assert.deepEqual(
         places,
@@ -111,6 +211,7 @@ test('main containers start only when every init container is through, and in th
       );
       if (!starts.some(({ role }) => role === 'main')) return;
       assert.ok(!starts.some(({ role }) => role === 'init'), 'not together with an init container');
+      assert.ok(!view.restartsAll, 'not before all are removed');
     }),
     { numRuns: 3000 },
   );
@@ -119,7 +220,7 @@ test('main containers start only when every init container is through, and in th
 test('carrying plans out leads every pod to rest: as it should be, or ended', () => {
   const worlds = fc.record({
     view: views,
-    codes: fc.array(fc.constantFrom(0, 0, 0, 1), { minLength: 6, maxLength: 6 }),
+    codes: fc.array(fc.constantFrom(0, 0, 0, 1, 42), { minLength: 6, maxLength: 6 }),
   });
   fc.assert(
     fc.property(worlds, ({ view, codes }) => {
@@ -155,10 +256,15 @@ class Model {
   carryOut(plan: PodPlan): void {
     const { spec } = this.view;
     const containers = new Map(this.view.containers);
-    let boxes = this.view.sandboxes;
+    let { sandboxes: boxes, older } = this.view;
     if (plan.kind === 'newSandbox') {
       for (const [name, seen] of containers) containers.set(name, ended(seen));
       boxes = [sandbox(plan.attempt, true, spec.hostNetwork ?? false, true)];
+    }
+    if (plan.kind === 'removeAll') {
+      const gone = new Set(plan.groups.flat().map(({ id }) => id));
+      for (const [name, { id }] of containers) if (gone.has(id)) containers.delete(name);
+      older = older.filter(({ id }) => !gone.has(id));
     }
     if (plan.kind === 'adjust') {
       for (const { name, id } of plan.kill) {
@@ -170,7 +276,14 @@ class Model {
       const spec_ = all(spec).find((each) => each.name === name);
       if (spec_) containers.set(name, observed(spec_, { state: 'running', startedAt: 1n }, containerHash(spec_)));
     }
-    this.view = { ...this.view, sandboxes: boxes, containers };
+    this.#see({ ...this.view, sandboxes: boxes, containers, older });
+  }
+
+  /** A new beginning of all is remembered until all are gone. */
+  #see(view: PodView): void {
+    const { spec, containers, restartsAll } = view;
+    const isCleared = ![...(spec.initContainers ?? []), ...spec.containers].some(({ name }) => containers.has(name));
+    this.view = { ...view, restartsAll: (restartsAll || hasCause(spec, containers)) && !isCleared };
   }
 
   /** A container that fails does so for some time only. */
@@ -181,7 +294,7 @@ class Model {
       if (each.restartPolicy === 'Always' || seen?.state !== 'running') continue;
       containers.set(each.name, observed(each, exited(step > 20 ? 0 : (codes[index] ?? 0)), containerHash(each)));
     }
-    this.view = { ...this.view, containers };
+    this.#see({ ...this.view, containers });
   }
 
   check(): void {
@@ -198,11 +311,25 @@ class Model {
 }
 
 function startsOf(plan: PodPlan): readonly ContainerStart[] {
-  return plan.kind === 'end' ? [] : plan.start;
+  return 'start' in plan ? plan.start : [];
 }
 
-function all({ initContainers = [], containers }: PodSpec): Container[] {
-  return [...initContainers, ...containers];
+/** Whether the end of some container lets all begin anew. */
+function hasCause(spec: PodSpec, containers: ReadonlyMap<string, ObservedContainer>): boolean {
+  return [...containers.values()].some((each) => isCause(spec, each));
+}
+
+function isCause(spec: PodSpec, seen: ObservedContainer | undefined): boolean {
+  const container = all(spec).find(({ name }) => name === seen?.name);
+  return seen?.state === 'exited' && container !== undefined && restartsAllAfter(container, seen.exitCode);
+}
+
+function all({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): Container[] {
+  return [...initContainers, ...containers, ...ephemeralContainers];
+}
+
+function startOrder({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): Container[] {
+  return [...ephemeralContainers, ...initContainers, ...containers];
 }
 
 function exited(exitCode: number): ObservedContainerState {

@@ -3,17 +3,27 @@ export type PodPlan =
   /** Everything stops, the sandbox too, and nothing starts: the pod is done. */
   | { readonly kind: 'end' }
   /** What runs in older sandboxes stops first; `start` begins in the new one. */
-  | { readonly kind: 'newSandbox'; readonly attempt: number; readonly start: readonly ContainerStart[] }
+  | {
+      readonly kind: 'newSandbox';
+      readonly attempt: number;
+      readonly because: SandboxFault;
+      readonly start: readonly ContainerStart[];
+    }
+  /** A container has ended in a way for which all of them begin anew. Groups, one after the other, each at once. */
+  | { readonly kind: 'removeAll'; readonly groups: readonly (readonly ContainerRemoval[])[] }
   /** The sandbox stays. Both lists empty: the pod is as it should be, or waits. */
   | { readonly kind: 'adjust'; readonly kill: readonly ContainerKill[]; readonly start: readonly ContainerStart[] };
 
+/** Why the sandbox that a pod has is not the one that it needs. */
+export type SandboxFault = 'none yet' | 'several are ready' | 'not ready' | 'network mode changed' | 'no address';
+
 export interface ContainerStart {
   readonly name: string;
-  /** `sidecar`: an init container that restarts always. */
+  /** `sidecar`: an init container that restarts always. `ephemeral`: put into the pod while it runs, to look at it. */
   readonly role: ContainerRole;
 }
 
-export type ContainerRole = 'init' | 'sidecar' | 'main';
+export type ContainerRole = 'init' | 'sidecar' | 'main' | 'ephemeral';
 
 export interface ContainerKill {
   readonly id: string;
@@ -24,5 +34,12 @@ export interface ContainerKill {
 }
 
 export type KillReason = 'definitionChanged' | 'livenessFailed' | 'startupFailed' | 'unknownState';
+
+export interface ContainerRemoval {
+  readonly id: string;
+  readonly name: string;
+  /** It may run, and is stopped before. */
+  readonly stopFirst: boolean;
+}
 
 export const NOTHING_TO_DO: PodPlan = { kind: 'adjust', kill: [], start: [] };

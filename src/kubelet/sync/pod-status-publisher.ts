@@ -1,11 +1,13 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
+import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ObservedPods } from '../observe/observed-pods.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import { computePodStatus } from '../status/compute-pod-status.ts';
-import type { ContainerTrouble, PodStatusView, PodVerdict } from '../status/pod-status-view.ts';
+import { isTerminal } from '../status/pod-phase.ts';
+import type { ContainerTrouble, PodStatusView, PodVerdict, StatusFeatures } from '../status/pod-status-view.ts';
 import type { StatusStore } from '../status/status-store.ts';
-import type { StartFailures } from './execute-pod-plan.ts';
+import type { PodError } from './pod-error.ts';
 
 export interface PublisherDeps {
   readonly observed: ObservedPods;
@@ -14,6 +16,7 @@ export interface PublisherDeps {
   readonly clock: Clock;
   readonly hostIPs: readonly string[];
   readonly runtimeName: string;
+  readonly features: (pod: Pod) => StatusFeatures;
 }
 
 /** Turns what is known of a pod into its status, and remembers why containers do not run. */
@@ -26,30 +29,42 @@ export class PodStatusPublisher {
   }
 
   publish(pod: Pod, worker: PodStatusView['worker'], verdict?: PodVerdict): PodStatus {
-    const { observed, probes, statuses, clock, hostIPs, runtimeName } = this.#deps;
+    const { observed, statuses } = this.#deps;
     const { uid } = pod.metadata;
-    const status = computePodStatus({
+    const status = this.#compute(pod, { worker, verdict, observed: observed.get(uid) });
+    // Of a pod that was left over only traces are known: there is no status to tell.
+    if (pod.spec.containers.length > 0) statuses.update(pod, status);
+    return statuses.get(uid)?.status ?? status;
+  }
+
+  /** In the middle of a pass, which alone decides that a pod is over. */
+  publishMeanwhile(pod: Pod, observed: ObservedPod | undefined): void {
+    const status = this.#compute(pod, { worker: 'syncing', verdict: undefined, observed });
+    if (!isTerminal(status.phase)) this.#deps.statuses.update(pod, status);
+  }
+
+  /** A container that was tried is in trouble if that failed, else no longer. */
+  note(uid: string, name: string, failure: PodError | undefined): void {
+    const troubles = new Map(this.#troubles.get(uid));
+    troubles.delete(name);
+    if (failure) troubles.set(name, { reason: failure.reason, message: failure.message });
+    this.#troubles.set(uid, troubles);
+  }
+
+  #compute(pod: Pod, now: Pick<PodStatusView, 'worker' | 'verdict' | 'observed'>): PodStatus {
+    const { probes, statuses, clock, hostIPs, runtimeName, features } = this.#deps;
+    const { uid } = pod.metadata;
+    return computePodStatus({
       pod,
-      worker,
-      verdict,
-      observed: observed.get(uid),
+      ...now,
       probes,
       previous: statuses.get(uid)?.status,
       troubles: this.#troubles.get(uid) ?? new Map(),
       nowMs: clock.now(),
       hostIPs,
       runtimeName,
+      features: features(pod),
     });
-    // Of a pod that was left over only traces are known: there is no status to tell.
-    if (pod.spec.containers.length > 0) statuses.update(pod, status);
-    return statuses.get(uid)?.status ?? status;
-  }
-
-  /** Containers that were tried: those that failed are in trouble, the others no longer. */
-  note(uid: string, tried: readonly string[], failures: StartFailures): void {
-    const before = [...(this.#troubles.get(uid) ?? [])].filter(([name]) => !tried.includes(name));
-    const now = [...failures].map(([name, { reason, message }]) => [name, { reason, message }] as const);
-    this.#troubles.set(uid, new Map([...before, ...now]));
   }
 
   forget(uid: string): void {

@@ -5,10 +5,12 @@ import type { Pod } from '../../api/generated/core-v1.ts';
  * it ends.
  */
 export interface PodStep {
-  /** As the timeline shows it. */
-  readonly name: string;
+  /** As the timeline shows it; a step without a name takes no time and is not shown. */
+  readonly name?: string;
   /** Safe to repeat: after a restart every live pod is prepared again. */
   prepare(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** `prepare` kept what an earlier version of the pod got, for lack of better; `refresh` is worth a try soon. */
+  isStale?(uid: string): boolean;
   /**
    * The same version of the pod is looked at again: what changes by itself (the content of a volume) may have done so.
    * A failure is told by an event and tried again; what was prepared stays good.

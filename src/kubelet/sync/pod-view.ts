@@ -9,6 +9,10 @@ export interface PodView {
   readonly sandboxes: readonly ObservedSandbox[];
   /** The newest container under each name. */
   readonly containers: ReadonlyMap<string, ObservedContainer>;
+  /** What the runtime still has of those that came before them. */
+  readonly older: readonly ObservedContainer[];
+  /** Some container has ended in a way for which all begin anew, and not all of them are gone yet. */
+  readonly restartsAll: boolean;
   readonly probes: ProbeResults;
 }
 

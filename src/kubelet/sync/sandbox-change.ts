@@ -1,11 +1,10 @@
+import type { SandboxFault } from './pod-plan.ts';
 import type { PodView } from './pod-view.ts';
 
 /** Whether the pod needs a new sandbox, and why. */
 export type SandboxChange =
   | { readonly kind: 'keep'; readonly id: string }
   | { readonly kind: 'create'; readonly attempt: number; readonly because: SandboxFault };
-
-export type SandboxFault = 'none yet' | 'several are ready' | 'not ready' | 'network mode changed' | 'no address';
 
 export function sandboxChange({ spec, sandboxes }: Pick<PodView, 'spec' | 'sandboxes'>): SandboxChange {
   const newest = sandboxes[0];

@@ -1,18 +1,20 @@
-import type { Container, Pod } from '../../api/generated/core-v1.ts';
+import type { Container, EphemeralContainer, Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import { textOf } from '../../base/text-of.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
-import type { RuntimeService } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
-import type { Timeline } from '../explain/timeline.ts';
-import type { ObservedPod } from '../observe/observed-pod.ts';
+import { runPostStart } from '../hooks/post-start.ts';
+import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
+import { checkStopSignal } from './check-stop-signal.ts';
 import { type ContainerConfigInput, type ContainerSettings, containerConfig } from './config/container-config.ts';
+import type { EnvironmentSources } from './config/env-sources.ts';
+import { containerEnvironment, type Environment } from './config/environment.ts';
 import { containerFieldPath } from './container-field-path.ts';
 import { PodError, type PodErrorReason } from './pod-error.ts';
 import { nextRestartCount } from './restart-count.ts';
+import type { StopDeps } from './stop-pod.ts';
 
 /** Where a container begins: everything about its pod that its configuration depends on. */
 export interface ContainerPlace {
@@ -25,11 +27,8 @@ export interface ContainerPlace {
   readonly observed: ObservedPod | undefined;
 }
 
-export interface StartDeps {
-  readonly runtime: RuntimeService;
+export interface StartDeps extends StopDeps {
   readonly fs: FileSystem;
-  readonly timeline: Timeline;
-  readonly events: PodEvents;
   readonly settings: ContainerSettings & { readonly podLogsDir: string };
   readonly hostFacts: HostFacts;
   readonly allocatable: ResourceList;
@@ -41,11 +40,22 @@ export interface StartDeps {
   ) => Promise<ContainerConfigInput['image']>;
   /** The container runs and has a log file, at a path below the folder of the pod's logs. Must not reject. */
   readonly started: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
+  /** What the variables of the container refer to. */
+  readonly envSources: (
+    place: ContainerPlace,
+    container: Container,
+    signal: AbortSignal,
+  ) => Promise<EnvironmentSources>;
   /** What is mounted into the container. Rejects with a `PodError`. */
-  readonly mounts: (place: ContainerPlace, container: Container, signal: AbortSignal) => Promise<readonly Mount[]>;
+  readonly mounts: (
+    place: ContainerPlace,
+    container: Container,
+    environment: Environment,
+    signal: AbortSignal,
+  ) => Promise<readonly Mount[]>;
 }
 
-/** Image, configuration, create, start; each a step of the pod's timeline. Rejects with a `PodError`. */
+/** Image, configuration, create, start, postStart hook; each a step of the pod's timeline. Rejects with a `PodError`. */
 export async function startContainer(
   place: ContainerPlace,
   container: Container,
@@ -64,10 +74,14 @@ export async function startContainer(
   });
   deps.events.record(pod, 'Normal', 'Created', 'Container created', fieldPath);
   await deps.timeline.during(uid, 'start container', container.name, () =>
-    told('RunContainerError', deps.runtime.startContainer({ containerId }, signal), signal),
+    told('RunContainerError', deps.runtime.startContainer({ containerId }, signal), signal, (text) =>
+      text.replaceAll(containerId, container.name),
+    ),
   );
   deps.events.record(pod, 'Normal', 'Started', 'Container started', fieldPath);
+  await checkStopSignal(pod, container.name, containerId, deps, signal);
   await deps.started(pod, container.name, containerId, logPath);
+  await runPostStart({ pod, container, containerId }, deps, signal);
 }
 
 async function configOf(
@@ -79,29 +93,52 @@ async function configOf(
 ): Promise<ReturnType<typeof containerConfig>> {
   const { pod, podIPs, observed } = place;
   const { settings, hostFacts, allocatable } = deps;
+  const { hostIPs, envFiles } = settings;
+  const sources = await deps.envSources(place, container, signal);
+  const environment = containerEnvironment({ pod, container, podIPs, hostIPs, allocatable, sources, envFiles });
   const restartCount = await nextRestartCount(pod, container.name, observed, settings.podLogsDir, deps.fs);
   return containerConfig({
     pod,
     container,
     restartCount,
     image,
+    targetId: targetOf(container, observed),
     podIPs,
-    mounts: await deps.mounts(place, container, signal),
-    serviceEnv: new Map(),
-    allocatable,
+    userNamespace: place.sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
+    environment,
+    mounts: await deps.mounts(place, container, environment, signal),
     settings,
     host: hostFacts,
   });
 }
 
-/** Turns what the runtime or the machine refuses into what kubelet says of it. */
-async function told<T>(reason: PodErrorReason, call: Promise<T>, signal: AbortSignal): Promise<T> {
+/** The id of the container that an ephemeral one wants to look into. */
+function targetOf(
+  { targetContainerName: name }: Container & Pick<EphemeralContainer, 'targetContainerName'>,
+  observed: ObservedPod | undefined,
+): string | undefined {
+  if (!name) return undefined;
+  const target = newestContainer(observed, name);
+  if (!target) throw new Error(`unable to find target container ${name}`);
+  return target.id;
+}
+
+/**
+ * Turns what the runtime or the machine refuses into what kubelet says of it. An event names no id: it could not be
+ * counted together with the next one.
+ */
+async function told<T>(
+  reason: PodErrorReason,
+  call: Promise<T>,
+  signal: AbortSignal,
+  withoutId = (text: string): string => text,
+): Promise<T> {
   try {
     return await call;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PodError) throw error;
     const text = error instanceof CriError ? error.message : textOf(error);
-    throw new PodError(reason, text, { cause: error, eventMessage: `Error: ${text}` });
+    throw new PodError(reason, text, { cause: error, eventMessage: `Error: ${withoutId(text)}` });
   }
 }

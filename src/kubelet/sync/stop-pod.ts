@@ -1,13 +1,18 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { CriError, rpcErrorText } from '../../cri/cri-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { unlessGone } from '../../cri/unless-gone.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../explain/pod-events.ts';
 import type { Timeline } from '../explain/timeline.ts';
+import { afterPreStop } from '../hooks/pre-stop.ts';
+import type { HookDeps } from '../hooks/run-hook.ts';
 import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
 import { isSidecar } from '../status/restart-rules.ts';
 import { allOf } from './all-of.ts';
+import { goQuote } from './config/go-quote.ts';
 import { containerFieldPath } from './container-field-path.ts';
+import { PodError } from './pod-error.ts';
 
 /** kubelet's minimumGracePeriodInSeconds: what a container gets at least, whoever asks. */
 const MINIMUM_GRACE_SECONDS = 2;
@@ -17,20 +22,36 @@ export interface StopDeps {
   readonly timeline: Timeline;
   readonly events: PodEvents;
   readonly clock: Clock;
+  readonly hooks: HookDeps;
+}
+
+/** Who stops when a pod ends. */
+export interface StopOrder {
+  /** They end at once, and nobody waits for them: init containers, ephemeral ones, and what the spec does not know. */
+  readonly free: readonly ObservedContainer[];
+  /**
+   * Groups, one after the other, each at once. Main containers go first; sidecars follow, the last one first, so that
+   * whatever a container was started with is still there when it ends.
+   */
+  readonly inTurn: readonly (readonly ObservedContainer[])[];
+}
+
+export function stopOrder({ spec }: Pod, containers: readonly ObservedContainer[]): StopOrder {
+  const sidecars = (spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
+  const groups = [spec.containers.map(({ name }) => name), ...sidecars.toReversed().map((name) => [name])];
+  const named = new Set(groups.flat());
+  return {
+    free: containers.filter(({ name }) => !named.has(name)),
+    inTurn: groups
+      .map((names) => containers.filter(({ name }) => names.includes(name)))
+      .filter((group) => group.length > 0),
+  };
 }
 
 /**
- * The order in which containers stop: groups, one after the other, each at once. Main containers go first; sidecars
- * follow, the last one first, so that whatever a container was started with is still there when it ends.
+ * Stops every live container of a pod within the grace period, then its sandboxes. Repeatable. A sandbox stays as long
+ * as a container in it could not be stopped: its end would kill the container unasked.
  */
-export function stopOrder(pod: Pod, containers: readonly ObservedContainer[]): ObservedContainer[][] {
-  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
-  const others = containers.filter(({ name }) => !sidecars.includes(name));
-  const groups = sidecars.reverse().map((name) => containers.filter((container) => container.name === name));
-  return [others, ...groups].filter((group) => group.length > 0);
-}
-
-/** Stops every live container of a pod within the grace period, then its sandboxes. Repeatable. */
 export async function stopPod(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -39,74 +60,88 @@ export async function stopPod(
   signal: AbortSignal,
 ): Promise<void> {
   if (!observed) return;
-  const endsAt = deps.clock.monotonic() + graceSeconds * 1000;
   const live = observed.containers.filter(({ state }) => state === 'running' || state === 'unknown');
-  for (const group of stopOrder(pod, live)) {
-    const left = Math.ceil((endsAt - deps.clock.monotonic()) / 1000);
-    const stops = group.map((each) =>
-      stopContainer(pod, each, `Stopping container ${each.name}`, Math.min(graceSeconds, left), deps, signal),
-    );
-    await allOf(stops);
+  const { free, inTurn } = stopOrder(pod, live);
+  const stop = (each: ObservedContainer, turn?: Promise<void>): Promise<void> =>
+    stopContainer(pod, each, { message: `Stopping container ${each.name}`, graceSeconds, turn }, deps, signal);
+  const stops = free.map((each) => stop(each));
+  let turn: Promise<void> | undefined;
+  for (const group of inTurn) {
+    const before = turn;
+    const these = group.map((each) => stop(each, before));
+    stops.push(...these);
+    turn = allOf(these);
+    turn.catch(() => undefined); // told by the stop that failed
   }
+  await allOf(stops);
   const ready = observed.sandboxes.filter((sandbox) => sandbox.ready);
   await allOf(ready.map(({ id }) => stopSandbox(pod, id, deps, signal)));
 }
 
-/** Stops one container; one that is gone is fine. */
+export interface ContainerEnding {
+  /** The text of the `Killing` event. */
+  readonly message: string;
+  /** For all of the end: what comes before the signal to the container, and waiting for its turn, takes from it. */
+  readonly graceSeconds: number;
+  /** The container stays until then, but no longer than its grace period. */
+  readonly turn?: Promise<void> | undefined;
+}
+
+/** Stops one container; one that is gone is fine. Rejects with a `PodError`. */
 export async function stopContainer(
   pod: Pod,
   container: Pick<ObservedContainer, 'id' | 'name'>,
-  message: string,
-  graceSeconds: number,
-  { runtime, timeline, events }: StopDeps,
+  { message, graceSeconds, turn }: ContainerEnding,
+  deps: StopDeps,
   signal: AbortSignal,
 ): Promise<void> {
+  const { runtime, timeline, events, clock } = deps;
+  const endsAt = clock.monotonic() + graceSeconds * 1000;
   events.record(pod, 'Normal', 'Killing', message, containerFieldPath(pod, container.name));
-  const timeout = BigInt(Math.max(MINIMUM_GRACE_SECONDS, graceSeconds));
-  await timeline.during(pod.metadata.uid, 'stop container', container.name, () =>
-    unlessGone(runtime.stopContainer({ containerId: container.id, timeout }, signal)),
-  );
+  const { id, name } = container;
+  const stop = async (): Promise<void> => {
+    if (turn !== undefined) await inTime(turn, endsAt - clock.monotonic(), clock, signal);
+    const left = Math.ceil((endsAt - clock.monotonic()) / 1000);
+    const timeout = BigInt(Math.max(MINIMUM_GRACE_SECONDS, left));
+    await timeline.during(pod.metadata.uid, 'stop container', name, () =>
+      ended('KillContainer', name, runtime.stopContainer({ containerId: id, timeout }, signal), signal),
+    );
+  };
+  await afterPreStop({ pod, id, name, graceSeconds }, deps, stop, signal);
+}
+
+/** Waits for `turn`, at most so long; one that fails has not come. */
+async function inTime(turn: Promise<void>, ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const waiting = new AbortController();
+  const patience = clock.sleep(ms, AbortSignal.any([waiting.signal, signal])).catch(() => signal.throwIfAborted());
+  try {
+    await Promise.race([turn.catch(() => patience), patience]);
+  } finally {
+    waiting.abort();
+  }
 }
 
 async function stopSandbox(pod: Pod, id: string, { runtime, timeline }: StopDeps, signal: AbortSignal): Promise<void> {
-  await timeline.during(pod.metadata.uid, 'stop sandbox', undefined, () =>
-    unlessGone(runtime.stopPodSandbox({ podSandboxId: id }, signal)),
+  const { uid } = pod.metadata;
+  await timeline.during(uid, 'stop sandbox', undefined, () =>
+    ended('KillPodSandbox', uid, runtime.stopPodSandbox({ podSandboxId: id }, signal), signal),
   );
 }
 
-/** Removes what the runtime remembers of the init containers of a stopped pod. */
-export async function removeInitContainers(
-  { spec }: Pod,
-  observed: ObservedPod | undefined,
-  { runtime }: StopDeps,
+/** Says of an end that failed what kubelet says of it; whoever wanted the end tells. */
+async function ended(
+  action: 'KillContainer' | 'KillPodSandbox',
+  target: string,
+  call: Promise<unknown>,
   signal: AbortSignal,
 ): Promise<void> {
-  const names = new Set(spec.initContainers?.map(({ name }) => name));
-  const ended = observed?.containers.filter(({ name }) => names.has(name)) ?? [];
-  await allOf(ended.map(({ id }) => unlessGone(runtime.removeContainer({ containerId: id }, signal))));
-}
-
-/** Removes everything that the runtime remembers of a stopped pod. */
-export async function removePod(
-  pod: Pod,
-  observed: ObservedPod | undefined,
-  { runtime, timeline }: Pick<StopDeps, 'runtime' | 'timeline'>,
-  signal: AbortSignal,
-): Promise<void> {
-  if (!observed) return;
-  await timeline.during(pod.metadata.uid, 'remove', undefined, async () => {
-    await allOf(observed.containers.map(({ id }) => unlessGone(runtime.removeContainer({ containerId: id }, signal))));
-    for (const { id } of observed.sandboxes) await removeSandbox(id, runtime, signal);
-  });
-}
-
-/** A sandbox that failed half-way is not ready and yet may hold a network; the runtime then wants it stopped first. */
-async function removeSandbox(podSandboxId: string, runtime: RuntimeService, signal: AbortSignal): Promise<void> {
   try {
-    await unlessGone(runtime.removePodSandbox({ podSandboxId }, signal));
-  } catch {
+    await unlessGone(call);
+  } catch (error) {
     signal.throwIfAborted();
-    await unlessGone(runtime.stopPodSandbox({ podSandboxId }, signal));
-    await unlessGone(runtime.removePodSandbox({ podSandboxId }, signal));
+    if (!(error instanceof CriError)) throw error;
+    const reason = `${action}Error` as const;
+    const message = `failed to "${action}" for "${target}" with ${reason}: ${goQuote(rpcErrorText(error))}`;
+    throw new PodError(reason, message, { cause: error, silent: true });
   }
 }

@@ -5,6 +5,7 @@ import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { Log } from '../explain/log.ts';
+import { ABANDONED } from '../explain/timeline.ts';
 import { ownGraceOf } from './pod-grace.ts';
 import type { PodEnding, PodSyncer } from './pod-syncer.ts';
 import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worker-state.ts';
@@ -126,7 +127,7 @@ export class PodWorker {
     }
     const before = this.#state;
     this.#apply({ type: 'killRequested', ...ending });
-    if (this.#state !== before) this.#pass?.abort(new Error('the pod is to end'));
+    if (this.#state !== before) this.#pass?.abort(new Error(ABANDONED));
     this.wake();
   }
 

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { ContainerStatusResponse, Signal } from '../../cri/generated/runtime-v1.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { PodEvents } from '../explain/pod-events.ts';
+import { checkStopSignal } from './check-stop-signal.ts';
+import { examplePod } from './config/pod.fixture.ts';
+
+const never = new AbortController().signal;
+const asking = examplePod({ container: { lifecycle: { stopSignal: 'SIGUSR1' } } });
+
+async function eventsOf(pod: typeof asking, stopSignal: Signal, containerStopSignals = true): Promise<string[]> {
+  const events = new PodEvents(new VirtualClock());
+  const told: string[] = [];
+  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
+  const runtime = { containerStatus: async () => ContainerStatusResponse.fromPartial({ status: { stopSignal } }) };
+  await checkStopSignal(pod, 'web', 'c1', { runtime, events, settings: { containerStopSignals } }, never);
+  return told;
+}
+
+test('a runtime that does not tell the signal back is told of', async () => {
+  assert.deepEqual(await eventsOf(asking, Signal.RUNTIME_DEFAULT), [
+    'Warning StopSignalIgnored: Container web asks to be stopped with SIGUSR1. The runtime does not support that: ' +
+      'it will use the signal of the image, or SIGTERM.',
+  ]);
+});
+
+test('nothing is told where the signal counts, where none is asked for, and while the gate is off', async () => {
+  assert.deepEqual(await eventsOf(asking, Signal.SIGUSR1), []);
+  assert.deepEqual(await eventsOf(examplePod(), Signal.RUNTIME_DEFAULT), []);
+  assert.deepEqual(await eventsOf(asking, Signal.RUNTIME_DEFAULT, false), []);
+});

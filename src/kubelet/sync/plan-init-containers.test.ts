@@ -1,0 +1,281 @@
+/** What init containers and sidecars need, and when they let the main containers run. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container } from '../../api/generated/core-v1.ts';
+import {
+  adjust,
+  created,
+  END,
+  exited,
+  first,
+  type Given,
+  kill,
+  on42,
+  plan,
+  running,
+  second,
+  seen,
+  side,
+  start,
+  unknown,
+  web,
+} from './plan.fixture.ts';
+import { NOTHING_TO_DO, type PodPlan } from './pod-plan.ts';
+
+const both = { initContainers: [first, second] };
+const probed: Container = { ...side, startupProbe: {}, livenessProbe: {} };
+const startWeb = start('main', 'web');
+const startSide = start('sidecar', 'side');
+
+function killInit(name: string): ReturnType<typeof kill> {
+  return kill(name, 'unknownState', 'Init container is in "unknown" state, try killing it before restart');
+}
+
+const inits: Record<string, { given: Given; plan: PodPlan }> = {
+  'starts the first one in a sandbox that has none': {
+    given: { spec: both, containers: [] },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'waits for the one that runs': { given: { spec: both, containers: [seen(first, running)] }, plan: NOTHING_TO_DO },
+  'goes on to the next one': {
+    given: { spec: both, containers: [seen(first, exited(0))] },
+    plan: adjust({ starts: start('init', 'second') }),
+  },
+  'goes by the last one that the runtime knows': {
+    given: { spec: both, containers: [seen(first, exited(1)), seen(second, running)] },
+    plan: NOTHING_TO_DO,
+  },
+  'starts main containers after the last one': {
+    given: { spec: both, containers: [seen(first, exited(0)), seen(second, exited(0))] },
+    plan: adjust({ starts: startWeb }),
+  },
+  'starts main containers after the last one, whose predecessors are forgotten': {
+    given: { spec: both, containers: [seen(second, exited(0))] },
+    plan: adjust({ starts: startWeb }),
+  },
+  'repeats one that failed': {
+    given: { spec: both, containers: [seen(first, exited(1))] },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'repeats one that failed when only failures restart': {
+    given: { spec: { ...both, restartPolicy: 'OnFailure' }, containers: [seen(first, exited(1))] },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'gives up on one that failed in a pod that never restarts': {
+    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, exited(1))] },
+    plan: END,
+  },
+  'goes on after one that succeeded in a pod that never restarts': {
+    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, exited(0))] },
+    plan: adjust({ starts: start('init', 'second') }),
+  },
+  'repeats one that failed by its own policy': {
+    given: {
+      spec: { restartPolicy: 'Never', initContainers: [{ ...first, restartPolicy: 'OnFailure' }] },
+      containers: [seen(first, exited(1))],
+    },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'gives up on one that failed by its own policy': {
+    given: { spec: { initContainers: [{ ...first, restartPolicy: 'Never' }] }, containers: [seen(first, exited(1))] },
+    plan: END,
+  },
+  'repeats one that failed by a rule of its own': {
+    given: {
+      spec: {
+        restartPolicy: 'Never',
+        initContainers: [{ ...first, restartPolicy: 'Never', restartPolicyRules: [on42] }],
+      },
+      containers: [seen(first, exited(42))],
+    },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'repeats one that was created and never started': {
+    given: { spec: both, containers: [seen(first, created)] },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'kills one of unknown state before it is repeated': {
+    given: { spec: both, containers: [seen(first, unknown)] },
+    plan: adjust({ kills: [killInit('first')], starts: start('init', 'first') }),
+  },
+  'gives up on one of unknown state in a pod that never restarts': {
+    given: { spec: { ...both, restartPolicy: 'Never' }, containers: [seen(first, unknown)] },
+    plan: END,
+  },
+  'kills one of unknown state before it is repeated by its own policy': {
+    given: {
+      spec: { restartPolicy: 'Never', initContainers: [{ ...first, restartPolicy: 'OnFailure' }] },
+      containers: [seen(first, unknown)],
+    },
+    plan: adjust({ kills: [killInit('first')], starts: start('init', 'first') }),
+  },
+  'does not repeat any while a main container runs': { given: { spec: both }, plan: NOTHING_TO_DO },
+  'does not repeat one that failed while a main container runs': {
+    given: { spec: both, containers: [seen(second, exited(1)), seen(web, running)] },
+    plan: NOTHING_TO_DO,
+  },
+  'does not repeat any while a main container is made': {
+    given: { spec: both, containers: [seen(web, created)] },
+    plan: adjust({ starts: startWeb }),
+  },
+  'repeats all of them when a main container has ended and the runtime has forgotten them': {
+    given: { spec: both, containers: [seen(web, exited(1))] },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'repeats all of them when a main container runs in an older sandbox': {
+    given: { spec: both, containers: [{ ...seen(web, running), sandboxId: 'old' }] },
+    plan: adjust({ starts: start('init', 'first') }),
+  },
+  'does not care for their definition': {
+    given: { spec: both, containers: [seen(first, running, 'other')] },
+    plan: NOTHING_TO_DO,
+  },
+  'does not care for their probes': {
+    given: { spec: both, containers: [seen(first, running)], probes: { 'liveness id-first': 'failure' } },
+    plan: NOTHING_TO_DO,
+  },
+  'goes by the newest instance': {
+    given: { spec: both, containers: [seen(first, exited(0)), seen(first, exited(1))] },
+    plan: adjust({ starts: start('init', 'second') }),
+  },
+};
+
+const sidecars: Record<string, { given: Given; plan: PodPlan }> = {
+  'goes on once one runs': {
+    given: { spec: { initContainers: [side, second] }, containers: [seen(side, running)] },
+    plan: adjust({ starts: start('init', 'second') }),
+  },
+  'starts main containers once the last one runs': {
+    given: { spec: { initContainers: [first, side] }, containers: [seen(first, exited(0)), seen(side, running)] },
+    plan: adjust({ starts: startWeb }),
+  },
+  'waits for the startup probe': {
+    given: { spec: { initContainers: [probed, second] }, containers: [seen(side, running)] },
+    plan: NOTHING_TO_DO,
+  },
+  'waits for a startup probe that knows nothing yet': {
+    given: {
+      spec: { initContainers: [probed, second] },
+      containers: [seen(side, running)],
+      probes: { 'startup id-side': 'unknown' },
+    },
+    plan: NOTHING_TO_DO,
+  },
+  'goes on once the startup probe succeeds': {
+    given: {
+      spec: { initContainers: [probed] },
+      containers: [seen(side, running)],
+      probes: { 'startup id-side': 'success' },
+    },
+    plan: adjust({ starts: startWeb }),
+  },
+  'restarts one whose startup probe fails, and waits': {
+    given: {
+      spec: { initContainers: [probed] },
+      containers: [seen(side, running)],
+      probes: { 'startup id-side': 'failure' },
+    },
+    plan: adjust({
+      kills: [kill('side', 'startupFailed', 'Init container side failed startup probe')],
+      starts: startSide,
+    }),
+  },
+  'goes on, though liveness fails': {
+    given: {
+      spec: { initContainers: [{ ...side, livenessProbe: {} }, second] },
+      containers: [seen(side, running)],
+      probes: { 'liveness id-side': 'failure' },
+    },
+    plan: adjust({
+      kills: [kill('side', 'livenessFailed', 'Init container side failed liveness probe')],
+      starts: [...startSide, ...start('init', 'second')],
+    }),
+  },
+  'restarts one whose liveness fails beside the main containers': {
+    given: {
+      spec: { initContainers: [{ ...side, livenessProbe: {} }] },
+      containers: [seen(side, running), seen(web, running)],
+      probes: { 'liveness id-side': 'failure' },
+    },
+    plan: adjust({
+      kills: [kill('side', 'livenessFailed', 'Init container side failed liveness probe')],
+      starts: startSide,
+    }),
+  },
+  'makes one anew whose definition changed': {
+    given: {
+      spec: { initContainers: [side] },
+      containers: [seen(side, running, 'other'), seen(web, running)],
+    },
+    plan: adjust({
+      kills: [kill('side', 'definitionChanged', 'Init container side definition changed')],
+      starts: startSide,
+    }),
+  },
+  'restarts one beside the main containers, however it ended': {
+    given: { spec: { initContainers: [side] }, containers: [seen(side, exited(0)), seen(web, running)] },
+    plan: adjust({ starts: startSide }),
+  },
+  'restarts one in a pod that never restarts': {
+    given: {
+      spec: { restartPolicy: 'Never', initContainers: [side] },
+      containers: [seen(side, exited(1)), seen(web, running)],
+    },
+    plan: adjust({ starts: startSide }),
+  },
+  'restarts one before the main containers': {
+    given: { spec: { initContainers: [side] }, containers: [seen(side, exited(1))] },
+    plan: adjust({ starts: startSide }),
+  },
+  'starts one again that was created and never started': {
+    given: { spec: { initContainers: [side] }, containers: [seen(side, created), seen(web, running)] },
+    plan: adjust({ starts: startSide }),
+  },
+  'kills one of unknown state before it is repeated': {
+    given: {
+      spec: { restartPolicy: 'Never', initContainers: [side] },
+      containers: [seen(side, unknown), seen(web, running)],
+    },
+    plan: adjust({ kills: [killInit('side')], starts: startSide }),
+  },
+  'brings one back that the runtime forgot': {
+    given: { spec: { initContainers: [side] } },
+    plan: adjust({ starts: startSide }),
+  },
+  'brings one back that the runtime forgot while a later init container runs': {
+    given: { spec: { initContainers: [side, second] }, containers: [seen(second, running)] },
+    plan: adjust({ starts: startSide }),
+  },
+  'restarts one while a later init container runs': {
+    given: { spec: { initContainers: [side, second] }, containers: [seen(side, exited(1)), seen(second, running)] },
+    plan: adjust({ starts: startSide }),
+  },
+  'restarts one together with the start of the main containers': {
+    given: {
+      spec: { initContainers: [side, second] },
+      containers: [seen(side, exited(1)), seen(second, exited(0))],
+    },
+    plan: adjust({ starts: [...startSide, ...startWeb] }),
+  },
+  'does not let one keep the pod alive': {
+    given: {
+      spec: { restartPolicy: 'Never', initContainers: [side] },
+      containers: [seen(side, running), seen(web, exited(0))],
+    },
+    plan: END,
+  },
+  'does not restart one for a pod that is done': {
+    given: {
+      spec: { restartPolicy: 'OnFailure', initContainers: [side] },
+      containers: [seen(side, running), seen(web, exited(0))],
+      probes: { 'liveness id-side': 'failure' },
+    },
+    plan: END,
+  },
+};
+
+for (const [kind, cases] of Object.entries({ 'init containers': inits, sidecars })) {
+  for (const [name, { given, plan: expected }] of Object.entries(cases)) {
+    test(`computePodActions() of ${kind}: ${name}`, () => assert.deepEqual(plan(given), expected));
+  }
+}

@@ -1,0 +1,91 @@
+/** All containers of a pod begin anew after one has ended in the way that its rule names. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container } from '../../api/generated/core-v1.ts';
+import {
+  created,
+  exited,
+  first,
+  type Given,
+  log,
+  notReady,
+  plan,
+  running,
+  seen,
+  side,
+  start,
+  unknown,
+  web,
+} from './plan.fixture.ts';
+import { NOTHING_TO_DO, type PodPlan } from './pod-plan.ts';
+
+const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
+const trigger: Container = { ...log, restartPolicy: 'Never', restartPolicyRules: [rule] };
+const spec = { restartPolicy: 'Never', initContainers: [first, side], containers: [web, trigger] };
+
+function remove(name: string, stopFirst = false, id = `id-${name}`) {
+  return { id, name, stopFirst };
+}
+
+const cases: Record<string, { given: Given; plan: PodPlan }> = {
+  'removes main containers, then init containers, then the one that is the cause': {
+    given: {
+      spec,
+      containers: [seen(trigger, exited(42)), seen(web, running), seen(side, running), seen(first, exited(0))],
+    },
+    plan: {
+      kind: 'removeAll',
+      groups: [[remove('web', true)], [remove('first'), remove('side', true)], [remove('log')]],
+    },
+  },
+  'removes an init container last that is the cause': {
+    given: {
+      spec: { initContainers: [{ ...first, restartPolicy: 'Never', restartPolicyRules: [rule] }], containers: [web] },
+      containers: [seen(first, exited(42)), seen(web, exited(0))],
+    },
+    plan: { kind: 'removeAll', groups: [[remove('web')], [remove('first')]] },
+  },
+  'stops what may run before it is removed': {
+    given: { spec, containers: [seen(trigger, exited(42)), seen(web, unknown), seen(side, created)] },
+    plan: { kind: 'removeAll', groups: [[remove('web', true)], [remove('side', true)], [remove('log')]] },
+  },
+  'removes older instances too': {
+    given: {
+      spec,
+      containers: [
+        seen(trigger, exited(42)),
+        { ...seen(trigger, exited(1)), id: 'before' },
+        { ...seen(trigger, exited(42)), id: 'long ago' },
+      ],
+    },
+    plan: {
+      kind: 'removeAll',
+      groups: [[remove('log', false, 'before')], [remove('log'), remove('log', false, 'long ago')]],
+    },
+  },
+  'goes on with what is left after a crash': {
+    given: { spec, containers: [seen(trigger, exited(42))] },
+    plan: { kind: 'removeAll', groups: [[remove('log')]] },
+  },
+  'leaves ephemeral containers alone, and starts none': {
+    given: {
+      spec: { ...spec, ephemeralContainers: [{ name: 'debug' }, { name: 'shell' }] },
+      containers: [seen(trigger, exited(42)), seen({ name: 'debug' }, running)],
+    },
+    plan: { kind: 'removeAll', groups: [[remove('log')]] },
+  },
+  'makes a sandbox first where that is lost, and starts nothing in it': {
+    given: { spec, sandboxes: [notReady], containers: [seen(trigger, exited(42)), seen(web, exited(137))] },
+    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: [] },
+  },
+};
+
+for (const [name, { given, plan: expected }] of Object.entries(cases)) {
+  test(`computePodActions() when all restart ${name}`, () => {
+    assert.deepEqual(plan({ ...given, restartsAll: true }), expected);
+  });
+}
+
+test('computePodActions() begins with the first init container once all are removed', () => {
+  assert.deepEqual(plan({ spec, containers: [] }), { ...NOTHING_TO_DO, start: start('init', 'first') });
+});

@@ -1,0 +1,102 @@
+/** Pods as a plan sees them. */
+import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
+import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../observe/observed-pod.ts';
+import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
+import { computePodActions } from './compute-pod-actions.ts';
+import { containerHash } from './config/container-hash.ts';
+import type { ContainerKill, ContainerRole, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
+
+export const web: Container = { name: 'web', image: 'busybox' };
+export const log: Container = { name: 'log', image: 'busybox' };
+export const first: Container = { name: 'first', image: 'busybox' };
+export const second: Container = { name: 'second', image: 'busybox' };
+export const side: Container = { name: 'side', image: 'busybox', restartPolicy: 'Always' };
+
+export const sandbox: ObservedSandbox = {
+  id: 's0',
+  attempt: 0,
+  ready: true,
+  createdAt: 1n,
+  hostNetwork: false,
+  ips: ['10.0.0.2'],
+  runtimeHandler: '',
+};
+
+export const running: ObservedContainerState = { state: 'running', startedAt: 2n };
+export const created: ObservedContainerState = { state: 'created' };
+export const unknown: ObservedContainerState = { state: 'unknown' };
+
+export function exited(exitCode: number): ObservedContainerState {
+  return {
+    state: 'exited',
+    startedAt: 2n,
+    finishedAt: 3n,
+    exitCode,
+    reason: exitCode ? 'Error' : 'Completed',
+    message: '',
+  };
+}
+
+export function seen(
+  container: Container,
+  state: ObservedContainerState,
+  hash = containerHash(container),
+): ObservedContainer {
+  return {
+    id: `id-${container.name}`,
+    name: container.name,
+    sandboxId: 's0',
+    restartCount: 0,
+    hash,
+    image: 'busybox',
+    imageRef: 'sha256:1',
+    imageId: 'sha256:1',
+    createdAt: 1n,
+    logPath: '',
+    terminationMessagePath: '/dev/termination-log',
+    terminationMessagePolicy: 'File',
+    terminationGracePeriodSeconds: 30,
+    terminationMessageFile: undefined,
+    ...state,
+  };
+}
+
+export interface Given {
+  spec?: Partial<PodSpec>;
+  sandboxes?: ObservedSandbox[];
+  /** Newest first under each name. */
+  containers?: ObservedContainer[];
+  restartsAll?: boolean;
+  probes?: Partial<Record<`${ProbeKind} ${string}`, ProbeResult>>;
+}
+
+/** A pod with one main container that runs, and nothing to do. */
+export function plan({ spec, sandboxes = [sandbox], containers = [seen(web, running)], ...given }: Given): PodPlan {
+  const { probes = {}, restartsAll = false } = given;
+  const newest = new Map(containers.toReversed().map((container) => [container.name, container]));
+  return computePodActions({
+    spec: { containers: [web], restartPolicy: 'Always', ...spec },
+    sandboxes,
+    containers: newest,
+    older: containers.filter((container) => newest.get(container.name) !== container),
+    restartsAll,
+    probes: { result: (kind, id) => probes[`${kind} ${id}`] },
+  });
+}
+
+export const on42 = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
+
+export function start(role: ContainerRole, ...names: string[]): ContainerStart[] {
+  return names.map((name) => ({ name, role }));
+}
+
+export function kill(name: string, reason: KillReason, message: string): ContainerKill {
+  return { id: `id-${name}`, name, reason, message };
+}
+
+export function adjust({ kills = [], starts = [] }: { kills?: ContainerKill[]; starts?: ContainerStart[] }): PodPlan {
+  return { kind: 'adjust', kill: kills, start: starts };
+}
+
+export const END: PodPlan = { kind: 'end' };
+export const notReady: ObservedSandbox = { ...sandbox, ready: false };

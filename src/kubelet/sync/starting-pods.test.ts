@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
+import { PodError } from './pod-error.ts';
+import type { PodPlan } from './pod-plan.ts';
+import { StartingPods } from './starting-pods.ts';
+
+const pod: Pod = {
+  metadata: { name: 'web', namespace: 'default', uid: 'u' },
+  spec: { containers: ['a', 'b'].map((name) => ({ name, image: 'busybox' })) },
+};
+const start = ['a', 'b'].map((name) => ({ name, role: 'main' }) as const);
+const FIRST: PodPlan = { kind: 'newSandbox', attempt: 0, because: 'none yet', start };
+
+/** What is shown, as the ids of the containers, and the troubles that were noted. */
+function watched(...ids: string[]) {
+  // Nothing else is looked at.
+  const containers = ids.map((id) => ({ id, name: id.slice(0, 1) }) as ObservedContainer);
+  const seen: ObservedPod = { ...pod.metadata, sandboxes: [], containers, inspectedAt: 0 };
+  const shown: string[] = [];
+  const idsOf = (given: ObservedPod | undefined): string => given?.containers.map(({ id }) => id).join(' ') ?? '';
+  const life = new AbortController();
+  let isThere = false;
+  const starting = new StartingPods({
+    observed: { get: () => (isThere ? seen : undefined) },
+    probes: { follow: (_, given) => void shown.push(`probe ${idsOf(given)}`) },
+    publisher: {
+      note: (_, name, failure) => void shown.push(`${name} ${failure?.reason ?? 'started'}`),
+      publishMeanwhile: (_, given) => void shown.push(`show ${idsOf(given)}`),
+    },
+  });
+  const appear = (): void => {
+    isThere = true;
+    starting.seen('u');
+  };
+  return { starting, shown, life, appear };
+}
+
+test('a container is shown and probed once its start has ended, the last one by its worker', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, FIRST, life.signal);
+  appear();
+  starting.tried(pod, 'b', undefined);
+  starting.tried(pod, 'a', new PodError('RunContainerError', 'no'));
+  starting.seen('u');
+  assert.deepEqual(shown, ['probe ', 'show ', 'b started', 'probe b1', 'show b1', 'a RunContainerError']);
+});
+
+test('what was there before the pass is always shown', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  appear();
+  starting.begin(pod, { kind: 'adjust', kill: [], start }, life.signal);
+  starting.seen('u');
+  assert.deepEqual(shown, ['probe a1 b1', 'show a1 b1']);
+});
+
+test('nothing is shown of a pass that was asked to stop', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, FIRST, life.signal);
+  life.abort();
+  appear();
+  starting.tried(pod, 'a', undefined);
+  assert.deepEqual(shown, ['a started']);
+});
+
+test('nothing is shown meanwhile of a sandbox that is replaced', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, { kind: 'newSandbox', attempt: 1, because: 'not ready', start }, life.signal);
+  appear();
+  assert.deepEqual(shown, []);
+});
+
+test('nothing is shown after the pass', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, FIRST, life.signal);
+  starting.end('u');
+  appear();
+  assert.deepEqual(shown, []);
+});
