@@ -13,6 +13,7 @@ const TOLD_WITHOUT_TRACE: ReadonlySet<string> = new Set([
   'FileSystemError',
   'NetworkError',
   'NoAgentError',
+  'ProviderConfigError',
   'RuntimeStartError',
 ]);
 

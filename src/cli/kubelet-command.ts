@@ -95,7 +95,8 @@ function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandCont
   const { config, parsed } = settings;
   const endpoint = config.containerRuntimeEndpoint;
   return {
-    startRuntime: async () => ({ endpoint, stop: async () => {} }), // not ours to start or stop
+    // Not ours to start or stop.
+    startRuntime: async () => ({ endpoint, isEmpty: async () => true, stop: async () => true }),
     build: (_, signal) =>
       buildOnRuntime(
         {
@@ -113,11 +114,13 @@ function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandCont
 }
 
 /** Where a node that stands alone has its pods from. */
-function staticSources({ config, parsed, nodeName }: KubeletSettings, host: Host, log: Log): readonly PodSource[] {
+function staticSources(settings: KubeletSettings, host: Host, log: Log): readonly PodSource[] {
+  const { config, parsed, featureGates, nodeName } = settings;
   const { staticPodPath, staticPodURL, staticPodURLHeader = {} } = config;
+  const references = featureGates.get('PreventStaticPodAPIReferences') ? 'none' : 'api';
   const sources: PodSource[] = [];
   if (staticPodPath) {
-    const options = { paths: [staticPodPath], nodeName, rescanMs: parsed.ms.fileCheckFrequency };
+    const options = { paths: [staticPodPath], nodeName, rescanMs: parsed.ms.fileCheckFrequency, references } as const;
     sources.push(createFileSource(options, host));
   }
   if (staticPodURL) {
@@ -126,7 +129,8 @@ function staticSources({ config, parsed, nodeName }: KubeletSettings, host: Host
       headers: staticPodURLHeader,
       nodeName,
       periodMs: parsed.ms.httpCheckFrequency,
-    };
+      references,
+    } as const;
     sources.push(createHttpSource(options, { ...host, log }));
   }
   return sources;

@@ -22,7 +22,10 @@ export interface AgentWiring {
 
 export interface StartedRuntime {
   readonly endpoint: string;
-  stop(): Promise<void>;
+  /** Whether it holds nothing of a pod, not even of one that nobody waits for any more. */
+  isEmpty(): Promise<boolean>;
+  /** Whether it leaves nothing behind. */
+  stop(): Promise<boolean>;
 }
 
 export interface BuiltAgent {
@@ -47,10 +50,14 @@ export interface LocalAgentOptions {
 /** An agent at work, with its socket. */
 export interface LocalAgent {
   readonly agent: Agent;
+  readonly runtime: Pick<StartedRuntime, 'isEmpty'>;
   /** Settles when the agent's work ends: when it is stopped, or with a failure of its own. */
   readonly finished: Promise<void>;
-  /** Leaves the pods as they are; ends the agent, then its runtime, then the socket. Goes on after a failure. */
-  stop(): Promise<void>;
+  /**
+   * Leaves the pods as they are; ends the agent, then its runtime, then the socket. Goes on after a failure. Whether
+   * there were no pods to leave.
+   */
+  stop(): Promise<boolean>;
 }
 
 /**
@@ -68,7 +75,10 @@ export async function startLocalAgent(
     const server = await serveLocalApi(options, () => running);
     undo.push(() => server.close());
     const runtime = await wiring.startRuntime(signal);
-    undo.push(() => runtime.stop());
+    let isClean = true;
+    undo.push(async () => {
+      isClean = await runtime.stop();
+    });
     const built = await wiring.build(runtime.endpoint, signal);
     undo.push(async () => built.close());
     signal.throwIfAborted();
@@ -82,7 +92,11 @@ export async function startLocalAgent(
       return finished;
     });
     finished.catch(() => {}); // told to whoever awaits `finished`, and by `stop`
-    return { agent, finished, stop: () => undo.run() };
+    const stop = async (): Promise<boolean> => {
+      await undo.run();
+      return isClean;
+    };
+    return { agent, runtime, finished, stop };
   } catch (error) {
     await undo.run();
     throw error;

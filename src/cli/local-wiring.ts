@@ -1,21 +1,20 @@
 import { agentSettings } from '../app/agent-settings.ts';
 import { loadKubeletConfig } from '../app/config/load-config.ts';
-import { ensureLocalImages } from '../app/images/local-images.ts';
+import { BUSYBOX_IMAGE, ensureLocalImages, PAUSE_IMAGE } from '../app/images/local-images.ts';
 import { startPrivateRuntime } from '../app/private-runtime/private-runtime.ts';
 import { bridgeName, DEFAULT_ROOT_DIR } from '../app/private-runtime/runtime-paths.ts';
 import { socketPathOf } from '../cri/endpoint.ts';
+import type { Log } from '../kubelet/explain/log.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import { agentLog } from './agent-log.ts';
 import { buildOnRuntime } from './build-on-runtime.ts';
 import type { CommandContext } from './command-context.ts';
 import type { RunOptions } from './commands.ts';
 import type { AgentWiring, BuiltAgent } from './local-agent.ts';
 
 /** A private containerd below `--root` and `--state`, and an agent with kubelet's defaults on it. */
-export function localWiring(options: RunOptions, source: PodSource, context: CommandContext): AgentWiring {
+export function localWiring(options: RunOptions, source: PodSource, context: CommandContext, log: Log): AgentWiring {
   const { rootDir, stateDir, podCidr } = options;
   const { host, machine } = context;
-  const log = agentLog(context, options.verbosity);
   const build = async (endpoint: string, signal: AbortSignal): Promise<BuiltAgent> => {
     const flags = [`--root-dir=${rootDir}/kubelet`];
     const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
@@ -31,6 +30,7 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
           ...ofKubelet,
           podLogsDir: `${rootDir}/pod-logs`,
           cgroupRoot: cgroupRootOf(rootDir),
+          keptImages: [PAUSE_IMAGE, BUSYBOX_IMAGE],
         },
         log,
         prepare: ({ images }) => ensureLocalImages({ ...host, images, socketPath: socketPathOf(endpoint) }, signal),

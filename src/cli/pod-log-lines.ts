@@ -1,4 +1,6 @@
+import { Buffer } from 'node:buffer';
 import type { FileSystem } from '../host/file-system.ts';
+import type { LogLine } from '../kubelet/containers/log-lines.ts';
 import { readLogs } from '../kubelet/containers/read-logs.ts';
 import type { ObservedContainer } from '../kubelet/observe/observed-pod.ts';
 import type { AgentView, PodReport } from '../kubelet/server/agent-view.ts';
@@ -48,7 +50,7 @@ export class PodLogLines {
   async print(signal: AbortSignal): Promise<void> {
     for (const { report, container } of this.#containers()) {
       const lines = readLogs(this.#options, container.logPath, { follow: false }, signal);
-      for await (const { text } of lines) await this.#write(report, container, text);
+      for await (const batch of lines) await this.#write(report, container, batch);
     }
   }
 
@@ -59,7 +61,7 @@ export class PodLogLines {
     const ended = containerEnded(view, report.pod.metadata.uid, container.id, signal);
     const lines = readLogs(this.#options, container.logPath, { follow: true, ended, sinceMs }, signal);
     const task = (async () => {
-      for await (const { text } of lines) await this.#write(report, container, text);
+      for await (const batch of lines) await this.#write(report, container, batch);
     })();
     this.#tasks.add(task);
     void task.then(
@@ -76,12 +78,13 @@ export class PodLogLines {
     }
   }
 
-  #write({ pod }: PodReport, { name }: ObservedContainer, text: string): Promise<void> {
+  /** Each line by itself, and each piece of an endless one: whoever reads wants to know where it comes from. */
+  async #write({ pod }: PodReport, { name }: ObservedContainer, lines: readonly LogLine[]): Promise<void> {
     const { view, paint = plain } = this.#options;
     const source = `${manifestName(pod, view.nodeName)}/${name}`;
     const colour = COLOURS[this.#prefixes.size % COLOURS.length] ?? 'cyan';
     const prefix = this.#prefixes.get(source) ?? paint(colour, `${source} |`);
     this.#prefixes.set(source, prefix);
-    return this.#options.write(`${prefix} ${text}`);
+    for (const { text } of lines) await this.#options.write(`${prefix} ${Buffer.from(text).toString('utf8')}`);
   }
 }

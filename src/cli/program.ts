@@ -76,7 +76,10 @@ function addRun(program: Command, { run }: Commands, ended: Ended): void {
   program
     .command('run')
     .description('Run the pods of manifests on this machine, without a cluster, until Ctrl-C.')
-    .argument('<file...>', 'manifests in YAML or JSON, or folders of them; changes are followed')
+    .argument(
+      '<file...>',
+      'manifests in YAML or JSON, or folders of them: pods, and what they refer to; changes are followed',
+    )
     .option('--once', 'end when every pod is ready or done, and show what it logged')
     .addOption(new Option('--timeout <duration>', 'how long --once waits').argParser(duration).default(300_000, '5m'))
     .option('--root <dir>', 'what is kept: images, volumes, logs', folder, '/var/lib/nodelet')

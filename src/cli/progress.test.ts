@@ -31,7 +31,7 @@ const failed = (name: string, error: string): AgentEvent => step(name, 'web', { 
 const told = (type: 'Normal' | 'Warning', reason: string, message: string): AgentEvent => ({
   kind: 'event',
   pod,
-  event: { type, reason, message, fieldPath: undefined, atMs: BEGAN },
+  event: { type, reason, message, fieldPath: 'spec.containers{web}', atMs: BEGAN },
 });
 const status = (value: PodStatus): AgentEvent => ({ kind: 'status', pod, status: value });
 const container = { name: 'web', image: IMAGE, imageID: '', ready: false, restartCount: 0 };
@@ -70,18 +70,72 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
     events: [told('Normal', 'Pulling', 'Pulling image "web:2"'), done('image', 'web:2')],
     lines: ['hello  … image      web:2  pulling', 'hello  ✓ image      web:2  42 ms'],
   },
-  'tells a failure once, whether the event or the step comes first': {
+  'tells a failure once, whether by its step, by its event or again': {
     events: [
       told('Warning', 'Failed', 'Failed to pull image "web:2": no such host'),
       failed('image', 'no such host'),
+      told('Warning', 'Failed', 'Error: ErrImagePull'),
+      failed('image', 'Back-off pulling image "web:2": ErrImagePull: no such host'),
+      failed('volumes', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'),
+      told('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'),
+      told('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "w" : secret "s" not found'),
       failed('start container', 'exec format error'),
       told('Warning', 'Failed', 'Error: exec format error'),
       failed('start container', 'exec format error'),
     ],
     lines: [
-      'hello  ! Failed     Failed to pull image "web:2": no such host',
+      'hello  ✗ image      web  no such host',
+      'hello  ✗ volumes    web  volume "v" needs ConfigMap "c", which does not exist',
+      'hello  ! volumes    web  volume "w": secret "s" not found',
       'hello  ✗ container  web  exec format error',
     ],
+  },
+  'tells a failed hook on one line': {
+    events: [
+      failed(
+        'postStart hook',
+        `Exec lifecycle hook ([sh -c no]) for Container "web" in Pod "hello-box_default(u1)" failed - error: command 'sh -c no' exited with 9: no\n, message: "no\\n"`,
+      ),
+      told('Warning', 'FailedPostStartHook', 'PostStartHook failed'),
+      told('Normal', 'Killing', 'FailedPostStartHook'),
+    ],
+    lines: [
+      "hello  ✗ postStart  web  command 'sh -c no' exited with 9: no",
+      'hello  ! stopping   web  its postStart hook failed',
+    ],
+  },
+  'tells each restart by a probe in the order in which it happens': {
+    events: [
+      done('start container', 'web'),
+      ...[1, 2].flatMap((restartCount) => [
+        told('Warning', 'Unhealthy', 'Liveness probe failed: '),
+        told('Normal', 'Killing', 'Container web failed liveness probe, will be restarted'),
+        done('stop container', 'web'),
+        done('start container', 'web'),
+        status({
+          containerStatuses: [
+            { ...container, restartCount, state: { running: {} }, lastState: { terminated: { exitCode: 137 } } },
+          ],
+        }),
+      ]),
+    ],
+    lines: [
+      'hello  ✓ container  web  42 ms',
+      'hello  ! probe      web  Liveness probe failed',
+      'hello  ! stopping   web  it failed its liveness probe',
+      'hello  ✓ stop       web  42 ms',
+      'hello  ✓ container  web  42 ms',
+      'hello  ! stopping   web  it failed its liveness probe',
+      'hello  ✓ stop       web  42 ms',
+      'hello  ✓ container  web  42 ms',
+    ],
+  },
+  'tells of a back-off once': {
+    events: [
+      told('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
+      told('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
+    ],
+    lines: ['hello  ! back-off   web  keeps ending: each restart waits longer'],
   },
   'shows each end of a container and the start after it': {
     events: [
@@ -100,13 +154,64 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
       'hello  ✓ container  web  42 ms',
     ],
   },
+  'shows each end of a container that cannot be started once': {
+    events: [0, 1].flatMap((restartCount) => [
+      status({
+        containerStatuses: [
+          {
+            ...container,
+            restartCount,
+            state: { waiting: { reason: 'RunContainerError' } },
+            lastState: { terminated: { exitCode: 128, reason: 'StartError' } },
+          },
+        ],
+      }),
+      status({
+        containerStatuses: [
+          { ...container, restartCount, state: { terminated: { exitCode: 128, reason: 'StartError' } } },
+        ],
+      }),
+      status({
+        containerStatuses: [
+          {
+            ...container,
+            restartCount,
+            state: { waiting: { reason: 'CrashLoopBackOff' } },
+            lastState: { terminated: { exitCode: 128, reason: 'StartError' } },
+          },
+        ],
+      }),
+    ]),
+    lines: ['hello  ! container  web  exit 128 (StartError)', 'hello  ! container  web  exit 128 (StartError)'],
+  },
   'shows when a pod stops being ready': {
-    events: [status({ ...ready, podIPs: [] }), status({}), status({ ...ready, podIPs: [] })],
-    lines: ['hello  ● ready', 'hello  ○ not ready any more', 'hello  ● ready'],
+    events: [status(ready), status({}), status(ready)],
+    lines: [
+      'hello  ● ready',
+      'hello    IP 10.87.0.5',
+      'hello    curl http://10.87.0.5:8080/',
+      'hello  ○ not ready any more',
+      'hello  ● ready',
+    ],
   },
   'shows why a pod failed': {
     events: [status({ phase: 'Failed', reason: 'OutOfcpu', message: 'Node did not have enough resource: cpu' })],
     lines: ['hello  ✗ failed: OutOfcpu: Node did not have enough resource: cpu'],
+  },
+  'does not repeat why a pod was refused': {
+    events: [
+      told('Warning', 'PodFeatureUnsupported', 'spec.x is not supported yet'),
+      status({
+        phase: 'Failed',
+        reason: 'PodFeatureUnsupported',
+        message: 'Pod was rejected: spec.x is not supported yet',
+      }),
+    ],
+    lines: ['hello  ! PodFeatureUnsupported web  spec.x is not supported yet', 'hello  ✗ refused'],
+  },
+  'tells nothing of what is given up because the pod is to end': {
+    events: [failed('postStart hook', 'the pod is to end'), status(ready), done('stop container', 'web')],
+    lines: ['hello  ✓ stop       web  42 ms'],
   },
   'shows the end of a pod': {
     events: [

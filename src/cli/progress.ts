@@ -1,17 +1,24 @@
-import type { ContainerStatus, Pod, PodStatus } from '../api/generated/core-v1.ts';
+import type { Pod, PodStatus } from '../api/generated/core-v1.ts';
 import { assertNever } from '../base/assert-never.ts';
+import { configTrouble } from '../kubelet/explain/config-error.ts';
+import { errorText } from '../kubelet/explain/plain-words.ts';
 import type { PodEvent } from '../kubelet/explain/pod-events.ts';
-import type { Step } from '../kubelet/explain/timeline.ts';
+import { ABANDONED, type Step } from '../kubelet/explain/timeline.ts';
+import { volumeTrouble } from '../kubelet/explain/volume-words.ts';
 import type { AgentEvent } from '../kubelet/server/agent-view.ts';
 import { manifestName } from '../kubelet/server/manifest-name.ts';
+import { problemText } from '../kubelet/server/problem-text.ts';
+import { containerEnds } from './container-ends.ts';
+import { eventNews } from './event-news.ts';
 import { type Colour, type Paint, plain } from './paint.ts';
 import { type PodOutcome, podOutcome } from './pod-outcome.ts';
 import { podSummary } from './pod-summary.ts';
-import { problemText } from './problem-text.ts';
 
 /** Steps by the word that a user sees. */
 const LABELS: Readonly<Record<string, string>> = {
   'create container': 'container',
+  'postStart hook': 'postStart',
+  'preStop hook': 'preStop',
   'start container': 'container',
   'stop container': 'stop',
   'stop sandbox': 'stop',
@@ -19,9 +26,6 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Not worth a line when they go well. */
 const QUIET: ReadonlySet<string> = new Set(['directories', 'cgroup', 'create container', 'remove']);
-
-/** Warnings that say nothing new on a machine without a cluster. */
-const EXPECTED_WARNINGS: ReadonlySet<string> = new Set(['MissingClusterDNS']);
 
 const LABEL_WIDTH = 10;
 
@@ -36,6 +40,8 @@ interface ProgressOptions {
 
 /** What has been told of a pod. */
 interface Told {
+  /** `namespace/name` */
+  readonly name: string;
   /** Wall-clock time of its first step. */
   beganMs: number | undefined;
   outcome: PodOutcome;
@@ -43,6 +49,8 @@ interface Told {
   isStopping: boolean;
   /** When a container was started, in wall-clock time. */
   readonly started: Map<string, number>;
+  /** Containers that were stopped to be started again, and whose end is told thereby. */
+  readonly stopped: Set<string>;
   /** Texts that are told once. */
   readonly once: Set<string>;
   /** Of failed steps and warnings. */
@@ -83,6 +91,16 @@ export class Progress {
     }
   }
 
+  /** Whether it is the first time that something, by its step, its event or here, tells this failure of a pod. */
+  isNews(pod: string, error: string): boolean {
+    const told = this.#pods.values().find(({ name }) => name === pod);
+    const text = errorText(error);
+    if (told === undefined) return true;
+    if (isKnown(told, text)) return false;
+    told.errors.add(text);
+    return true;
+  }
+
   /** Something that all pods need. */
   ready(what: string, tookMs: number): string {
     return this.#mark('green', '✓', row(what, '', spanText(tookMs)));
@@ -109,12 +127,20 @@ export class Progress {
     if (name === 'sandbox') told.isStopping = false;
     if (outcome.kind === 'running') return [];
     const label = stepLabel(pod, name, subject);
-    // A stop that is given up for a quicker one is no failure.
-    if (outcome.kind === 'failed' && told.isStopping && name === 'stop container') return [];
-    if (outcome.kind === 'failed') return this.#failure(told, row(label, subject, outcome.error), outcome.error);
+    if (outcome.kind === 'failed') {
+      if (outcome.error === ABANDONED) told.isStopping = true;
+      // A stop that is given up for a quicker one is no failure.
+      if (told.isStopping && (outcome.error === ABANDONED || name === 'stop container')) return [];
+      return this.#failure(told, label, subject, errorText(outcome.error), { shown: plainFailure(pod, outcome.error) });
+    }
     const isEmpty = name === 'volumes' && !pod.spec.volumes?.length;
     const key = `${name} ${subject}`;
     if (name === 'start container') told.started.set(subject, startedMs);
+    if (name === 'stop container' && !told.isStopping) {
+      told.stopped.add(subject);
+      told.once.delete(`start container ${subject}`); // its next start is news again
+      told.once.delete(key);
+    }
     // Of an init container its end is what matters.
     if (QUIET.has(name) || isEmpty || label === 'init' || told.once.has(key)) return [];
     told.once.add(key);
@@ -123,22 +149,32 @@ export class Progress {
     return [this.#mark('green', '✓', row(label, shown, `${present}${spanText(outcome.tookMs)}`))];
   }
 
-  #eventTexts(pod: Pod, { type, reason, message }: PodEvent): string[] {
+  #eventTexts(pod: Pod, event: PodEvent): string[] {
     const told = this.#toldOf(pod);
+    const { reason, message } = event;
     if (reason === 'Killing' && message.startsWith('Stopping container')) told.isStopping = true;
     const present = /^Container image "(.+)" already present on machine/.exec(message)?.[1];
     if (present) told.once.add(`present ${present}`);
     const pulling = /^Pulling image "(.+)"$/.exec(message)?.[1];
     if (pulling) return this.#once(told, this.#mark('dim', '…', row('image', pulling, 'pulling')));
-    if (type === 'Normal' || told.isStopping || EXPECTED_WARNINGS.has(reason)) return [];
-    return this.#failure(told, row(reason, '', message), message, 'yellow');
+    const news = eventNews(event);
+    if (news === undefined || told.isStopping) return [];
+    const { label, subject, text, always } = news;
+    if (always) return [this.#mark('yellow', '!', row(label, subject, text))];
+    return this.#failure(told, label, subject, text, { colour: 'yellow' });
   }
 
   /** A step and the event about it tell of one failure, in either order: the first one is enough. */
-  #failure(told: Told, text: string, error: string, colour: Colour = 'red'): string[] {
-    if ([...told.errors].some((known) => known.includes(error) || error.includes(known))) return [];
+  #failure(
+    told: Told,
+    label: string,
+    subject: string,
+    error: string,
+    { colour = 'red', shown = error }: { readonly colour?: Colour; readonly shown?: string },
+  ): string[] {
+    if (isKnown(told, error)) return [];
     told.errors.add(error);
-    return [this.#mark(colour, colour === 'red' ? '✗' : '!', text)];
+    return [this.#mark(colour, colour === 'red' ? '✗' : '!', row(label, subject, shown))];
   }
 
   #statusTexts(pod: Pod, status: PodStatus, nowMs: number): string[] {
@@ -149,22 +185,20 @@ export class Progress {
 
   /** Containers that ended since the last status. */
   #endTexts(status: PodStatus, told: Told, nowMs: number): string[] {
-    const ends = (containers: readonly ContainerStatus[] | undefined, label: string): string[] =>
-      (containers ?? []).flatMap(({ name, state, lastState, restartCount }) => {
-        const end = state?.terminated ?? lastState?.terminated;
-        if (end === undefined) return [];
-        const count = state?.terminated ? restartCount : restartCount - 1;
-        if (told.once.has(`end ${name} ${count}`)) return [];
-        told.once.add(`end ${name} ${count}`);
-        told.once.delete(`start container ${name}`); // its next start is news again
-        const ok = end.exitCode === 0;
-        const why = end.reason && end.reason !== 'Completed' && end.reason !== 'Error' ? ` (${end.reason})` : '';
-        const startedMs = told.started.get(name);
-        const span = startedMs === undefined ? '' : `  ${spanText(nowMs - startedMs)}`;
-        const text = row(label, name, `exit ${end.exitCode}${why}${span}`);
-        return [this.#mark(ok ? 'green' : 'yellow', ok ? '✓' : '!', text)];
-      });
-    return [...ends(status.initContainerStatuses, 'init'), ...ends(status.containerStatuses, 'container')];
+    return containerEnds(status).flatMap(({ label, name, count, end, isOver }) => {
+      const key = `end ${name} ${count}`;
+      if (told.once.has(key)) return [];
+      told.once.add(key);
+      if (told.stopped.delete(name)) return [];
+      const startedMs = told.started.get(name);
+      const span = startedMs === undefined || !isOver ? '' : `  ${spanText(nowMs - startedMs)}`;
+      told.once.delete(`start container ${name}`); // its next start is news again
+      const ok = end.exitCode === 0;
+      const why = end.reason && end.reason !== 'Completed' && end.reason !== 'Error' ? ` (${end.reason})` : '';
+      return [
+        this.#mark(ok ? 'green' : 'yellow', ok ? '✓' : '!', row(label, name, `exit ${end.exitCode}${why}${span}`)),
+      ];
+    });
   }
 
   #outcomeTexts(pod: Pod, status: PodStatus, told: Told, nowMs: number): string[] {
@@ -176,20 +210,21 @@ export class Progress {
     const span = told.beganMs === undefined || !isFirst ? '' : ` in ${spanText(nowMs - told.beganMs)}`;
     switch (outcome) {
       case 'ready':
-        return [this.#mark('green', '●', `ready${span}`), ...podSummary(pod, status).map((text) => `  ${text}`)];
+        return [
+          this.#mark('green', '●', `ready${span}`),
+          ...podSummary(pod, status).flatMap((text) => this.#once(told, `  ${text}`)),
+        ];
       case 'succeeded':
         return [this.#mark('green', '●', `done${span}`)];
-      case 'failed': {
-        const why = [status.reason, status.message].filter(Boolean).join(': ');
-        return [this.#mark('red', '✗', why === '' ? 'failed' : `failed: ${why}`)];
-      }
+      case 'failed':
+        return [this.#mark('red', '✗', failedText(status, told))];
       case 'pending':
         return [this.#mark('yellow', '○', 'not ready any more')];
     }
   }
 
   #toldOf({ metadata }: Pod): Told {
-    const told = this.#pods.get(metadata.uid) ?? nothingTold();
+    const told = this.#pods.get(metadata.uid) ?? nothingTold(`${metadata.namespace}/${metadata.name}`);
     this.#pods.set(metadata.uid, told);
     return told;
   }
@@ -205,15 +240,36 @@ export class Progress {
   }
 }
 
-function nothingTold(): Told {
+function nothingTold(name: string): Told {
   return {
+    name,
     beganMs: undefined,
     outcome: 'pending',
     isStopping: false,
     started: new Map(),
+    stopped: new Set(),
     once: new Set(),
     errors: new Set(),
   };
+}
+
+function plainFailure({ spec }: Pod, error: string): string {
+  const text = errorText(error);
+  return (volumeTrouble(spec, text) ?? configTrouble(text))?.text ?? text;
+}
+
+/** Whether a failure has been told, perhaps with more words around it. */
+function isKnown({ errors }: Told, error: string): boolean {
+  return [...errors].some((known) => known.includes(error) || error.includes(known));
+}
+
+/** `failed: Evicted: The node was low on resource: memory`; without what an event has said already. */
+function failedText({ reason, message = '' }: PodStatus, told: Told): string {
+  const refusal = /^Pod was rejected: (.*)$/s.exec(message)?.[1];
+  const what = refusal === undefined ? 'failed' : 'refused';
+  const why = refusal ?? message;
+  const said = why !== '' && isKnown(told, errorText(why)) ? [] : [reason, why].filter(Boolean);
+  return [what, ...said].join(': ');
 }
 
 function stepLabel({ spec }: Pod, name: string, subject: string): string {

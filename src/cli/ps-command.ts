@@ -1,11 +1,11 @@
 import { stringify } from 'yaml';
 import type { PodItem, PodList } from '../kubelet/server/local-api-types.ts';
 import { createLocalClient } from '../kubelet/server/local-client.ts';
+import { problemText } from '../kubelet/server/problem-text.ts';
 import { type CommandContext, EXIT } from './command-context.ts';
 import type { PsOptions } from './commands.ts';
 import { localSocket } from './local-socket.ts';
 import { type PodRow, podRow } from './pod-row.ts';
-import { problemText } from './problem-text.ts';
 import { textTable } from './text-table.ts';
 
 /** `nodelet ps`: pods on stdout; troubles of the node and manifests that could not be used on stderr. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Log, silentLog } from '../kubelet/explain/log.ts';
 import { READY, reportOf } from '../kubelet/server/fake/scripted-view.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import { firstWanted } from './check-manifests.ts';
@@ -35,8 +36,10 @@ async function start({ files = { '/m/a.yaml': GOOD }, options = {}, ...more }: G
   await host.fs.makeDirectory('/m');
   for (const [path, text] of Object.entries(files)) await host.fs.writeFile(path, text);
   let source: PodSource | undefined;
-  const exitCode = runCommand({ ...defaults, ...options }, context, (_, given) => {
+  let log: Log = silentLog;
+  const exitCode = runCommand({ ...defaults, ...options }, context, (_, given, __, ofRun) => {
     source = given;
+    log = ofRun;
     return agent.wiring();
   });
   const working = async (): Promise<void> => {
@@ -47,7 +50,7 @@ async function start({ files = { '/m/a.yaml': GOOD }, options = {}, ...more }: G
   const becomeReady = (): void => {
     for (const report of agent.pods()) agent.show({ ...report, status: READY });
   };
-  return { ...scripted, agent, exitCode, working, becomeReady };
+  return { ...scripted, agent, exitCode, working, becomeReady, log: () => log };
 }
 
 const WHOLE_LIFE = ['runtime started', 'run', 'drain', 'agent ended', 'connection closed', 'runtime stopped'];
@@ -70,6 +73,42 @@ test('run works until Ctrl-C, then ends its pods and leaves nothing behind', asy
     'nothing left behind',
     '',
   ]);
+});
+
+test('run logs each failure of a pod once, and with --v each time', async () => {
+  for (const [verbosity, count] of [
+    [0, 1],
+    [2, 3],
+  ] as const) {
+    const { agent, exitCode, working, becomeReady, interrupt, written, log } = await start({ options: { verbosity } });
+    await working();
+    becomeReady();
+    for (let tries = 0; tries < 3; tries++) log().error('cannot sync', { pod: 'default/hello-box', error: 'no disk' });
+    agent.drained.resolve();
+    interrupt();
+    assert.equal(await exitCode, 0);
+    assert.equal(written.stderr.match(/no disk/g)?.length, count);
+  }
+});
+
+test('run says when its runtime leaves something behind, and fails', async () => {
+  const { agent, exitCode, working, interrupt, written } = await start();
+  agent.isClean = false;
+  await working();
+  agent.drained.resolve();
+  interrupt();
+  assert.equal(await exitCode, 1);
+  assert.match(written.stderr, /^something is left behind; the next 'nodelet run' takes it away$/m);
+});
+
+test('run waits until its runtime has taken back what was half made, and looks whether that came to something', async () => {
+  const { agent, exitCode, working, interrupt, host } = await start();
+  agent.halfMade = 2;
+  await working();
+  agent.drained.resolve();
+  interrupt();
+  assert.equal(await host.clock.runUntil(exitCode), 0);
+  assert.deepEqual(agent.happened.slice(2, 6), ['drain', 'drain', 'drain', 'agent ended']);
 });
 
 test('run kills its pods at the second Ctrl-C', async () => {

@@ -1,8 +1,10 @@
 import { textOf } from '../base/text-of.ts';
+import type { Log } from '../kubelet/explain/log.ts';
 import type { PodReport } from '../kubelet/server/agent-view.ts';
 import { manifestName } from '../kubelet/server/manifest-name.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import type { PodSource, SourceSnapshot } from '../kubelet/sources/pod-source.ts';
+import { agentLog } from './agent-log.ts';
 import { firstWanted, manifestPaths } from './check-manifests.ts';
 import { type CommandContext, EXIT } from './command-context.ts';
 import type { RunOptions } from './commands.ts';
@@ -12,14 +14,15 @@ import { isSettled, podOutcome } from './pod-outcome.ts';
 import { podRow } from './pod-row.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { RunScreen } from './run-screen.ts';
-import { stopPods } from './stop-pods.ts';
+import { stopPods, whenTakenBack } from './stop-pods.ts';
+import { untoldLog } from './untold-log.ts';
 import { waitForPods } from './wait-for-pods.ts';
 
 /** How often manifests are read again when nothing was heard of them: kubelet's `fileCheckFrequency`. */
 const RESCAN_MS = 20_000;
 
 /** Chooses the runtime and the agent behind `nodelet run`. */
-export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext) => AgentWiring;
+export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext, log: Log) => AgentWiring;
 
 interface Run {
   readonly options: RunOptions;
@@ -35,7 +38,7 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const { fs, clock } = context.host;
   const nodeName = machine.hostname.toLowerCase();
   const paths = await manifestPaths(options.paths, fs);
-  const source = createFileSource({ paths, nodeName, rescanMs: RESCAN_MS }, { fs, clock });
+  const source = createFileSource({ paths, nodeName, rescanMs: RESCAN_MS, references: 'beside' }, { fs, clock });
   const wanted = await firstWanted(source);
   const nameWidth = Math.max(0, ...wanted.pods.map((pod) => manifestName(pod, nodeName).length));
   const ending = new Ending();
@@ -49,9 +52,11 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   }
   requireRootOnLinux(context);
   const run: Run = { options, context, wanted, screen, ending };
+  const whole = agentLog(context, options.verbosity);
+  const log = options.verbosity > 0 ? whole : untoldLog(whole, (pod, error) => screen.isNews(pod, error));
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
-    return await Promise.race([runPods(run, wire(options, source, context)), abandonment(run)]);
+    return await Promise.race([runPods(run, wire(options, source, context, log)), abandonment(run)]);
   } finally {
     unsubscribe();
   }
@@ -129,15 +134,16 @@ function lateText({ pod, status }: PodReport, nodeName: string): string {
   return `${manifestName(pod, nodeName)} (${podRow({ ...pod, status }, 0, false).status})`;
 }
 
-async function end({ ending, screen }: Run, local: LocalAgent, exitCode: number): Promise<number> {
+async function end({ context, ending, screen }: Run, local: LocalAgent, exitCode: number): Promise<number> {
   try {
     await stopPods(local.agent, ending, (line) => screen.line(line));
+    await whenTakenBack(local, context.host.clock, ending.insisted);
     ending.tellPodsGone();
     await screen.finishLogs();
-    await local.stop();
-    screen.line('nothing left behind');
+    const isClean = await local.stop();
+    screen.line(isClean ? 'nothing left behind' : "something is left behind; the next 'nodelet run' takes it away");
     await screen.flush();
-    return exitCode;
+    return isClean ? exitCode : EXIT.failed;
   } catch (error) {
     screen.line(`nodelet run: cannot stop everything: ${textOf(error)}`);
     await screen.flush();

@@ -51,6 +51,11 @@ export class RunScreen {
     for (const line of this.#progress.problem(location, message)) this.#err.line(line);
   }
 
+  /** Whether the user has not been told of this failure of a pod. */
+  isNews(pod: string, error: string): boolean {
+    return this.#progress.isNews(pod, error);
+  }
+
   runtimeReady(tookMs: number): void {
     this.#err.line(this.#progress.ready('runtime', tookMs));
   }

@@ -1,5 +1,6 @@
 import { textOf } from '../base/text-of.ts';
-import { createLocalClient } from '../kubelet/server/local-client.ts';
+import type { StopAnswer } from '../kubelet/server/local-api-types.ts';
+import { createLocalClient, type LocalClient } from '../kubelet/server/local-client.ts';
 import { type CommandContext, EXIT } from './command-context.ts';
 import type { StopOptions } from './commands.ts';
 import { localSocket } from './local-socket.ts';
@@ -13,7 +14,7 @@ export async function stopCommand(options: StopOptions, { terminal, host }: Comm
   const references = pods.map((pod) => podArgument(pod, namespace));
   const stops =
     references.length === 0
-      ? [client.shutdown(graceSeconds, signal)]
+      ? [stopAgent(client, graceSeconds)]
       : references.map((reference) => client.stop(reference, graceSeconds, signal));
   const results = await Promise.allSettled(stops);
   for (const result of results) {
@@ -21,4 +22,17 @@ export async function stopCommand(options: StopOptions, { terminal, host }: Comm
     else for (const name of result.value.stopped) await terminal.stdout.write(`${name} stopped\n`);
   }
   return results.every(({ status }) => status === 'fulfilled') ? EXIT.ok : EXIT.failed;
+}
+
+/** Resolves when the agent is gone too: the next one can be started. */
+async function stopAgent(client: LocalClient, graceSeconds: number | undefined): Promise<StopAnswer> {
+  const holding = new AbortController();
+  try {
+    const { ended } = await client.hold(holding.signal);
+    const answer = await client.shutdown(graceSeconds, holding.signal);
+    await ended;
+    return answer;
+  } finally {
+    holding.abort();
+  }
 }

@@ -13,6 +13,11 @@ export class ScriptedAgent extends ScriptedView implements Agent {
   /** Resolves the pods' end; a test that wants them to end at once resolves it beforehand. */
   readonly drained = Promise.withResolvers<void>();
 
+  /** How often its runtime is found to be taking something back. */
+  halfMade = 0;
+  /** Whether its runtime ends without a trace. */
+  isClean = true;
+
   constructor() {
     super();
     this.failure.promise.catch(() => {});
@@ -40,7 +45,8 @@ export class ScriptedAgent extends ScriptedView implements Agent {
     return {
       startRuntime: async () => {
         this.happened.push('runtime started');
-        return { endpoint: 'unix:///x', stop: async () => void this.happened.push('runtime stopped') };
+        const stop = async (): Promise<boolean> => this.happened.push('runtime stopped') > 0 && this.isClean;
+        return { endpoint: 'unix:///x', isEmpty: async () => this.halfMade-- <= 0, stop };
       },
       build: async () => ({
         agent: this,

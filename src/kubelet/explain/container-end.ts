@@ -4,6 +4,7 @@ import { ownGraceOf } from '../workers/pod-grace.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, lastWords } from './plain-words.ts';
+import type { PodEvent } from './pod-events.ts';
 
 type End = NonNullable<ContainerState['terminated']>;
 
@@ -34,6 +35,8 @@ export function endText(end: End, container: ExplainedContainer): string {
       return `was killed${when} for its use of memory (OOMKilled): ${memoryText(container)}`;
     case 'ContainerStatusUnknown':
       return 'is gone: the runtime has lost every trace of it';
+    case 'RestartingAllContainers':
+      return 'was removed when all containers of its pod were started anew';
     case 'StartError':
       return `could not be started${when}: ${errorText(end.message ?? '')}`;
     default:
@@ -53,13 +56,26 @@ function memoryText({ spec }: ExplainedContainer): string {
 }
 
 /** An end that the agent brought about has a cause that no exit code tells. */
-function causeText(end: End, { spec, report }: ExplainedContainer): string {
+function causeText(end: End, container: ExplainedContainer): string {
+  const cause = killCause(killOf(end, container)?.message ?? '');
+  return cause === undefined ? '' : `, killed because ${cause}`;
+}
+
+/** The event of the agent's own stop, if that is how the container ended. */
+function killOf(end: End, { spec, report }: ExplainedContainer): PodEvent | undefined {
   const endedMs = end.finishedAt === undefined ? 0 : parseTime(end.finishedAt) + 1000; // whole seconds, cut off
-  const graceSeconds = ownGraceOf(report.pod);
   const kill = report.events.findLast(
     (event) => event.reason === 'Killing' && isEventOf(event, spec.name) && event.atMs <= endedMs,
   );
-  if (kill === undefined || kill.atMs < endedMs - (graceSeconds + SLACK_SECONDS) * 1000) return '';
-  const cause = killCause(kill.message);
-  return cause === undefined ? '' : `, killed because ${cause}`;
+  const earliestMs = endedMs - (ownGraceOf(report.pod) + SLACK_SECONDS) * 1000;
+  return kill === undefined || kill.atMs < earliestMs ? undefined : kill;
+}
+
+/** What the postStart hook said, where its failure was the end of the container. */
+export function hookFailure(container: ExplainedContainer): string | undefined {
+  const { report, spec } = container;
+  const end = lastEnd(container);
+  if (end === undefined || !killOf(end, container)?.message.includes('FailedPostStartHook')) return undefined;
+  const hook = report.steps.findLast(({ name, subject }) => name === 'postStart hook' && subject === spec.name);
+  return hook?.outcome.kind === 'failed' ? errorText(hook.outcome.error) : undefined;
 }

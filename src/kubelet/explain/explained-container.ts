@@ -8,20 +8,20 @@ export interface ExplainedContainer {
   readonly spec: Container;
   readonly role: ContainerRole;
   readonly status: ContainerStatus;
-  /** `container web`, `sidecar proxy`, `init container migrate (2 of 3)`. */
+  /** `container web`, `sidecar proxy`, `init container migrate (2 of 3)`, `ephemeral container debug`. */
   readonly title: string;
   readonly report: PodReport;
   readonly nowMs: number;
 }
 
-/** Every container that has a status, in the order in which they start. */
+/** Every container that has a status, in the order in which they start; ephemeral ones last. */
 export function explainedContainers(report: PodReport, nowMs: number): ExplainedContainer[] {
   const { spec } = report.pod;
-  const { initContainerStatuses = [], containerStatuses = [] } = report.status;
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = report.status;
+  const all = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
   const inits = spec.initContainers ?? [];
   const explain = (container: Container, role: ContainerRole, title: string): ExplainedContainer[] => {
-    const statuses = role === 'main' ? containerStatuses : initContainerStatuses;
-    const status = statuses.find(({ name }) => name === container.name);
+    const status = all.find(({ name }) => name === container.name);
     return status ? [{ spec: container, role, status, title, report, nowMs }] : [];
   };
   return [
@@ -32,6 +32,9 @@ export function explainedContainers(report: PodReport, nowMs: number): Explained
         : explain(init, 'init', `init container ${init.name}${place}`);
     }),
     ...spec.containers.flatMap((main) => explain(main, 'main', `container ${main.name}`)),
+    ...(spec.ephemeralContainers ?? []).flatMap((ephemeral) =>
+      explain(ephemeral, 'ephemeral', `ephemeral container ${ephemeral.name}`),
+    ),
   ];
 }
 

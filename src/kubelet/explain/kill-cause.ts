@@ -2,6 +2,7 @@
 const KILL_CAUSES: ReadonlyArray<readonly [mark: string, cause: string]> = [
   ['failed liveness probe', 'it failed its liveness probe'],
   ['failed startup probe', 'it failed its startup probe'],
+  ['FailedPostStartHook', 'its postStart hook failed'],
   ['definition changed', 'its definition changed'],
 ];
 

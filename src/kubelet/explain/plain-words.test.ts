@@ -53,3 +53,23 @@ test('a sentence has one full stop, a quote has its limit', () => {
 });
 
 test('what is too long loses its middle', () => assert.equal(shortened('0123456789', 6), '01…789'));
+
+test('errorText() says of a volume what is wrong with it', () => {
+  const told = 'MountVolume.SetUp failed for volume "conf" : configmap "settings" not found';
+  assert.equal(errorText(told), 'volume "conf": configmap "settings" not found');
+});
+
+const unwrapped: Record<string, string> = {
+  'Failed to pull image "web:2": failed to pull and unpack image "web:2": failed to resolve reference "web:2": web:2: not found':
+    'web:2: not found',
+  'Back-off pulling image "web:2": ErrImagePull: no such host': 'no such host',
+  'Back-off pulling image "web:2"': 'Back-off pulling image "web:2"',
+  [`Exec lifecycle hook ([sh -c "a"]) for Container "c" in Pod "p_ns(u)" failed - error: command 'sh' exited with 9: no\n, message: "no\\n"`]:
+    "command 'sh' exited with 9: no",
+  [`Exec lifecycle hook ([sh]) for Container "c" in Pod "p_ns(u)" failed - error: command 'sh' exited with 8: , message: ""`]:
+    "command 'sh' exited with 8",
+};
+
+for (const [error, text] of Object.entries(unwrapped)) {
+  test(`errorText() unwraps ${JSON.stringify(error)}`, () => assert.equal(errorText(error), text));
+}

@@ -52,9 +52,21 @@ export function timesText(count: number): string {
   return count === 2 ? 'twice' : `${count} times`;
 }
 
-/** On one line, without what gRPC puts before an error. */
+/** What gRPC and kubelet put around an error, and what is left of it. */
+const WRAPPINGS: ReadonlyArray<readonly [wrapping: RegExp, rest: string]> = [
+  [/rpc error: code = \w+ desc = /g, ''],
+  [/MountVolume\.SetUp failed for volume ("[^"]*") :/g, 'volume $1:'],
+  [/^(?:Back-off pulling|Failed to pull) image "[^"]*": (?:[A-Z]\w+: )?/, ''],
+  [/failed to pull and unpack image "[^"]*": /, ''],
+  [/failed to resolve reference "[^"]*": /, ''],
+  [/^\w+ lifecycle hook \(.*?\) for Container "[^"]*" in Pod "[^"]*" failed - error: /s, ''],
+  // A hook's output stands before it, and once more in it.
+  [/(?:: )?\s*, message: "(?:[^"\\]|\\.)*"$/, ''],
+];
+
+/** On one line, without what gRPC and kubelet put around an error. */
 export function errorText(error: string): string {
-  return oneLine(error.replaceAll(/rpc error: code = \w+ desc = /g, ''));
+  return oneLine(WRAPPINGS.reduce((text, [wrapping, rest]) => text.replace(wrapping, rest), error));
 }
 
 /** `"out of disk"`, on one line and not too long. */

@@ -11,6 +11,14 @@ const WORDS: Readonly<Record<string, StepWords>> = {
   image: (image) => [`getting image "${image}"`, `getting image "${image}"`],
   'create container': (name) => [`creating container ${name}`, `the creation of container ${name}`],
   'start container': (name) => [`starting container ${name}`, `the start of container ${name}`],
+  'postStart hook': (name) => [
+    `waiting for the postStart hook of container ${name}`,
+    `the postStart hook of container ${name}`,
+  ],
+  'preStop hook': (name) => [
+    `waiting for the preStop hook of container ${name}`,
+    `the preStop hook of container ${name}`,
+  ],
   'stop container': (name) => [`stopping container ${name}`, `stopping container ${name}`],
   'stop sandbox': () => ['stopping its sandbox', 'stopping its sandbox'],
   remove: () => ['removing its dead containers', 'removing its dead containers'],

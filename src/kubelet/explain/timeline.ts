@@ -4,6 +4,9 @@ import type { Clock } from '../../host/clock.ts';
 /** How many steps are kept of each pod; older ones are forgotten first. */
 const STEPS_PER_POD = 200;
 
+/** The error of a step that was given up because its pod is to end: nothing has failed. */
+export const ABANDONED = 'the pod is to end';
+
 /** One thing that the agent did for a pod, or is doing. */
 export interface Step {
   /** `sandbox`, `pull image`, `start container` … */

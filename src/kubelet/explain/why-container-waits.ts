@@ -1,14 +1,16 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { activeTimeLeft } from '../sync/active-deadline.ts';
-import { endText, lastEnd } from './container-end.ts';
+import { configTrouble } from './config-error.ts';
+import { endText, hookFailure, lastEnd } from './container-end.ts';
 import type { ExplainedContainer } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { errorText, inText, quoted, sentence, timesText } from './plain-words.ts';
 import { podName } from './pod-name.ts';
+import { pullHelp } from './pull-help.ts';
 
 /** Not a trouble of this container: it has not had its turn. */
-const NOT_YET: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
+const NOT_YET: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing', 'RestartingAllContainers']);
 
 /** Failures that are tried again only when a back-off ends. */
 const PAUSED: ReadonlySet<string> = new Set([
@@ -31,15 +33,17 @@ function keepsEnding(container: ExplainedContainer, message: string): Finding {
   const end = lastEnd(container);
   const isNeverUp = end?.reason === 'StartError';
   const count = timesText(status.restartCount + 1);
+  const hook = hookFailure(container);
   return {
     kind: 'blocked',
     cause: isNeverUp ? `${title} cannot be started` : `${title} keeps ending`,
     sentences: [
       sentence(isNeverUp ? `the start of ${title} was tried ${count}` : `${title} has ended ${count}`),
       ...(end ? [sentence(`the last time, it ${endText(end, container)}`)] : []),
+      ...(hook === undefined ? [] : [sentence(`the hook failed: ${hook}`)]),
       ...expectation(container, end?.exitCode),
       backOffText(container, message),
-      ...(end?.reason === 'Error' && !end.message ? [logHint(container)] : []),
+      ...(end?.reason === 'Error' && !end.message && hook === undefined ? [logHint(container)] : []),
     ],
   };
 }
@@ -61,15 +65,37 @@ function backOffText(container: ExplainedContainer, message: string): string {
 }
 
 function cannotStart(container: ExplainedContainer, reason: string, message: string): Finding {
-  const { cause, text } = failureOf(container, reason, message);
+  const { cause, text, help } = failureOf(container, reason, message);
   const end = lastEnd(container);
   const before = end ? [sentence(`before that, it ${endText(end, container)}`)] : [];
-  return { kind: 'blocked', cause, sentences: [sentence(text), retryText(container), ...before] };
+  return {
+    kind: 'blocked',
+    cause,
+    sentences: [
+      sentence(text),
+      ...(help === undefined ? [] : [help]),
+      ...withoutSecrets(container, reason),
+      retryText(container),
+      ...before,
+    ],
+  };
+}
+
+const PULL_FAILURES: ReadonlySet<string> = new Set(['ErrImagePull', 'ImagePullBackOff']);
+
+/** A pull that failed for want of credentials says only that it was refused. */
+function withoutSecrets({ report }: ExplainedContainer, reason: string): string[] {
+  if (!PULL_FAILURES.has(reason)) return [];
+  const last = report.events.findLast((event) => event.reason === 'FailedToRetrieveImagePullSecret');
+  const names = /\((.*)\)/.exec(last?.message ?? '')?.[1];
+  return names === undefined ? [] : [`It was tried without pull secrets that are missing or cannot be read: ${names}.`];
 }
 
 interface Failure {
   readonly cause: string;
   readonly text: string;
+  /** What it means, or what would put it right. */
+  readonly help?: string | undefined;
 }
 
 function failureOf({ title, spec }: ExplainedContainer, reason: string, message: string): Failure {
@@ -79,8 +105,9 @@ function failureOf({ title, spec }: ExplainedContainer, reason: string, message:
     case 'ImagePullBackOff':
     case 'RegistryUnavailable':
     case 'SignatureValidationFailed': {
-      const error = errorText(message.replace(/^Back-off pulling image "[^"]*": (?:\w+: )?/, ''));
-      return { cause: `image ${image} cannot be pulled`, text: `the pull of ${image} for ${title} failed: ${error}` };
+      const error = errorText(message);
+      const text = `the pull of ${image} for ${title} failed: ${error}`;
+      return { cause: `image ${image} cannot be pulled`, text, help: pullHelp(error) };
     }
     case 'ErrImageNeverPull': {
       const text = `${title} needs image ${image}, and its pull policy is Never: it has to be brought here by other means`;
@@ -92,10 +119,16 @@ function failureOf({ title, spec }: ExplainedContainer, reason: string, message:
         text: `${title} cannot start: ${errorText(message)}`,
       };
     case 'CreateContainerConfigError':
-    case 'CreateContainerError':
-      return { cause: `${title} cannot be created`, text: `${title} could not be created: ${errorText(message)}` };
+    case 'CreateContainerError': {
+      const trouble = configTrouble(message) ?? { text: `could not be created: ${errorText(message)}` };
+      return { cause: `${title} cannot be created`, text: `${title} ${trouble.text}`, help: trouble.help };
+    }
     case 'RunContainerError':
       return { cause: `${title} cannot be started`, text: `${title} could not be started: ${errorText(message)}` };
+    case 'PostStartHookError': {
+      const failed = `the postStart hook of ${title} failed`;
+      return { cause: failed, text: `${failed}, and so it was ended: ${errorText(message)}` };
+    }
     default:
       return { cause: `${title} waits`, text: `${title} waits (${reason}): ${errorText(message)}` };
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, type Change, ended, event, NOW, reportWith, running, statusOf, waiting } from './fake/reports.ts';
+import { ago, type Change, ended, event, NOW, reportWith, running, statusOf, step, waiting } from './fake/reports.ts';
 import { why } from './why.ts';
 
 const probe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5, failureThreshold: 3, successThreshold: 1 };
@@ -12,7 +12,42 @@ const crashed = (seconds: number, exitCode: number, message?: string, reason?: s
   restartCount: 3,
 });
 
+const hookError =
+  'Exec lifecycle hook ([no]) for Container "web" in Pod "hello_default(u1)" failed - error: ' +
+  `command 'no' exited with 9: no\n, message: "no\\n"`;
+
 const cases: Record<string, { given: Change; says: readonly string[] }> = {
+  'its postStart hook fails each time': {
+    given: {
+      unreadyFor: 30,
+      container: crashed(20, 137),
+      progress: { pauseEndsMs: ago(-60), nextPassMs: ago(-60) },
+      report: {
+        events: [event('Killing', 'FailedPostStartHook', ago(22))],
+        steps: [step('postStart hook', 'web', ago(22), 40, hookError), step('stop container', 'web', ago(22), 2000)],
+      },
+    },
+    says: [
+      'hello is not ready (for 30 s): container web keeps ending.',
+      'Container web has ended 4 times.',
+      'The last time, it ended 20 s ago with exit code 137 (SIGKILL), killed because its postStart hook failed.',
+      "The hook failed: command 'no' exited with 9: no.",
+      'It starts again in 60 s (back-off 1m20s).',
+    ],
+  },
+  'it is being stopped for its probe': {
+    given: {
+      unreadyFor: 3,
+      report: {
+        events: [event('Killing', 'Container web failed liveness probe, will be restarted', ago(2))],
+        steps: [step('stop container', 'web', ago(2))],
+      },
+    },
+    says: [
+      'hello is not ready (for 3 s): it is stopping container web, because it failed its liveness probe.',
+      'It has been stopping container web for 2 s, because it failed its liveness probe.',
+    ],
+  },
   'its image cannot be pulled': {
     given: {
       unreadyFor: 30,
@@ -27,6 +62,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     says: [
       'hello is not ready (for 30 s): image "nginx:1" cannot be pulled.',
       'The pull of "nginx:1" for container web failed: nginx:1: not found.',
+      'The registry answers, but has no image of that name and tag.',
       'It is tried again in 8 s.',
     ],
   },
@@ -82,9 +118,33 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     says: [
       'hello is not ready (for 30 s): image "a:1" cannot be pulled.',
       'The pull of "a:1" for container web failed: a:1: not found.',
-      'It is tried again in 8 s at the earliest.',
+      'The registry answers, but has no image of that name and tag.',
       'The pull of "b:1" for container log failed: b:1: not found.',
+      'The registry answers, but has no image of that name and tag.',
       'It is tried again in 8 s at the earliest.',
+    ],
+  },
+  'its image wants credentials, and its pull secret is missing': {
+    given: {
+      unreadyFor: 30,
+      container: { state: waiting('ErrImagePull', '401 Unauthorized') },
+      report: {
+        events: [
+          event(
+            'FailedToRetrieveImagePullSecret',
+            'Unable to retrieve some image pull secrets (login); attempting to pull the image may not succeed.',
+            ago(1),
+          ),
+        ],
+      },
+      progress: { pauseEndsMs: ago(-8), nextPassMs: ago(-8) },
+    },
+    says: [
+      'hello is not ready (for 30 s): image "nginx:1" cannot be pulled.',
+      'The pull of "nginx:1" for container web failed: 401 Unauthorized.',
+      'The registry wants credentials, or other ones: a Secret that has them can be named under imagePullSecrets.',
+      'It was tried without pull secrets that are missing or cannot be read: login.',
+      'It is tried again in 8 s.',
     ],
   },
   'the runtime cannot create its container': {
@@ -96,6 +156,23 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     says: [
       'hello is not ready (for 5 s): container web cannot be created.',
       'Container web could not be created: failed to reserve container name.',
+      'It is tried again in 10 s.',
+    ],
+  },
+  'its postStart hook fails': {
+    given: {
+      unreadyFor: 5,
+      container: {
+        state: waiting(
+          'PostStartHookError',
+          `Exec lifecycle hook ([x]) for Container "web" in Pod "p" failed - error: command 'x' exited with 3: no way`,
+        ),
+      },
+      progress: { nextPassMs: ago(-10) },
+    },
+    says: [
+      'hello is not ready (for 5 s): the postStart hook of container web failed.',
+      "The postStart hook of container web failed, and so it was ended: command 'x' exited with 3: no way.",
       'It is tried again in 10 s.',
     ],
   },
@@ -246,6 +323,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     says: [
       'hello is not ready (for 30 s): image "nginx:1" cannot be pulled.',
       'The pull of "nginx:1" for container web failed: nginx:1: not found.',
+      'The registry answers, but has no image of that name and tag.',
       'It is not tried again before its deadline.',
       'It may be active for 10 min 20 s in all: it is ended in 20 s.',
     ],

@@ -80,6 +80,7 @@ const cases: Record<string, InitCase> = {
     says: [
       'hello is not ready (for 30 s): image "proxy:1" cannot be pulled.',
       'The pull of "proxy:1" for sidecar proxy failed: no route to host.',
+      'This machine has no way to the registry.',
       'It is being tried again.',
     ],
   },

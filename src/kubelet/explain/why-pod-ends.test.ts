@@ -41,6 +41,17 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'Sidecar proxy runs until the others have ended.',
     ],
   },
+  'a preStop hook takes its time': {
+    given: {
+      progress: { phaseSinceMs: ago(5), removed: true, graceEndsMs: ago(-25) },
+      report: { worker: 'terminating', observed: live('web'), steps: [step('preStop hook', 'web', ago(5))] },
+    },
+    says: [
+      'hello is ending (for 5 s): it left its source, or was stopped by hand.',
+      'What still runs is killed in 25 s.',
+      'Container web still runs: its preStop hook has been running for 5 s.',
+    ],
+  },
   'its time to end is over': {
     given: {
       progress: { phaseSinceMs: ago(31), removed: true, graceEndsMs: ago(1) },
@@ -205,7 +216,7 @@ for (const [name, { given, says }] of Object.entries(cases)) {
 }
 
 test('why, of a pod that was refused', () => {
-  const message = 'spec.volumes[0].nfs is not supported yet';
+  const message = 'Pod was rejected: spec.volumes[0].nfs is not supported yet';
   const { pod } = reportWith({});
   const status = { phase: 'Failed', reason: 'PodFeatureUnsupported', message };
   assert.deepEqual(why(reportOf(pod, { worker: 'finished', status }), NOW), [

@@ -38,7 +38,8 @@ export function whyEnded(report: PodReport, nowMs: number): string[] {
 
 /** Of a pod that this node did not take. */
 export function whyRefused(report: PodReport): string[] {
-  const { reason = 'no reason', message = '' } = report.status;
+  const { reason = 'no reason', message: told = '' } = report.status;
+  const message = told.replace(/^Pod was rejected: /, '');
   return [
     `${podName(report)} was refused by this node (${reason}), so nothing of it was started.`,
     ...(message === '' ? [] : [`The reason: ${withoutStop(message)}.`]),
@@ -71,7 +72,11 @@ function stillRunning(report: PodReport, nowMs: number): string[] {
   if (live.length === 0) return stepsUnderWay(report, nowMs).flatMap(({ sentences }) => sentences);
   return live.map(({ name }) => {
     const title = `${sidecars.includes(name) ? 'sidecar' : 'container'} ${name}`;
+    const hook = steps.findLast((step) => step.name === 'preStop hook' && step.subject === name);
     const stop = steps.findLast((step) => step.name === 'stop container' && step.subject === name);
+    if (stop?.outcome.kind !== 'running' && hook?.outcome.kind === 'running') {
+      return sentence(`${title} still runs: its preStop hook has been running for ${spanText(nowMs - hook.startedMs)}`);
+    }
     if (stop?.outcome.kind !== 'running') {
       return sentence(sidecars.includes(name) ? `${title} runs until the others have ended` : `${title} still runs`);
     }
@@ -96,7 +101,9 @@ function endedVerdict(report: PodReport): string {
 
 function failedContainers(report: PodReport): string {
   if (report.status.reason) return `: ${report.status.reason}`;
-  const failed = explainedContainers(report, 0).filter((container) => (lastEnd(container)?.exitCode ?? 0) !== 0);
+  const failed = explainedContainers(report, 0).filter(
+    (container) => container.role !== 'ephemeral' && (lastEnd(container)?.exitCode ?? 0) !== 0,
+  );
   const texts = failed.map((container) => `${container.title} (exit code ${lastEnd(container)?.exitCode})`);
   return texts.length === 0 ? '' : `: ${listText(texts)}`;
 }

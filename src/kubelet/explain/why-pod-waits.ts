@@ -1,9 +1,15 @@
 import type { PodReport } from '../server/agent-view.ts';
 import { activeTimeLeft } from '../sync/active-deadline.ts';
+import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
+import { killCause } from './kill-cause.ts';
 import { agoText, errorText, forText, inText, listText, sentence, spanText } from './plain-words.ts';
+import type { PodEvent } from './pod-events.ts';
+import { sandboxTrouble } from './sandbox-words.ts';
 import { stepDoing, stepNoun } from './step-words.ts';
 import type { Step } from './timeline.ts';
+import { volumeTrouble } from './volume-words.ts';
+import { staleVolumes } from './why-volumes.ts';
 
 /** Steps whose failure is told as the trouble of their container. */
 const CONTAINER_STEPS: ReadonlySet<string> = new Set(['image', 'create container', 'start container']);
@@ -13,6 +19,7 @@ export function whyPodWaits(report: PodReport, nowMs: number): Finding[] {
   return [
     ...stepsUnderWay(report, nowMs),
     ...failedPass(report, nowMs),
+    ...staleVolumes(report, nowMs),
     ...sandboxes(report),
     ...readinessGates(report),
     ...deadline(report, nowMs),
@@ -24,19 +31,30 @@ export function stepsUnderWay({ steps, events }: PodReport, nowMs: number): Find
   return running.map((step) => {
     const isPull = events.some(({ reason, atMs }) => reason === 'Pulling' && atMs >= step.startedMs);
     const doing = step.name === 'image' && isPull ? `pulling image "${step.subject}"` : stepDoing(step);
+    const because = stopCause(step, events);
     return {
       kind: 'step',
-      cause: `it is ${doing}`,
-      sentences: [`It has been ${doing} ${forText(step.startedMs, nowMs)}.`],
+      cause: `it is ${doing}${because}`,
+      sentences: [`It has been ${doing} ${forText(step.startedMs, nowMs)}${because}.`],
     };
   });
+}
+
+/** A container that is stopped while its pod goes on is stopped for a reason, which its event tells right before. */
+function stopCause({ name, subject = '', startedMs }: Step, events: readonly PodEvent[]): string {
+  if (name !== 'stop container') return '';
+  const kill = events.findLast(
+    (event) => event.reason === 'Killing' && isEventOf(event, subject) && event.atMs <= startedMs,
+  );
+  const cause = killCause(kill?.message ?? '');
+  return cause === undefined ? '' : `, because ${cause}`;
 }
 
 /** The last pass of the worker, when it failed in its present phase. */
 export function failedPass(report: PodReport, nowMs: number): Finding[] {
   const { failure, nextPassMs, phaseSinceMs = 0 } = report.progress ?? {};
   if (failure === undefined || failure.atMs < phaseSinceMs) return [];
-  const { cause, what } = failedThing(report, failure.error);
+  const { cause, what, text = errorText(failure.error), help } = failedThing(report, failure.error);
   const row = failure.inARow > 1 ? `, ${failure.inARow} times in a row` : '';
   const again = nextPassMs === undefined ? 'is being tried again' : `is tried again ${inText(nextPassMs, nowMs)}`;
   return [
@@ -44,20 +62,33 @@ export function failedPass(report: PodReport, nowMs: number): Finding[] {
       kind: 'pod',
       cause,
       sentences: [
-        sentence(`${what} failed ${agoText(failure.atMs, nowMs)}${row}: ${errorText(failure.error)}`),
+        sentence(`${what} failed ${agoText(failure.atMs, nowMs)}${row}: ${text}`),
+        ...(help === undefined ? [] : [help]),
         `It ${again}.`,
       ],
     },
   ];
 }
 
-function failedThing({ steps }: PodReport, error: string): { readonly cause: string; readonly what: string } {
+interface FailedThing {
+  readonly cause: string;
+  readonly what: string;
+  /** Where there is a plainer one than the error itself. */
+  readonly text?: string;
+  /** What would put it right. */
+  readonly help?: string | undefined;
+}
+
+function failedThing({ pod, steps }: PodReport, error: string): FailedThing {
+  const trouble = sandboxTrouble(error);
+  if (trouble) return { ...trouble, what: 'the creation of its sandbox' };
   if (error.startsWith('network is not ready')) {
     return { cause: 'the network of the runtime is not ready', what: 'the creation of its sandbox' };
   }
   const step = steps.findLast((each) => isFailedWith(each, error));
   if (step === undefined) return { cause: 'the last look at it failed', what: 'the last look at it' };
-  return { cause: `${stepNoun(step)} fails`, what: stepNoun(step) };
+  const volume = step.name === 'volumes' ? volumeTrouble(pod.spec, errorText(error)) : undefined;
+  return { cause: `${stepNoun(step)} fails`, what: stepNoun(step), ...volume };
 }
 
 function isFailedWith({ name, outcome }: Step, error: string): boolean {

@@ -68,6 +68,22 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'It is tried again in 9 s.',
     ],
   },
+  'its runtime class is not there': {
+    given: {
+      unreadyFor: 60,
+      container: { state: waiting('ContainerCreating') },
+      progress: {
+        failure: { error: 'runtimeclass.node.k8s.io "fast" not found', atMs: ago(3), inARow: 1 },
+        nextPassMs: ago(-9),
+      },
+    },
+    says: [
+      'hello is not ready (for 60 s): there is no runtime class "fast".',
+      'The creation of its sandbox failed 3 s ago: runtimeclass.node.k8s.io "fast" not found.',
+      'A RuntimeClass of that name has to be at the API server, or in a manifest beside the pod.',
+      'It is tried again in 9 s.',
+    ],
+  },
   'the network is not ready': {
     given: {
       unreadyFor: 20,

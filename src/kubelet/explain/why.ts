@@ -63,7 +63,16 @@ function whySyncing(report: PodReport, nowMs: number): string[] {
   const isReady = ready?.status === 'True';
   const cause = findings.find(({ kind }) => kind !== 'note')?.cause;
   const nothing = cause === undefined && !isReady ? [nextLook(report, nowMs)] : [];
-  return [verdict(podName(report), ready, cause, nowMs), ...findings.flatMap(({ sentences }) => sentences), ...nothing];
+  return [verdict(podName(report), ready, cause, nowMs), ...told(findings), ...nothing];
+}
+
+/** What neighbours have to say alike at their end, such as when they are tried again, is said once for both. */
+function told(findings: readonly Finding[]): string[] {
+  return findings.flatMap(({ sentences }, at) => {
+    const next = findings[at + 1]?.sentences ?? [];
+    const isShared = sentences.length > 1 && next.length > 1 && sentences.at(-1) === next.at(-1);
+    return isShared ? sentences.slice(0, -1) : sentences;
+  });
 }
 
 function verdict(name: string, ready: PodCondition | undefined, cause: string | undefined, nowMs: number): string {
@@ -72,7 +81,13 @@ function verdict(name: string, ready: PodCondition | undefined, cause: string | 
   return `${name} is not ready${since}${cause === undefined ? '' : `: ${cause}`}.`;
 }
 
+/** An ephemeral container is worth a word, but never the reason for how its pod is. */
 function whyContainer(container: ExplainedContainer): Finding[] {
+  const findings = findingsOf(container);
+  return container.role === 'ephemeral' ? findings.map((finding) => ({ ...finding, kind: 'note' })) : findings;
+}
+
+function findingsOf(container: ExplainedContainer): Finding[] {
   const { state } = container.status;
   if (state?.running) return whyContainerRuns(container);
   return state?.terminated ? whyContainerEnded(container) : whyContainerWaits(container);

@@ -46,6 +46,8 @@ export type AgentEvent =
 export interface AgentView {
   readonly nodeName: string;
   pods(): readonly PodReport[];
+  /** Pods that are wanted, and that `stopPod` has ended. */
+  putAside(): readonly Pod[];
   manifests(): readonly ManifestReport[];
   /** What is wrong with the node as a whole; empty when nothing is. */
   troubles(): readonly string[];

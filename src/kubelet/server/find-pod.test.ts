@@ -37,6 +37,16 @@ const cases: Record<string, { pods: PodReport[]; ask: PodReference; found: PodRe
     ask: { name: 'hell', namespace: undefined },
     found: 'pods "hell" not found',
   },
+  'not when it was stopped': {
+    pods: [],
+    ask: { name: 'aside', namespace: 'default' },
+    found: 'pods "aside" not found: it was stopped, and comes back when its manifest changes',
+  },
+  'not when another one of its name was stopped': {
+    pods: [],
+    ask: { name: 'aside', namespace: 'other' },
+    found: 'pods "aside" not found',
+  },
   'that takes the place of one that is leaving': {
     pods: [leaving, hello],
     ask: { name: 'hello', namespace: undefined },
@@ -46,7 +56,7 @@ const cases: Record<string, { pods: PodReport[]; ask: PodReference; found: PodRe
 
 for (const [name, { pods, ask, found }] of Object.entries(cases)) {
   test(`findPod() finds a pod ${name}`, () => {
-    const find = () => findPod({ nodeName: 'box', pods: () => pods }, ask);
+    const find = () => findPod({ nodeName: 'box', pods: () => pods, putAside: () => [staticPod('aside')] }, ask);
     if (typeof found === 'string') assert.throws(find, { name: 'ApiError', message: found });
     else assert.equal(find(), found);
   });

@@ -61,7 +61,7 @@ async function setUp(t: TestContext, world: keyof typeof worlds, more: Partial<L
     await server.close();
     await fs.removeTree(folder);
   });
-  return { view, execs, fs, folder, client: createLocalClient({ network, socketPath }) };
+  return { view, execs, fs, folder, server, client: createLocalClient({ network, socketPath }) };
 }
 
 async function textOf(text: AsyncIterable<Uint8Array>): Promise<string> {
@@ -116,6 +116,13 @@ for (const world of Object.keys(worlds)) {
     assert.equal((await chunks.next()).done, true);
   });
 
+  test(`the local API ${world} can be held until it ends`, { timeout: 10_000 }, async (t) => {
+    const { client, server } = await setUp(t, world);
+    const { ended } = await client.hold(t.signal);
+    await server.close();
+    await ended;
+  });
+
   test(`the local API ${world} stops following when the client leaves`, { timeout: 10_000 }, async (t) => {
     const { view, fs, folder, client } = await setUp(t, world);
     await fs.writeFile(`${folder}/0.log`, `${TIME} stdout F one\n`);
@@ -154,6 +161,23 @@ test('the local API gives the log of the container before', async (t) => {
   assert.equal(await textOf((await client.logs({ ...logs, previous: true }, t.signal)).text), 'before\n');
 });
 
+test('the local API says that a log is missing, unless it may still come', async (t) => {
+  const { view, fs, client } = await setUp(t, 'in memory');
+  const path = '/run/nodelet/web/0.log';
+  const pod = staticPod();
+  const missing = {
+    message: `failed to try resolving symlinks in path "${path}": lstat /run/nodelet/web: no such file or directory`,
+  };
+  view.show(reportOf(pod, { observed: observedOf(pod, [exitedContainer('c1', 'web', path)]) }));
+  await assert.rejects(client.logs(logs, t.signal), missing);
+  await assert.rejects(client.logs({ ...logs, follow: true }, t.signal), missing);
+  view.show(reportOf(pod, { observed: observedOf(pod, [runningContainer('c1', 'web', path)]) }));
+  const { text } = await client.logs({ ...logs, follow: true, limitBytes: 4 }, t.signal);
+  await fs.makeDirectory('/run/nodelet/web', 0o755);
+  await fs.writeFile(path, `${TIME} stdout F one\n`);
+  assert.equal(await textOf(text), 'one\n');
+});
+
 test('the local API says why a pod is where it is, and what was done for it', async (t) => {
   const { view, client } = await setUp(t, 'in memory');
   const step = { name: 'sandbox', subject: undefined, startedMs: NOW - 3000, outcome: { kind: 'running' } } as const;
@@ -167,6 +191,20 @@ test('the local API says why a pod is where it is, and what was done for it', as
     nowMs: NOW,
     steps: [{ name: 'sandbox', startedMs: NOW - 3000, outcome: { kind: 'running' } }],
     waits: [],
+  });
+});
+
+test('the local API says of a pod that is not there which manifests cannot be used', async (t) => {
+  const { view, client } = await setUp(t, 'in memory');
+  await assert.rejects(client.why(hello, t.signal), { message: 'pods "hello" not found' });
+  view.refuse({ source: '/m/x.yaml', problems: ['/m/x.yaml:1:1: no', 'EACCES'] });
+  await assert.rejects(client.why(hello, t.signal), {
+    code: 'NotFound',
+    message: 'pods "hello" not found; not all of the manifests can be used:\n  /m/x.yaml:1:1: no\n  /m/x.yaml: EACCES',
+  });
+  view.aside.push(staticPod());
+  await assert.rejects(client.why(hello, t.signal), {
+    message: 'pods "hello" not found: it was stopped, and comes back when its manifest changes',
   });
 });
 

@@ -43,6 +43,7 @@ export interface LocalApiParts {
  *   POST /v1/pods/NAME/exec?namespace=     {container, command, stdin, tty} → {url, note}
  *   POST /v1/pods/NAME/stop?namespace=&grace=     answers when nothing of the pod is left
  *   POST /v1/shutdown?grace=     answers when nothing of any pod is left
+ *   GET  /v1/end     an answer that says nothing, and ends with the agent
  *
  * A refusal is `{message, code}` with a status of 400, 404, 409 or 503.
  */
@@ -66,7 +67,7 @@ async function route(parts: LocalApiParts, request: ServerRequest): Promise<Serv
     case 'GET pods':
       return json(listPods(running(parts).view, query.get('namespace') ?? undefined));
     case 'GET pods/NAME/log':
-      return serveLogs({ view: running(parts).view, fs: parts.fs }, logsQuery(request), request.signal);
+      return await serveLogs({ view: running(parts).view, fs: parts.fs }, logsQuery(request), request.signal);
     case 'GET pods/NAME/why':
       return json(explainPod(running(parts).view, podReference(request), parts.clock));
     case 'GET pods/NAME/timeline':
@@ -77,9 +78,17 @@ async function route(parts: LocalApiParts, request: ServerRequest): Promise<Serv
       return json(await stopPod(running(parts).view, request));
     case 'POST shutdown':
       return json(await shutdown(parts, request));
+    case 'GET end':
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body: silence(request.signal) };
     default:
       throw new ApiError('NotFound', `there is no ${method} ${path}`);
   }
+}
+
+/** For as long as the connection stands. */
+async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  yield* [];
 }
 
 async function stopPod(view: AgentView, request: ServerRequest): Promise<StopAnswer> {

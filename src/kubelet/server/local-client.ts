@@ -25,6 +25,13 @@ export interface LocalClient {
   stop(pod: PodReference, graceSeconds: number | undefined, signal: AbortSignal): Promise<StopAnswer>;
   /** Resolves when nothing of any pod is left; the agent ends. */
   shutdown(graceSeconds: number | undefined, signal: AbortSignal): Promise<StopAnswer>;
+  /** Holds on to the agent, until the signal aborts. */
+  hold(signal: AbortSignal): Promise<HeldAgent>;
+}
+
+export interface HeldAgent {
+  /** Resolves when the agent has let go of its socket, however it ended. */
+  readonly ended: Promise<void>;
 }
 
 export interface LogsAnswer {
@@ -79,6 +86,11 @@ export function createLocalClient({
       ask({ method: 'POST', path: podPath(pod, 'exec'), body: JSON.stringify(body) }, signal),
     stop: (pod, grace, signal) => ask({ method: 'POST', path: podPath(pod, 'stop', { grace }) }, signal),
     shutdown: (grace, signal) => ask({ method: 'POST', path: `/v1/shutdown${queryOf({ grace })}` }, signal),
+    hold: async (signal) => {
+      const response = await send({ method: 'GET', path: '/v1/end' }, signal);
+      const over = (): void => undefined;
+      return { ended: bodyText(response).then(over, over) }; // a connection that is cut off is an end like any other
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ServerResponse } from '../../host/network.ts';
 import { logText } from '../containers/log-text.ts';
+import { missingLog } from '../containers/missing-log.ts';
 import { readLogs } from '../containers/read-logs.ts';
 import { newestContainer, type ObservedContainer } from '../observe/observed-pod.ts';
 import type { AgentView, PodReport } from './agent-view.ts';
@@ -10,21 +11,25 @@ import { containerEnded } from './container-ended.ts';
 import { findPod } from './find-pod.ts';
 import { type LogsQuery, NOTE_HEADER } from './local-api-types.ts';
 
-/** Streams the log of one container. */
-export function serveLogs(
+/** Streams the log of one container. One that is followed while it runs may have its log file later. */
+export async function serveLogs(
   { view, fs }: { readonly view: AgentView; readonly fs: FileSystem },
   query: LogsQuery,
   signal: AbortSignal,
-): ServerResponse {
+): Promise<ServerResponse> {
   const report = findPod(view, query.pod);
   const { name, note } = chooseContainer(report.pod, query.container);
   const container = query.previous ? previousContainer(report, name) : startedContainer(report, name);
+  const mayCome = query.follow && container.state === 'running';
+  const missing = mayCome ? undefined : await missingLog(container.logPath, fs);
+  if (missing !== undefined) throw new ApiError('NotFound', missing);
   const { uid } = report.pod.metadata;
   const answered = new AbortController();
   const both = AbortSignal.any([signal, answered.signal]);
   const ended = query.follow ? containerEnded(view, uid, container.id, both) : undefined;
   const { follow, tailLines, sinceMs, timestamps, limitBytes } = query;
-  const lines = readLogs({ fs }, container.logPath, { follow, tailLines, sinceMs, ended }, both);
+  const tail = tailLines === undefined ? undefined : ({ count: tailLines, of: 'lines' } as const);
+  const lines = readLogs({ fs }, container.logPath, { follow, tail, sinceMs, ended }, both);
   return {
     status: 200,
     headers: { 'content-type': 'text/plain; charset=utf-8', ...(note && { [NOTE_HEADER]: note }) },

@@ -15,6 +15,13 @@ export class ScriptedView implements AgentView {
     return [...this.#reports.values()];
   }
 
+  /** What `putAside()` answers. */
+  readonly aside: Pod[] = [];
+
+  putAside(): readonly Pod[] {
+    return this.aside;
+  }
+
   /** What `troubles()` answers. */
   readonly nodeTroubles: string[] = [];
 

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pullHelp } from './pull-help.ts';
+
+const cases: Record<string, string | undefined> = {
+  'Head "http://localhost:5999/v2/x/y/manifests/1": dial tcp 127.0.0.1:5999: connect: connection refused':
+    'Nothing listens at 127.0.0.1:5999: the registry is down, or elsewhere.',
+  'dial tcp: lookup registry.example on 10.0.0.53:53: no such host':
+    'There is no machine called registry.example: the name of the image may be wrong.',
+  'dial tcp: lookup registry.example on 10.0.0.53:53: server misbehaving':
+    'The address of registry.example cannot be found out: the name server does not answer.',
+  'dial tcp 10.0.0.1:443: i/o timeout': 'The registry did not answer in time.',
+  'dial tcp 10.0.0.1:443: connect: no route to host': 'This machine has no way to the registry.',
+  'pulling from host localhost:5998 failed with status code [manifests 1]: 401 Unauthorized':
+    'The registry wants credentials, or other ones: a Secret that has them can be named under imagePullSecrets.',
+  'tls: failed to verify certificate: x509: certificate signed by unknown authority':
+    'This machine does not trust the certificate of the registry.',
+  'http: server gave HTTP response to HTTPS client': 'The registry speaks HTTP, where HTTPS is expected.',
+  'localhost:5997/x/none:1: not found': 'The registry answers, but has no image of that name and tag.',
+  'write /x: no space left on device': 'The disk is full.',
+  'short read: unexpected EOF': undefined,
+};
+
+for (const [error, help] of Object.entries(cases)) {
+  test(`pullHelp() of ${error}`, () => assert.equal(pullHelp(error), help));
+}
