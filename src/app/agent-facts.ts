@@ -1,6 +1,8 @@
 import { amountsOf, type ResourceList } from '../api/pod-resources.ts';
 import type { NodeView } from '../kubelet/admission/admit-pod.ts';
+import { RuntimeFeatures } from '../kubelet/observe/runtime-features.ts';
 import { type HostFacts, readHostFacts } from '../kubelet/resources/host-facts.ts';
+import { hugePageCapacity } from '../kubelet/resources/huge-pages.ts';
 import type { AgentParts } from './agent.ts';
 import { nodeLabels } from './node-labels.ts';
 
@@ -13,21 +15,30 @@ export interface AgentFacts {
   readonly allocatable: ResourceList;
   /** What admission looks at, besides the other pods. */
   readonly node: Omit<NodeView, 'otherPods'>;
+  /** As of the start, and whenever the runtime is asked again. */
+  readonly runtimeFeatures: RuntimeFeatures;
 }
 
 export async function learnFacts({ host, cri, settings }: AgentParts, signal: AbortSignal): Promise<AgentFacts> {
   const { nodeName, maxPods, memoryCapacityBytes } = settings;
   const hostFacts = await readHostFacts(host);
   const { runtimeName } = await cri.runtime.version({ version: '' }, signal);
-  const { features } = await cri.runtime.status({ verbose: false }, signal);
-  const allocatable = { cpu: String(hostFacts.cpuCount), memory: String(memoryCapacityBytes) };
+  const status = await cri.runtime.status({ verbose: false }, signal);
+  const allocatable = {
+    cpu: String(hostFacts.cpuCount),
+    memory: String(memoryCapacityBytes),
+    ...(await hugePageCapacity(host.fs)),
+  };
   const node = {
     nodeName,
     maxPods,
     labels: nodeLabels(nodeName),
     allocatable: amountsOf(allocatable),
     host: hostFacts,
-    supportsSupplementalGroupsPolicy: features?.supplementalGroupsPolicy ?? false,
+    supportsSupplementalGroupsPolicy: status.features?.supplementalGroupsPolicy ?? false,
+    allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
+    gates: settings,
   };
-  return { hostFacts, runtimeName, allocatable, node };
+  const runtimeFeatures = new RuntimeFeatures(cri.runtime, status);
+  return { hostFacts, runtimeName, allocatable, node, runtimeFeatures };
 }

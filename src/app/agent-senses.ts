@@ -1,11 +1,11 @@
 import { PodEvents } from '../kubelet/explain/pod-events.ts';
 import { Timeline } from '../kubelet/explain/timeline.ts';
 import { ObservedPods } from '../kubelet/observe/observed-pods.ts';
+import { execInContainer } from '../kubelet/probes/exec-in-container.ts';
 import { Probes } from '../kubelet/probes/probes.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';
-import { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
+import { PodStatusPublisher, type PublisherDeps } from '../kubelet/sync/pod-status-publisher.ts';
 import type { AgentParts } from './agent.ts';
-import { execInContainer } from './exec-in-container.ts';
 
 /** The way back: everything through which the agent knows and tells how its pods are. */
 export interface Senses {
@@ -27,7 +27,7 @@ export interface SenseListener {
 
 export function createSenses(
   { host, cri, log, settings }: AgentParts,
-  runtimeName: string,
+  ofRuntime: Pick<PublisherDeps, 'runtimeName' | 'features'>,
   life: AbortSignal,
   listener: SenseListener,
 ): Senses {
@@ -48,6 +48,6 @@ export function createSenses(
     hostIP: hostIPs[0] ?? '127.0.0.1',
     changed: (uid) => listener.probed(uid),
   });
-  const publisher = new PodStatusPublisher({ observed, probes, statuses, clock, hostIPs, runtimeName });
+  const publisher = new PodStatusPublisher({ observed, probes, statuses, clock, hostIPs, ...ofRuntime });
   return { timeline, events, statuses, observed, probes, publisher };
 }

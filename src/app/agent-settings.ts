@@ -1,13 +1,16 @@
+import { resolve } from 'node:path/posix';
 import type { MachineFacts } from '../host/machine-facts.ts';
+import type { VerificationPolicy } from '../kubelet/images/judge-present-image.ts';
 import type { AgentSettings } from './agent.ts';
 import type { KubeletSettings } from './config/load-config.ts';
+import type { ImagePullSettings } from './image-pulls.ts';
 
 /** Where log collectors look; kubelet knows no other place. */
 const CONTAINER_LOGS_DIR = '/var/log/containers';
 
 /** The slice of kubelet's configuration that the agent works with. */
 export function agentSettings(settings: KubeletSettings, machine: MachineFacts): AgentSettings {
-  const { config, parsed, flags, nodeName } = settings;
+  const { config, parsed, flags, featureGates, nodeName } = settings;
   return {
     nodeName,
     hostIPs: flags.nodeIp ? flags.nodeIp.split(',') : primaryAddress(machine),
@@ -27,8 +30,62 @@ export function agentSettings(settings: KubeletSettings, machine: MachineFacts):
     syncFrequencyMs: parsed.ms.syncFrequency,
     serializeImagePulls: config.serializeImagePulls,
     maxParallelImagePulls: config.maxParallelImagePulls,
+    imagePulls: imagePullSettings(settings),
     memoryCapacityBytes: machine.memoryBytes,
+    containerLogs: {
+      maxBytes: parsed.containerLogMaxBytes,
+      maxFiles: config.containerLogMaxFiles,
+      maxWorkers: config.containerLogMaxWorkers,
+      monitorIntervalMs: parsed.ms.containerLogMonitorInterval,
+    },
+    swapBehavior: config.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
+    singleProcessOOMKill: config.singleProcessOOMKill,
+    userNamespaceIdsPerPod: config.userNamespaces?.idsPerPod,
+    allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+    envFiles: featureGates.get('EnvFiles'),
+    containerStopSignals: featureGates.get('ContainerStopSignals'),
+    unusedImages: {
+      highPercent: config.imageGCHighThresholdPercent,
+      lowPercent: config.imageGCLowThresholdPercent,
+      minimumAgeMs: parsed.ms.imageMinimumGCAge,
+      maximumAgeMs: parsed.ms.imageMaximumGCAge,
+    },
+    deadContainers: {
+      minimumAgeMs: flags.minimumContainerTtlMs,
+      maxPerContainer: limitOf(flags.maximumDeadContainersPerContainer),
+      maxTotal: limitOf(flags.maximumDeadContainers),
+    },
   };
+}
+
+function imagePullSettings({ config, flags, featureGates }: KubeletSettings): ImagePullSettings {
+  const { imageCredentialProviderConfig: path = '', imageCredentialProviderBinDir: binDir = '' } = flags;
+  return {
+    rate: { qps: config.registryPullQPS, burst: config.registryBurst },
+    verification: featureGates.get('KubeletEnsureSecretPulledImages') ? verificationPolicy(config) : undefined,
+    providers: path === '' && binDir === '' ? undefined : { config: path, binDir },
+    workingDir: resolve(),
+    homeDir: process.env['HOME'],
+  };
+}
+
+function verificationPolicy(config: KubeletSettings['config']): VerificationPolicy | undefined {
+  const { imagePullCredentialsVerificationPolicy: kind, preloadedImagesVerificationAllowlist: allowlist = [] } = config;
+  switch (kind) {
+    case 'NeverVerifyAllowlistedImages':
+      return { kind, allowlist };
+    case 'NeverVerify':
+    case 'NeverVerifyPreloadedImages':
+    case 'AlwaysVerify':
+      return { kind };
+    default:
+      return undefined; // refused when the configuration was checked
+  }
+}
+
+/** kubelet says "no limit" with a number below zero. */
+function limitOf(count: number): number | undefined {
+  return count < 0 ? undefined : count;
 }
 
 function primaryAddress({ addresses }: MachineFacts): readonly string[] {

@@ -2,9 +2,13 @@ import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/cluster/api-server.ts';
+import type { LogRotationPolicy } from '../kubelet/containers/rotation-plan.ts';
 import type { Log } from '../kubelet/explain/log.ts';
+import type { DeadContainerPolicy } from '../kubelet/garbage/dead-containers.ts';
+import type { ImagePolicy } from '../kubelet/garbage/image-policy.ts';
 import type { AgentView } from '../kubelet/server/agent-view.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import type { ImagePullSettings } from './image-pulls.ts';
 
 /** The slice of the configuration that the agent itself works with. Milliseconds and bytes, already parsed. */
 export interface AgentSettings {
@@ -31,7 +35,25 @@ export interface AgentSettings {
   readonly syncFrequencyMs: number;
   readonly serializeImagePulls: boolean;
   readonly maxParallelImagePulls: number | undefined;
+  readonly imagePulls: ImagePullSettings;
   readonly memoryCapacityBytes: number;
+  readonly containerLogs: LogRotationPolicy;
+  /** What containers may swap out; absent: nothing. */
+  readonly swapBehavior?: 'NoSwap' | 'LimitedSwap' | undefined;
+  /** Cgroup v2 only; absent: out of memory, a container dies as a whole. */
+  readonly singleProcessOOMKill?: boolean | undefined;
+  /** Ids in the user namespace of a pod; absent: 65536. */
+  readonly userNamespaceIdsPerPod?: number | undefined;
+  /** Sysctls that pods may set though others feel it: names, or beginnings with a `*`; absent: none. */
+  readonly allowedUnsafeSysctls?: readonly string[] | undefined;
+  /** The feature gate EnvFiles; absent: on. */
+  readonly envFiles?: boolean | undefined;
+  /** The feature gate ContainerStopSignals; absent: off. */
+  readonly containerStopSignals?: boolean | undefined;
+  readonly unusedImages: ImagePolicy;
+  readonly deadContainers: DeadContainerPolicy;
+  /** Names of images that are never removed. */
+  readonly keptImages?: readonly string[];
 }
 
 export interface AgentParts {

@@ -1,15 +1,16 @@
 import type { Pod } from '../api/generated/core-v1.ts';
-import { admitPod, type Verdict } from '../kubelet/admission/admit-pod.ts';
 import { LogLinks } from '../kubelet/containers/log-links.ts';
-import { PullBackoff } from '../kubelet/images/pull-backoff.ts';
-import { SharedPulls } from '../kubelet/images/shared-pulls.ts';
+import type { PodEvents } from '../kubelet/explain/pod-events.ts';
+import { objectsStep } from '../kubelet/objects/objects-step.ts';
+import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
+import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
 import { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import { watchRuntime } from '../kubelet/observe/watch-runtime.ts';
 import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
 import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
-import type { PodVerdict } from '../kubelet/status/pod-status-view.ts';
+import { containerOf } from '../kubelet/sync/container-of.ts';
 import { CrashBackoff } from '../kubelet/sync/crash-backoff.ts';
-import { createPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
+import { type AttentivePodSyncer, createPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import type { PodStep } from '../kubelet/sync/pod-step.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
@@ -18,14 +19,21 @@ import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
 import type { PodWorker } from '../kubelet/workers/pod-worker.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
+import { createAdmission } from './admission.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import { type AgentFacts, learnFacts } from './agent-facts.ts';
 import { AgentReports } from './agent-reports.ts';
 import { createSenses } from './agent-senses.ts';
 import { createClusterWriters } from './cluster-writers.ts';
 import { containerInputs } from './container-inputs.ts';
+import { createGarbage } from './garbage.ts';
+import { hookInputs } from './hook-inputs.ts';
+import { createImagePulls } from './image-pulls.ts';
 import { leftoverPods } from './leftover-pods.ts';
+import { createLogRotation } from './log-rotation.ts';
+import { createAgentObjects } from './pod-objects.ts';
 import { RunningAgent } from './running-agent.ts';
+import { createSandboxInputs } from './sandbox-inputs.ts';
 
 /** The only function that knows every part. It asks the runtime for its name and starts nothing. */
 export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
@@ -33,23 +41,28 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const { clock, random } = host;
   const life = new AbortController();
   const facts = await learnFacts(parts, signal);
-  const senses = createSenses(parts, facts.runtimeName, life.signal, {
-    seen: (uid) => lookUp(uid, workers, senses.publisher),
-    probed: (uid) => workers.wake(uid),
+  const sandboxes = createSandboxInputs(parts, facts, () => workers, life.signal);
+  const ofRuntime = { runtimeName: facts.runtimeName, features: sandboxes.statusFeatures };
+  const senses = createSenses(parts, ofRuntime, life.signal, {
+    seen: (uid) => {
+      for (const each of [garbage, rotation]) each.podSeen(uid);
+      lookUp(uid, workers, syncer, senses.publisher);
+    },
+    probed: (uid) => lookUp(uid, workers, syncer, senses.publisher),
   });
   const { observed, publisher } = senses;
-  const around = aroundContainers(parts, facts);
-  const pulls = { pulls: new SharedPulls<never>(settings), backoff: new PullBackoff(clock) };
+  const { objects, services, ...beside } = createAgentObjects(parts, (uid) => workers.wake(uid), life.signal);
+  const around = aroundContainers(parts, facts, { objects, events: senses.events });
+  const pulls = await createImagePulls(parts, life.signal);
+  const inputs = { ...host, ...senses, ...facts, ...sandboxes, log, settings };
   const syncer = createPodSyncer({
-    ...host,
-    ...senses,
-    ...facts,
+    ...inputs,
     runtime: cri.runtime,
-    settings,
     backoff: new CrashBackoff(settings.maxContainerRestartPeriodMs),
-    steps: around.steps,
-    started: around.started,
-    ...containerInputs({ ...host, ...senses, ...pulls, images: cri.images, settings, volumes: around.volumes }),
+    steps: [sandboxes.userNamespaces, ...around.steps],
+    started: seenBeforeHook(around.started, observed, life.signal),
+    hooks: hookInputs(parts, senses),
+    ...containerInputs({ ...inputs, ...pulls, objects, services, volumes: around.volumes }),
   });
   const cluster = createClusterWriters(parts, { ...senses, loop: () => loop, workers: () => workers });
   const onPhase = ({ pod }: PodWorker): void => cluster.podChanged(pod);
@@ -66,59 +79,76 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     observed,
     clock,
     log,
-    admit: (pod, otherPods) => refusalOf(admitPod(pod, { ...facts.node, otherPods })),
-    refuse: (pod, verdict) => publisher.publish(pod, 'terminated', verdict),
+    ...createAdmission(facts, senses),
     forget: (pod) => {
       publisher.forget(pod.metadata.uid);
       cluster.podChanged(pod);
     },
     leftovers: () => leftoverPods({ observed, ...around }),
+    onObjects: ({ name }, all) => {
+      for (const each of [sandboxes, beside]) each.told(name, all);
+    },
     onProblems: ({ name }, problems) => reports.problems(name, problems),
     onChanges: (changes) => {
       cluster.sourceSpoke();
       for (const { pod } of changes) cluster.podChanged(pod);
     },
   });
+  const rotation = createLogRotation(parts, observed);
+  const garbage = createGarbage(parts, { observed, workers: () => workers, collected: pulls.collected }, life.signal);
   const reports = new AgentReports({ ...senses, workers, refused: () => loop.refused });
   const health = new RuntimeHealth(clock);
-  const watch = async (until: AbortSignal): Promise<void> => {
-    const watching = watchRuntime({ observed, health, events: parts.runtimeEvents, clock, log }, until);
-    await Promise.all([watching, cluster.run(until)]);
-  };
-  return new RunningAgent({
-    ...parts,
-    ...senses,
-    life,
-    loop,
-    workers,
-    reports,
-    watch,
-    health,
-    cgroups: around.cgroups,
-  });
+  const watching = { observed, health, events: parts.runtimeEvents, clock, log };
+  const running = [cluster, beside, sandboxes, garbage, rotation];
+  const watch = (until: AbortSignal): Promise<unknown> =>
+    Promise.all([watchRuntime(watching, until), ...running.map((each) => each.run(until))]);
+  const { cgroups } = around;
+  return new RunningAgent({ ...parts, ...senses, life, loop, workers, reports, watch, health, garbage, cgroups });
 }
 
-/** A worker that stops containers looks up only when all have stopped; what is seen of each is shown at once. */
-function lookUp(uid: string, workers: PodWorkers, publisher: PodStatusPublisher): void {
+/** A worker looks up only when all that it starts or stops has done so; what is seen of each is shown at once. */
+function lookUp(
+  uid: string,
+  workers: PodWorkers,
+  syncer: Pick<AttentivePodSyncer, 'seen'>,
+  publisher: PodStatusPublisher,
+): void {
   const worker = workers.all.get(uid);
   if (worker?.state.phase === 'terminating') publisher.publish(worker.pod, 'terminating', worker.state.verdict);
+  else syncer.seen(uid);
   worker?.wake();
 }
 
 /** What pods have around their containers, in the order in which a starting pod goes through it. */
-function aroundContainers({ host, settings, log }: AgentParts, { hostFacts }: AgentFacts) {
+function aroundContainers(
+  { host, settings, log }: AgentParts,
+  { hostFacts, allocatable }: AgentFacts,
+  { objects, events }: { readonly objects: PodObjects; readonly events: PodEvents },
+) {
   const directories = new PodDirectories({ fs: host.fs, settings });
-  const cgroups = new PodCgroups({ cgroups: host.cgroups, processes: host.processes, settings });
-  const volumes = new PodVolumes({ ...host, settings, tmpfsNoswap: kernelAtLeast(hostFacts.kernel, 6, 4) });
+  const cgroups = new PodCgroups({ ...host, settings, hostFacts });
+  const tmpfsNoswap = kernelAtLeast(hostFacts.kernel, 6, 4);
+  const volumes = new PodVolumes({ ...host, settings, objects, events, allocatable, tmpfsNoswap });
   const links = new LogLinks({ fs: host.fs, settings });
   const linking = settings.containerLogsDir === undefined ? [] : [links];
-  const steps: readonly PodStep[] = [directories, ...linking, cgroups, volumes];
+  const steps: readonly PodStep[] = [objectsStep(objects), directories, ...linking, cgroups, volumes];
   const started: StartDeps['started'] = (...container) =>
     links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error }));
   return { directories, cgroups, volumes, steps, started };
 }
 
-function refusalOf(verdict: Verdict): PodVerdict | undefined {
-  if (verdict.kind === 'admit') return undefined;
-  return { phase: 'Failed', reason: verdict.reason, message: verdict.message };
+/**
+ * A postStart hook may take long, and its worker looks at the pod only afterwards. It is looked at before as well, so
+ * that the log of the container can be read meanwhile.
+ */
+function seenBeforeHook(
+  started: StartDeps['started'],
+  observed: ObservedPods,
+  life: AbortSignal,
+): StartDeps['started'] {
+  return async (pod, name, ...rest) => {
+    await started(pod, name, ...rest);
+    if (!containerOf(pod.spec, name)?.lifecycle?.postStart) return;
+    await observed.refresh(pod.metadata.uid, life).catch(() => undefined); // the worker looks again, and tells
+  };
 }

@@ -1,3 +1,4 @@
+import type { Pod } from '../api/generated/core-v1.ts';
 import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
 import type { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
@@ -8,6 +9,7 @@ import { ownGraceOf } from '../kubelet/workers/pod-grace.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import type { AgentReports } from './agent-reports.ts';
+import type { Garbage } from './garbage.ts';
 
 /** How long a runtime that does not answer is left alone: 100 ms, doubling to 5 s, as kubelet does. */
 const FIRST_RETRY_MS = 100;
@@ -22,8 +24,9 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly probes: Probes;
   readonly cgroups: PodCgroups;
   readonly health: RuntimeHealth;
+  readonly garbage: Pick<Garbage, 'trouble'>;
   readonly reports: AgentReports;
-  readonly watch: (signal: AbortSignal) => Promise<void>;
+  readonly watch: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /** The start and stop order of the agent's parts. */
@@ -42,13 +45,19 @@ export class RunningAgent implements Agent {
     return this.#parts.reports.pods();
   }
 
+  putAside(): readonly Pod[] {
+    const { loop, workers } = this.#parts;
+    const isAside = ({ metadata: { uid } }: Pod): boolean => !workers.all.has(uid) && !loop.refused.has(uid);
+    return [...loop.index.podByUid.values()].filter(isAside);
+  }
+
   manifests(): readonly ManifestReport[] {
     return this.#parts.reports.manifests;
   }
 
   troubles(): readonly string[] {
-    const trouble = this.#parts.health.trouble();
-    return trouble === undefined ? [] : [trouble];
+    const { health, garbage } = this.#parts;
+    return [health.trouble(), garbage.trouble()].filter((trouble) => trouble !== undefined);
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {
@@ -82,7 +91,9 @@ export class RunningAgent implements Agent {
   }
 
   async drain(): Promise<void> {
-    const { loop, cgroups, life } = this.#parts;
+    const { loop, observed, cgroups, life } = this.#parts;
+    // What came of a sandbox whose pod ended while it was being made, nobody has heard of.
+    await observed.relist(life.signal).catch(() => undefined);
     await loop.close(life.signal);
     await this.#whenGone((left) => left.size === 0);
     await cgroups.removeAll({ includingRoot: true });

@@ -107,8 +107,11 @@ function watchLimits(
       () => {}, // the call was over first
     );
   }
-  return () => done.abort();
+  return () => done.abort(OVER);
 }
+
+/** Made once: a stack for each call would cost more than its message. */
+const OVER = new Error('the call is over');
 
 function encode({ requestType }: CallOptions['method'], message: unknown): Buffer {
   const bytes = requestType.encode(message).finish();

@@ -13,7 +13,7 @@ export interface ResolvedGates {
 }
 
 /** Gates that stand for every other one of a stage. */
-const ALL_OF_STAGE: Partial<Record<FeatureGateSpec['stage'], string>> = { ALPHA: 'AllAlpha', BETA: 'AllBeta' };
+export const ALL_OF_STAGE: Partial<Record<FeatureGateSpec['stage'], string>> = { ALPHA: 'AllAlpha', BETA: 'AllBeta' };
 
 /** Checks what was set and works out every gate. A gate that was set wrongly keeps its default. */
 export function resolveFeatureGates(settings: GateSettings): ResolvedGates {

@@ -3,6 +3,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { configWarnings } from './config-warnings.ts';
 import { resolveFeatureGates } from './feature-gates.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
+import type { FeatureGates } from './honoured-gates.ts';
 import { deepFreeze, type JsonObject, valueAt, withValueAt } from './json-value.ts';
 import type { KubeletFlags } from './kubelet-flags.ts';
 import { type FieldFlag, mergeConfig } from './merge-config.ts';
@@ -21,8 +22,7 @@ export interface KubeletSettings {
   readonly parsed: ParsedConfiguration;
   /** Flags that are no part of `config`; their paths are absolute. */
   readonly flags: KubeletFlags;
-  /** Every feature gate that there is, on or off. */
-  readonly featureGates: ReadonlyMap<string, boolean>;
+  readonly featureGates: FeatureGates;
   /** The name that the node has in the cluster. */
   readonly nodeName: string;
 }
@@ -62,7 +62,7 @@ export async function loadKubeletConfig(
     dropIns.map(({ config }) => config),
     deps.hostname,
   );
-  const { config, gateProblems, ...rest } = settings;
+  const { config, gates, gateProblems, ...rest } = settings;
   const host = deps.cgroupVersion === undefined ? {} : { cgroupVersion: deps.cgroupVersion };
   const problems = [
     ...flagProblems,
@@ -70,7 +70,7 @@ export async function loadKubeletConfig(
     ...hostnameProblems(rest.nodeName),
     ...[file, ...dropIns].flatMap((each) => each.problems),
     ...gateProblems,
-    ...validateConfig(config, rest.featureGates, host),
+    ...validateConfig(config, gates, host),
     ...configWarnings(config),
   ];
   return { settings: { config, ...rest }, problems };
@@ -84,7 +84,7 @@ function settle(
   file: JsonObject,
   dropIns: readonly JsonObject[],
   hostname: string,
-): KubeletSettings & { readonly gateProblems: readonly Problem[] } {
+): KubeletSettings & { readonly gates: ReadonlyMap<string, boolean>; readonly gateProblems: readonly Problem[] } {
   const config = mergeConfig({ file, dropIns, flags: fields.map(withAbsolutePath) });
   const { gates, problems: gateProblems } = resolveFeatureGates(config.featureGates ?? {});
   return {
@@ -93,6 +93,7 @@ function settle(
     flags: deepFreeze(withAbsolutePaths(given)),
     featureGates: gates,
     nodeName: (given.hostnameOverride ?? hostname).trim().toLowerCase(),
+    gates,
     gateProblems,
   };
 }

@@ -15,6 +15,10 @@ const cases: Record<string, { file: Record<string, unknown>; told: string[] }> =
       'warning kubeReserved: has no effect in this version of Nodelet',
     ],
   },
+  'tells of each feature gate that is set in vain': {
+    file: { featureGates: { MemoryQoS: true, EnvFiles: false } },
+    told: ['warning featureGates["MemoryQoS"]: has no effect in this version of Nodelet'],
+  },
   'refuses what containers cannot be run with': {
     file: { cgroupDriver: 'systemd', cgroupsPerQOS: false },
     told: [

@@ -1,17 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
+import { unsafeSysctlFault } from '../../kubelet/admission/sysctl-allowlist.ts';
 import { KUBELET_DEFAULTS } from './generated/defaults.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
+import { gatesNotHonoured } from './honoured-gates.ts';
 import { errorAt, type Problem, warningAt } from './problem.ts';
 
 /** The fields that something in the program reads. Whoever makes another one work adds it here. */
 const HONOURED: ReadonlySet<string> = new Set([
   'apiVersion',
   'kind',
+  'allowedUnsafeSysctls',
   'cgroupDriver',
   'cgroupRoot',
   'cgroupsPerQOS',
   'clusterDNS',
   'clusterDomain',
+  'containerLogMaxFiles',
+  'containerLogMaxSize',
+  'containerLogMaxWorkers',
+  'containerLogMonitorInterval',
   'containerRuntimeEndpoint',
   'cpuCFSQuota',
   'cpuCFSQuotaPeriod',
@@ -20,19 +27,30 @@ const HONOURED: ReadonlySet<string> = new Set([
   'featureGates',
   'fileCheckFrequency',
   'httpCheckFrequency',
+  'imageGCHighThresholdPercent',
+  'imageGCLowThresholdPercent',
+  'imageMaximumGCAge',
+  'imageMinimumGCAge',
+  'imagePullCredentialsVerificationPolicy',
   'logging',
   'maxParallelImagePulls',
   'maxPods',
+  'memorySwap',
   'podLogsDir',
   'podPidsLimit',
+  'preloadedImagesVerificationAllowlist',
+  'registryBurst',
+  'registryPullQPS',
   'resolvConf',
   'runtimeRequestTimeout',
   'seccompDefault',
   'serializeImagePulls',
+  'singleProcessOOMKill',
   'staticPodPath',
   'staticPodURL',
   'staticPodURLHeader',
   'syncFrequency',
+  'userNamespaces',
 ]);
 
 /** What the configuration asks for and does not get: told, never passed over. With an error it cannot be lived with. */
@@ -44,12 +62,15 @@ export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
   return [
     ...impossible(config),
     ...asked.map(([field]) => warningAt(field, 'has no effect in this version of Nodelet')),
+    ...gatesNotHonoured(config.featureGates ?? {}),
   ];
 }
 
 /** Containers would end up in other control groups than the runtime puts them into, or without any limits. */
-function impossible({ cgroupDriver, cgroupsPerQOS }: KubeletConfiguration): Problem[] {
+function impossible({ cgroupDriver, cgroupsPerQOS, allowedUnsafeSysctls = [] }: KubeletConfiguration): Problem[] {
+  const sysctlFaults = allowedUnsafeSysctls.flatMap((pattern) => unsafeSysctlFault(pattern) ?? []);
   return [
+    ...sysctlFaults.map((fault) => errorAt('allowedUnsafeSysctls', fault)),
     ...(cgroupDriver === 'cgroupfs'
       ? []
       : [errorAt('cgroupDriver', `${cgroupDriver} is not supported yet, only cgroupfs`)]),

@@ -2,6 +2,7 @@ import { parseQuantity } from '../../base/quantity.ts';
 import { textOf } from '../../base/text-of.ts';
 import { cpuSetFault } from './cpu-set.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
+import type { IsOn } from './honoured-gates.ts';
 import { isMemoryResource } from './node-flag-values.ts';
 
 const FIELD = 'enforceNodeAllocatable (--enforce-node-allocatable)';
@@ -10,7 +11,7 @@ const KUBE = ['kube-reserved', 'kube-reserved-compressible'] as const;
 const ENFORCEMENTS = ['pods', ...SYSTEM, ...KUBE, 'none'];
 
 /** Objections to what is kept from pods, and to how that is enforced. */
-export function allocatableFaults(config: KubeletConfiguration, isOn: (gate: string) => boolean): readonly string[] {
+export function allocatableFaults(config: KubeletConfiguration, isOn: IsOn): readonly string[] {
   const faults = [
     ...exclusionFaults(config),
     ...enforcementFaults(config),

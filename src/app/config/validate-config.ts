@@ -2,6 +2,7 @@ import { labelValueFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { evictionFaults } from './eviction-thresholds.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
+import type { IsOn } from './honoured-gates.ts';
 import { isTaintEffect } from './node-flag-values.ts';
 import type { Problem } from './problem.ts';
 import { allocatableFaults } from './validate-allocatable.ts';
@@ -21,7 +22,7 @@ export function validateConfig(
   gates: ReadonlyMap<string, boolean>,
   host: ValidationHost = {},
 ): readonly Problem[] {
-  const isOn = (gate: string): boolean => gates.get(gate) ?? false;
+  const isOn: IsOn = (gate) => gates.get(gate) ?? false;
   const faults = [
     ...rangeFaultsOf(config),
     ...periodFaults(config, isOn),
@@ -39,7 +40,7 @@ export function validateConfig(
   return faults.map((message) => ({ severity: 'error', message }));
 }
 
-function* periodFaults(config: KubeletConfiguration, isOn: (gate: string) => boolean): Generator<string> {
+function* periodFaults(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
   const quota = parseDurationMs(config.cpuCFSQuotaPeriod);
   const quotaName = `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${config.cpuCFSQuotaPeriod}`;
   if (!isOn('CustomCPUCFSQuotaPeriod') && quota !== 100) {

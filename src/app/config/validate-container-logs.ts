@@ -20,7 +20,7 @@ export function* containerLogFaults(config: KubeletConfiguration): Generator<str
   }
 }
 
-/** Bytes. Throws an `Error` when it is no quantity of whole bytes; none or a negative size means no rotation. */
+/** Bytes. Throws an `Error` when it is no quantity of whole bytes; a negative size means no rotation. */
 export function containerLogMaxBytes(text: string): number {
   const quantity = parseQuantity(text);
   if (quantity.nano % 1_000_000_000n !== 0n) throw new Error('invalid max log size');

@@ -26,6 +26,10 @@ const cases: Record<string, { flags: Partial<KubeletFlags>; told: string[] }> = 
     flags: { nodeLabels: { '/a': 'b' } },
     told: ["error invalid node labels: '/a' - prefix part must be non-empty"],
   },
+  'refuses an age that cannot be': {
+    flags: { minimumContainerTtlMs: -60_000 },
+    told: ['error invalid minimum garbage collection age: -1m0s'],
+  },
   'accepts an address of each family': { flags: { nodeIp: '10.0.0.1, fd00::1' }, told: [] },
   'warns of words that are no addresses': {
     flags: { nodeIp: 'eth0,10.0.0.1' },

@@ -1,4 +1,5 @@
 import { labelValueFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
+import { formatDurationMs } from '../../base/duration.ts';
 import { ipFamily, isUnspecifiedIp } from './ip-address.ts';
 import type { KubeletFlags } from './kubelet-flags.ts';
 import { errorAt, type Problem, warningAt } from './problem.ts';
@@ -21,7 +22,11 @@ const OWN_LABELS = [
 
 /** Objections to the flags that have a meaning of their own. */
 export function validateFlags(flags: KubeletFlags): readonly Problem[] {
-  return [...labelProblems(flags.nodeLabels), ...nodeIpProblems(flags.nodeIp ?? '', flags.cloudProvider ?? '')];
+  return [
+    ...labelProblems(flags.nodeLabels),
+    ...nodeIpProblems(flags.nodeIp ?? '', flags.cloudProvider ?? ''),
+    ...containerAgeProblems(flags.minimumContainerTtlMs),
+  ];
 }
 
 function* labelProblems(labels: KubeletFlags['nodeLabels']): Generator<Problem> {
@@ -39,6 +44,11 @@ function* labelProblems(labels: KubeletFlags['nodeLabels']): Generator<Problem> 
   ]);
   const invalid = faults.filter(([, each]) => each.length > 0).map(([text, each]) => `'${text}' - ${each.join(', ')}`);
   if (invalid.length > 0) yield errorAt('--node-labels', `invalid node labels: ${invalid.join('; ')}`);
+}
+
+function* containerAgeProblems(ms: number): Generator<Problem> {
+  const age = formatDurationMs(ms);
+  if (ms < 0) yield errorAt('--minimum-container-ttl-duration', `invalid minimum garbage collection age: ${age}`);
 }
 
 function isOfKubernetes(key: string): boolean {

@@ -144,6 +144,8 @@ const patterns: Record<string, string | undefined> = {
   '': 'the supplied pattern is too short: ',
   'a*': "not a valid wildcard pattern, only patterns ending with '/*' are allowed: a*",
   '/*': 'at least registry hostname is required',
+  'a/B': 'failed to parse as an image name: repository name must be lowercase',
+  'a b': 'failed to parse as an image name: invalid reference format',
   'a/b:1': 'neither tag nor digest is accepted in an image reference: a/b:1',
 };
 

@@ -1,11 +1,12 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { LoggingConfiguration, TracingConfiguration } from './generated/kubelet-configuration.ts';
+import type { IsOn } from './honoured-gates.ts';
 
 const MAX_LEVEL = 2 ** 31 - 1;
 
 /** Objections to the program's own log, each with the path of its field. */
-export function* loggingFaults(logging: LoggingConfiguration, isOn: (gate: string) => boolean): Generator<string> {
+export function* loggingFaults(logging: LoggingConfiguration, isOn: IsOn): Generator<string> {
   const { flushFrequency, format, verbosity, vmodule = [] } = logging;
   if (parseDurationMs(flushFrequency) <= 0) {
     yield `logging.flushFrequency: Invalid value: "${flushFrequency}": Must be greater than zero`;

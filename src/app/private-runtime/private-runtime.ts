@@ -10,7 +10,14 @@ import { daemonArguments, findDaemon } from './find-daemon.ts';
 import { mayRaiseLimits, workingSnapshotter } from './machine-limits.ts';
 import { checkPreconditions } from './preconditions.ts';
 import { daemonEnvironment } from './programs.ts';
-import { emptyChains, hasPods, hostPortChainsExist, removeLeftovers, removeUnusedBridge } from './remove-leftovers.ts';
+import {
+  emptyChains,
+  hasPods,
+  hostPortChainsExist,
+  isEmpty,
+  removeLeftovers,
+  removeUnusedBridge,
+} from './remove-leftovers.ts';
 import { type RuntimePaths, runtimePaths } from './runtime-paths.ts';
 import { RuntimeStartError } from './runtime-start-error.ts';
 import { answers, waitUntilReady } from './wait-until-ready.ts';
@@ -38,11 +45,13 @@ export interface PrivateRuntimeOptions {
 export interface PrivateRuntime {
   /** `unix://…` */
   readonly endpoint: string;
+  /** Whether it holds nothing of a pod, not even of one that nobody waits for any more. */
+  isEmpty(): Promise<boolean>;
   /**
    * Ends the daemon and takes away all that it left but its images. While there are still pods, they and their network
-   * stay as they are, and the next start finds them.
+   * stay as they are, and the next start finds them. Whether nothing is left.
    */
-  stop(): Promise<void>;
+  stop(): Promise<boolean>;
 }
 
 interface Parts extends PrivateRuntimeOptions {
@@ -63,7 +72,11 @@ export async function startPrivateRuntime(
     signal.throwIfAborted(); // the caller gave up: that is no failure of the daemon
     throw error;
   });
-  return { endpoint: `unix://${parts.paths.socket}`, stop: () => stopRuntime(parts, daemon) };
+  return {
+    endpoint: `unix://${parts.paths.socket}`,
+    isEmpty: () => isEmpty({ ...options.host, paths: parts.paths }),
+    stop: () => stopRuntime(parts, daemon),
+  };
 }
 
 async function ensureDaemon(parts: Parts, signal: AbortSignal): Promise<DaemonRecord> {
@@ -169,15 +182,16 @@ async function endDaemon({ host: { clock, processes }, log }: Parts, daemon: Pro
   }
 }
 
-async function stopRuntime(parts: Parts, daemon: DaemonRecord): Promise<void> {
+async function stopRuntime(parts: Parts, daemon: DaemonRecord): Promise<boolean> {
   const { host, log, paths } = parts;
   const leftoverParts = { ...host, paths };
   const emptyBefore = await emptyChains(leftoverParts, host.clock.deadline(CLEANUP_MS));
   await endDaemon(parts, daemon);
   if (await hasPods(leftoverParts)) {
     log.warn('pods are left: they and their network stay', { bridge: paths.bridge });
-    return;
+    return false;
   }
   const before = { ownsHostPortChains: daemon.ownsHostPortChains, emptyChains: emptyBefore };
   await removeLeftovers(leftoverParts, before, host.clock.deadline(CLEANUP_MS));
+  return true;
 }

@@ -1,6 +1,7 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import type { Processes } from '../../host/processes.ts';
+import { mountPointsBelow } from '../../kubelet/volumes/mount-points.ts';
 import { findProcesses } from './find-processes.ts';
 import {
   emptyPodChains,
@@ -19,10 +20,20 @@ export interface LeftoverParts {
   readonly paths: RuntimePaths;
 }
 
-/** Whether something runs in the containers of this runtime, or may: without asking the daemon, which may be gone. */
+/**
+ * Whether something runs in the containers of this runtime, or may: without asking the daemon, which may be gone. A
+ * sandbox that has no more than a network yet, because the daemon ended while it was made or taken back, is no pod.
+ */
 export async function hasPods({ fs, paths }: LeftoverParts): Promise<boolean> {
   const bundles = `${paths.state}/io.containerd.runtime.v2.task/k8s.io`;
-  return (await namesIn(fs, bundles)).length > 0 || (await bridgePorts(fs, paths)).length > 0;
+  return (await namesIn(fs, bundles)).length > 0;
+}
+
+/** Whether the daemon holds nothing of a pod, not even of a sandbox that it is still making or taking back. */
+export async function isEmpty(parts: LeftoverParts): Promise<boolean> {
+  const ofCri = `${parts.paths.state}/io.containerd.grpc.v1.cri`;
+  const held = [...(await namesIn(parts.fs, `${ofCri}/sandboxes`)), ...(await namesIn(parts.fs, `${ofCri}/netns`))];
+  return held.length === 0 && !(await hasPods(parts));
 }
 
 /** What was known of the machine while the daemon still ran. */
@@ -40,13 +51,14 @@ export async function removeLeftovers(
 ): Promise<void> {
   const { fs, paths } = parts;
   await endShims(parts, signal);
-  await removeUnusedBridge(parts, signal);
+  // A network without a pod ends with its mount, and its port of the bridge a moment later.
+  await unmountBelow(parts, [paths.folder, paths.root]);
+  await removeBridge(parts, signal);
   await changeNat(parts, networkRemoval(await savedNat(parts, signal), paths.bridge), signal);
   // What has been empty since before the daemon ended, no plugin is just filling.
   const abandoned = (await emptyChains(parts, signal)).filter((chain) => emptyBefore.includes(chain));
   for (const chain of abandoned) await changeNat(parts, [['-X', chain]], signal).catch(() => {}); // gone meanwhile
   if (ownsHostPortChains) await changeNat(parts, hostPortChainRemoval(await savedNat(parts, signal)), signal);
-  await unmountBelow(parts, [paths.folder, paths.root]);
   await fs.removeTree(paths.folder);
   await fs.remove(paths.log);
   await fs.remove(paths.record); // last: a cleanup that is cut short starts over from it
@@ -54,9 +66,13 @@ export async function removeLeftovers(
 
 /** A bridge keeps the gateway's address of an earlier pod range, which would fail the next pod's network. */
 export async function removeUnusedBridge(parts: LeftoverParts, signal: AbortSignal): Promise<void> {
+  const ports = await namesIn(parts.fs, `/sys/class/net/${parts.paths.bridge}/brif`);
+  if (ports.length === 0) await removeBridge(parts, signal);
+}
+
+async function removeBridge(parts: LeftoverParts, signal: AbortSignal): Promise<void> {
   const { fs, paths } = parts;
   if ((await fs.stat(`/sys/class/net/${paths.bridge}`)) === undefined) return;
-  if ((await bridgePorts(fs, paths)).length > 0) return;
   await runTool(parts, 'ip', ['link', 'delete', paths.bridge], signal);
 }
 
@@ -89,13 +105,11 @@ function savedNat(parts: LeftoverParts, signal: AbortSignal): Promise<string> {
   return runTool(parts, 'iptables-save', ['-t', 'nat'], signal);
 }
 
-async function unmountBelow({ mounts }: LeftoverParts, folders: readonly string[]): Promise<void> {
-  const below = (await mounts.list()).filter(({ target }) => folders.some((folder) => target.startsWith(`${folder}/`)));
-  for (const { target } of below.toReversed()) await mounts.unmount(target, { lazy: true });
-}
-
-function bridgePorts(fs: FileSystem, { bridge }: RuntimePaths): Promise<readonly string[]> {
-  return namesIn(fs, `/sys/class/net/${bridge}/brif`);
+async function unmountBelow(parts: LeftoverParts, folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    const below = await mountPointsBelow(folder, parts);
+    for (const path of below.toReversed()) await parts.mounts.unmount(path, { lazy: true });
+  }
 }
 
 async function namesIn(fs: FileSystem, folder: string): Promise<readonly string[]> {

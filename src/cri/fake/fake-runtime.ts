@@ -1,4 +1,5 @@
 import { CriError } from '../cri-error.ts';
+import type { RuntimeHandlerFeatures } from '../generated/runtime-v1.ts';
 import type { Cri } from '../services.ts';
 import type { ContainerBehaviour } from './behaviour.ts';
 import { containerCalls, knownContainer } from './container-calls.ts';
@@ -28,6 +29,8 @@ export interface FakeRuntime {
   readonly behaviours: Map<string, ContainerBehaviour>;
   /** What can be pulled, by reference. */
   readonly registry: Map<string, RegistryImage>;
+  /** What it says of its handlers, by name: at first nothing, as containerd 1.6. There are two, `runc` and the nameless. */
+  readonly handlers: Map<string, RuntimeHandlerFeatures>;
   readonly sandboxes: ReadonlyMap<string, Readonly<FakeSandbox>>;
   readonly containers: ReadonlyMap<string, Readonly<FakeContainer>>;
   /** Makes an image present; answers with its id. */
@@ -66,6 +69,7 @@ export function createFakeRuntime({ containerEvents = true, ...options }: FakeRu
     faults,
     behaviours: world.behaviours,
     registry: world.registry,
+    handlers: world.handlers,
     sandboxes: world.sandboxes,
     containers: world.containers,
     addImage: (reference, image) => addImage(world, reference, image).id,

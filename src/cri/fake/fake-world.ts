@@ -2,7 +2,12 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import { CriError } from '../cri-error.ts';
-import { ContainerEventResponse, type ContainerEventType, type RuntimeCondition } from '../generated/runtime-v1.ts';
+import {
+  ContainerEventResponse,
+  type ContainerEventType,
+  type RuntimeCondition,
+  type RuntimeHandlerFeatures,
+} from '../generated/runtime-v1.ts';
 import type { BehaviourOf, ContainerBehaviour } from './behaviour.ts';
 import type { Effect } from './effects.ts';
 import { EventFeed } from './event-feed.ts';
@@ -34,6 +39,7 @@ export class FakeWorld {
   readonly registry = new Map<string, RegistryImage>();
   readonly behaviours = new Map<string, ContainerBehaviour>();
   readonly conditions = new Map<string, RuntimeCondition>();
+  readonly handlers = new Map<string, RuntimeHandlerFeatures>();
   readonly events = new EventFeed<ContainerEventResponse>();
   readonly #random: Random;
   readonly #behaviourOf: BehaviourOf;

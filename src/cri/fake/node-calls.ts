@@ -20,7 +20,7 @@ export function nodeCalls(world: FakeWorld, hasEvents: boolean): NodeCalls {
     status: async () => ({
       status: { conditions: [...world.conditions.values()].map((condition) => ({ ...condition })) },
       info: {},
-      runtimeHandlers: [],
+      runtimeHandlers: Array.from(world.handlers, ([name, features]) => ({ name, features })),
       features: undefined,
     }),
 

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { linuxFileSystem } from '../../host/linux/linux-file-system.ts';
+import { FEATURE_GATES } from './generated/feature-gates.ts';
+import { CHECKED_GATES, gatesNotHonoured, HONOURED_GATES } from './honoured-gates.ts';
+import { formatProblem } from './problem.ts';
+
+const IN_VAIN = 'has no effect in this version of Nodelet';
+const cases: Record<string, { settings: Record<string, boolean>; told: string[] }> = {
+  'has nothing to say when nothing is set': { settings: {}, told: [] },
+  'has nothing to say of gates that work': { settings: { EnvFiles: false, ContainerStopSignals: true }, told: [] },
+  'has nothing to say of defaults': { settings: { MemoryQoS: false, GracefulNodeShutdown: true }, told: [] },
+  'tells of each gate that is set in vain': {
+    settings: { MemoryQoS: true, GracefulNodeShutdown: false },
+    told: [`featureGates["MemoryQoS"]: ${IN_VAIN}`, `featureGates["GracefulNodeShutdown"]: ${IN_VAIN}`],
+  },
+  'leaves to others what no node reads, and what is no gate': {
+    settings: { APIServerIdentity: false, NoSuchGate: true },
+    told: [],
+  },
+  'tells which gates of a whole stage work': {
+    settings: { AllAlpha: true },
+    told: [`featureGates["AllAlpha"]: ${IN_VAIN}, except on ContainerStopSignals, LoggingAlphaOptions`],
+  },
+  'has nothing to say of a whole stage that is left as it is': { settings: { AllAlpha: false }, told: [] },
+};
+
+for (const [name, { settings, told }] of Object.entries(cases)) {
+  test(`gatesNotHonoured() ${name}`, () => {
+    assert.deepEqual(gatesNotHonoured(settings).map(formatProblem), told);
+  });
+}
+
+test('each gate of the lists is one of kubelet, and is asked for somewhere', async () => {
+  const code = await codeBelow(join(import.meta.dirname, '../..'));
+  for (const gate of [...HONOURED_GATES, ...CHECKED_GATES]) {
+    assert.ok(FEATURE_GATES.has(gate), gate);
+    assert.ok(code.includes(`'${gate}'`), `nobody asks for ${gate}`);
+  }
+});
+
+const NO_READER = /\.test\.ts$|^generated$|^honoured-gates\.ts$/;
+
+async function codeBelow(folder: string): Promise<string> {
+  const entries = (await linuxFileSystem.readDirectory(folder)).filter(({ name }) => !NO_READER.test(name));
+  const texts = entries.map(({ name, kind }) => {
+    const path = join(folder, name);
+    return kind === 'directory' ? codeBelow(path) : linuxFileSystem.readText(path);
+  });
+  return (await Promise.all(texts)).join('');
+}

@@ -1,0 +1,54 @@
+import { ALL_OF_STAGE, type GateSettings, isGateOn } from './feature-gates.ts';
+import { FEATURE_GATES } from './generated/feature-gates.ts';
+import { type Problem, warningAt } from './problem.ts';
+
+/** The feature gates on which something depends that works. Whoever makes another one work adds it here. */
+export const HONOURED_GATES = [
+  'ContainerStopSignals',
+  'CustomCPUCFSQuotaPeriod',
+  'EnvFiles',
+  'KubeletCrashLoopBackOffMax',
+  'KubeletEnsureSecretPulledImages',
+  'LoggingAlphaOptions',
+  'LoggingBetaOptions',
+  'PreventStaticPodAPIReferences',
+] as const;
+
+/** Gates that are only asked for to check fields of the configuration, which have no effect themselves. */
+export const CHECKED_GATES = [
+  'GracefulNodeShutdown',
+  'GracefulNodeShutdownBasedOnPodPriority',
+  'MemoryQoS',
+  'QOSReserved',
+  'RotateKubeletServerCertificate',
+] as const;
+
+type HonouredGate = (typeof HONOURED_GATES)[number];
+
+/** The gates as the program sees them: those that are in no list cannot be asked for. */
+export type FeatureGates = Pick<ReadonlyMap<HonouredGate, boolean>, 'get'>;
+export type IsOn = (gate: HonouredGate | (typeof CHECKED_GATES)[number]) => boolean;
+
+const HONOURED: ReadonlySet<string> = new Set(HONOURED_GATES);
+const WHOLE_STAGES: ReadonlySet<string> = new Set(Object.values(ALL_OF_STAGE));
+const IN_VAIN = 'has no effect in this version of Nodelet';
+
+/** Tells of each gate that is set to something else than its default in vain. */
+export function gatesNotHonoured(settings: GateSettings): readonly Problem[] {
+  return Object.keys(settings).flatMap((name) => {
+    // What is unknown, or means nothing to a node, was told when the gates were checked.
+    if (!FEATURE_GATES.get(name)?.node || HONOURED.has(name)) return [];
+    const moved = movedBy(name, settings);
+    if (moved.length === 0) return [];
+    const works = moved.filter((gate) => HONOURED.has(gate));
+    const exceptions = works.length === 0 ? '' : `, except on ${works.join(', ')}`;
+    return [warningAt(`featureGates["${name}"]`, `${IN_VAIN}${exceptions}`)];
+  });
+}
+
+/** The gates that this setting alone moves away from their defaults. */
+function movedBy(name: string, settings: GateSettings): readonly string[] {
+  const alone = { [name]: settings[name] ?? false };
+  const gates = WHOLE_STAGES.has(name) ? [...FEATURE_GATES.keys()].filter((gate) => gate !== name) : [name];
+  return gates.filter((gate) => isGateOn(alone, gate) !== FEATURE_GATES.get(gate)?.default);
+}
