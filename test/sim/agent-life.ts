@@ -18,7 +18,10 @@ import { gatedCri } from './gated-cri.ts';
 import { unreliableEvents } from './gated-events.ts';
 import { gatedHost } from './gated-host.ts';
 import type { SimSource, WorldPlan } from './plan-world.ts';
+import type { SimLogs } from './sim-logs.ts';
 import { lifeSources } from './sim-sources.ts';
+
+const ROTATION = { maxBytes: 2_000, maxFiles: 3, maxWorkers: 1, monitorIntervalMs: 60_000 };
 
 export interface LifeDeps {
   readonly host: MemoryHost;
@@ -29,9 +32,12 @@ export interface LifeDeps {
   readonly pace: Draw;
   readonly events: WorldPlan['events'];
   readonly sourceDelaysMs: Readonly<Record<SimSource, number>>;
+  /** Containers write logs. */
+  readonly logs: SimLogs | undefined;
   readonly seed: number;
   readonly log: Log;
   readonly onCall: (method: CriMethod, request: unknown) => void;
+  readonly onDeath: (downMs: number) => void;
   readonly onHeard: (source: SimSource, pods: readonly Pod[]) => void;
   readonly onAgentEvent: (event: AgentEvent) => void;
   /** The agent ended though nobody killed it. */
@@ -67,10 +73,11 @@ export class AgentLife {
   }
 
   async #run(): Promise<void> {
-    const { runtime, apiServer, faults, pace, events, sourceDelaysMs, seed, log, onCall, onHeard } = this.#deps;
+    const { runtime, apiServer, logs, faults, pace, events, sourceDelaysMs, seed, log, onCall, onDeath, onHeard } =
+      this.#deps;
     const { gate } = this;
     const host = gatedHost(this.#deps.host, new SeededRandom(seed), gate, faults);
-    const cri = gatedCri(runtime.cri, { gate, faults, pace, onCall });
+    const cri = gatedCri(logs?.reopening(runtime.cri) ?? runtime.cri, { gate, faults, pace, onCall, onDeath });
     const api = apiServer && gatedApi(apiServer, gate, pace);
     const parts = {
       host,
@@ -78,7 +85,7 @@ export class AgentLife {
       runtimeEvents: events === 'none' ? undefined : unreliableEvents(criEvents(cri.runtime), events, gate, faults),
       sources: lifeSources({ host, api, gate, log, delaysMs: sourceDelaysMs, heard: onHeard }),
       ...(api && { apiServer: api }),
-      settings: SETTINGS,
+      settings: logs ? { ...SETTINGS, containerLogs: ROTATION } : SETTINGS,
       log,
     };
     const forEver = new AbortController().signal;

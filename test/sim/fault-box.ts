@@ -19,6 +19,8 @@ export class FaultBox {
   /** Until then nothing can be listed. */
   blindUntilMs = 0;
   lostEvents = 0;
+  /** An image was pulled, and the agent was told that it was not: for it, as for kubelet, it was there before. */
+  hasLostPull = false;
   readonly delayedEvents: number[] = [];
 
   addRpc(method: CriMethod, fault: RpcFault): void {

@@ -3,7 +3,7 @@ import { deadlineFor } from '../../src/cri/deadlines.ts';
 import { buildCri, type Cri, type CriMethod, type ErasedUnary, erasedCalls } from '../../src/cri/services.ts';
 import type { Draw } from './draw.ts';
 import type { FaultBox } from './fault-box.ts';
-import type { Gate } from './gate.ts';
+import { type Gate, never } from './gate.ts';
 import type { RpcFault } from './plan-faults.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;
@@ -21,6 +21,8 @@ export interface GatedCriDeps {
   readonly faults: FaultBox;
   /** Of how long calls take when nothing is wrong. */
   readonly pace: Draw;
+  /** The agent dies at a call that it makes. */
+  readonly onDeath: (downMs: number) => void;
   /** The agent makes a call, and nothing has come of it yet. */
   readonly onCall: (method: CriMethod, request: unknown) => void;
 }
@@ -61,6 +63,7 @@ async function call(
   const response = await inner(request, WAITS.has(method) ? AbortSignal.any([signal, gate.shut]) : signal);
   await pause(method, deps, signal);
   if (fault?.kind === 'after') {
+    if (method === 'pullImage') faults.hasLostPull = true;
     faults.blindUntilMs = gate.clock.monotonic() + fault.blindMs;
     await fail(fault, deps, signal);
   }
@@ -83,6 +86,9 @@ async function beforeEffect(
       return fail(fault, deps, signal);
     case 'slow':
       return clock.sleep(fault.ms, signal);
+    case 'death':
+      deps.onDeath(fault.downMs);
+      return never();
     case 'hang':
       await clock.sleep(deadlineFor(method, request, REQUEST_TIMEOUT_MS) ?? REQUEST_TIMEOUT_MS, signal);
       throw new CriError('DeadlineExceeded', 'context deadline exceeded');

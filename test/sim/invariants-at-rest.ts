@@ -1,5 +1,8 @@
 import type { Container } from '../../src/api/generated/core-v1.ts';
+import { isMirrorPod, podFullName } from '../../src/api/pod-names.ts';
 import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
+import { isHooked } from './invariants-of-hooks.ts';
+import { lacksInputs, lacksVolumes } from './invariants-of-objects.ts';
 import { LATE_IMAGE, MISSING_IMAGE } from './plan-pods.ts';
 import type { PodRecord } from './truth.ts';
 import type { World } from './world.ts';
@@ -13,6 +16,7 @@ export function checkSettled(world: World): void {
     const mine = { pod, ...partsOf(world, pod) };
     if (!pod.isWanted || pod.versions.at(-1)?.spec.nodeSelector) checkAbsent(mine, world);
     else checkPod(mine, world);
+    checkPast(mine, world);
   }
 }
 
@@ -46,11 +50,19 @@ function checkPod(parts: Parts, world: World): void {
   const isLost = spec.restartPolicy === 'Never' && ready.length === 0 && containers.some(hasRun);
   const isOver = isLost || isInitOver(parts) || verdicts.every((verdict) => verdict === 'done');
   const shownAsOver = pod.phase === 'Succeeded' || pod.phase === 'Failed';
+  // As with kubelet, an agent that has started anew does nothing for a pod before its volumes are there.
+  if (isOver && !shownAsOver && isStuck(parts, world)) return;
   if (isOver !== shownAsOver) fail(13, `${pod.uid} is shown as ${pod.phase}, though it is ${isOver ? '' : 'not '}over`);
   if (isOver && (ready.length > 0 || containers.some(isRunning))) fail(13, `${pod.uid} is over and yet up`);
-  if (isOver) return;
+  if (isOver || isStuck(parts, world)) return;
   if (ready.length !== 1) fail(13, `${pod.uid} has ${ready.length} ready sandboxes`);
   const isBlocked = isWaitingForInit(parts);
+  for (const { name, image = '', targetContainerName: target } of spec.ephemeralContainers ?? []) {
+    const isThere = (other: string): boolean =>
+      pod.containers.some((each) => each.name === other && each.incarnation === pod.incarnation);
+    const canStart = !isUnpullable(image) && (target === undefined || isThere(target));
+    if (!isThere(name) && canStart) fail(13, `${pod.uid}/${name} is ephemeral, and was never started`);
+  }
   for (const [index, verdict] of verdicts.entries()) {
     const name = spec.containers[index]?.name;
     if (isBlocked && verdict !== 'running') continue;
@@ -58,12 +70,28 @@ function checkPod(parts: Parts, world: World): void {
   }
 }
 
+/** One that stays, and one that has ended or was left just now. */
+const FEW = 2;
+
+function checkPast({ pod, sandboxes, containers }: Parts, { scene }: World): void {
+  const dead = containers.filter(({ phase }) => phase.phase === 'exited');
+  for (const [name, all] of Map.groupBy(dead, ({ config }) => config.metadata?.name)) {
+    if (all.length > FEW) scene.fail(16, `${pod.uid}/${name} has ${all.length} dead containers`);
+  }
+  const isEmpty = ({ id }: Readonly<FakeSandbox>): boolean => !containers.some(({ sandboxId }) => sandboxId === id);
+  const past = sandboxes.slice(0, -1).filter((sandbox) => sandbox.state === 'notReady' && isEmpty(sandbox));
+  if (past.length > FEW) scene.fail(16, `${pod.uid} has ${past.length} empty sandboxes`);
+}
+
 type Verdict = 'running' | 'waiting' | 'done' | 'wrong';
 
 /** What became of one main container. */
-function judge({ name, image = '' }: Container, { pod, containers, sandboxes }: Parts, { scene }: World): Verdict {
+function judge(container: Container, { pod, containers, sandboxes }: Parts, { scene }: World): Verdict {
+  const { name, image = '' } = container;
+  const latest = pod.versions.at(-1);
+  const lacks = isUnpullable(image) || (latest !== undefined && lacksInputs(latest, container, scene.objects));
   const newest = containers.find(({ config }) => config.metadata?.name === name);
-  if (!newest) return isUnpullable(image) ? 'waiting' : 'wrong';
+  if (!newest) return lacks ? 'waiting' : 'wrong';
   const record = scene.truth.containers.get(newest.id);
   switch (newest.phase.phase) {
     case 'running': {
@@ -77,9 +105,16 @@ function judge({ name, image = '' }: Container, { pod, containers, sandboxes }: 
       const restarts = policy === 'Always' || (policy === 'OnFailure' && newest.phase.exitCode !== 0);
       if (!restarts) return 'done';
       const isInPause = scene.now() - newestAge(record?.endedAt) < LONGEST_PAUSE_MS;
-      return isInPause || isUnpullable(image) ? 'waiting' : 'wrong';
+      return isInPause || lacks ? 'waiting' : 'wrong';
     }
   }
+}
+
+/** Nothing moves on: a hook does not end, or what all containers need is not there. */
+function isStuck({ pod }: Parts, { scene }: World): boolean {
+  const latest = pod.versions.at(-1);
+  if (!latest) return false;
+  return isHooked(pod, scene.now()) || lacksVolumes(latest, scene.objects);
 }
 
 function newestAge(ms: number | undefined): number {
@@ -138,7 +173,7 @@ export function checkShown(world: World): void {
   const { scene, life } = world;
   for (const { pod, status } of life?.agent?.pods() ?? []) {
     const record = scene.truth.pods.get(pod.metadata.uid);
-    if (!record || scene.now() - record.changedAt < SHOW_MS) continue;
+    if (!record || scene.now() - record.changedAt < SHOW_MS || isHooked(record, scene.now() - SHOW_MS)) continue;
     const { containers } = partsOf(world, record);
     for (const shown of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
       const newest = containers.find(({ config }) => config.metadata?.name === shown.name);
@@ -161,6 +196,21 @@ export async function checkWritten({ cluster, scene }: World): Promise<void> {
   }
 }
 
+/** Long after the last fault: the API server has a mirror of every static pod, and of no other. */
+export async function checkMirrors({ cluster, scene }: World): Promise<void> {
+  if (scene.sources === 1) return;
+  const mirrors = new Map((await cluster.pods()).filter(isMirrorPod).map((pod) => [podFullName(pod), pod]));
+  for (const { uid, fullName, versions, isWanted, phase, told } of scene.truth.pods.values()) {
+    if (!isWanted || told?.source !== 'file') continue;
+    const mirror = mirrors.get(fullName);
+    mirrors.delete(fullName);
+    const image = versions.at(-1)?.spec.containers[0]?.image;
+    if (mirror?.spec.containers[0]?.image !== image) scene.fail(15, `the API server has no mirror of ${uid}`);
+    else if (mirror?.status?.phase !== phase) scene.fail(15, `the mirror of ${uid} is ${mirror?.status?.phase}`);
+  }
+  if (mirrors.size > 0) scene.fail(15, `the API server has mirrors of nothing: ${[...mirrors.keys()]}`);
+}
+
 /** After every pod was deleted: not a trace of any. */
 export async function checkNothingLeft(world: World): Promise<void> {
   const { host, runtime, life } = world;
@@ -177,8 +227,8 @@ export async function checkNothingLeft(world: World): Promise<void> {
     const groups = (await host.cgroups.children(parent)).filter((name) => name.startsWith('pod'));
     if (groups.length > 0) fail(`control groups ${groups} are left`);
   }
-  const atServer = await world.cluster.names();
-  if (atServer.length > 0) fail(`the API server still has ${atServer}`);
+  const atServer = await world.cluster.pods();
+  if (atServer.length > 0) fail(`the API server still has ${atServer.map(({ metadata }) => metadata.name)}`);
   const pods = life?.agent?.pods() ?? [];
   if (pods.length > 0) fail(`the agent still has ${pods.map(({ pod, worker }) => `${pod.metadata.uid} (${worker})`)}`);
 }

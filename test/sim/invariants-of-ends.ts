@@ -1,3 +1,5 @@
+import { containerOf } from '../../src/kubelet/sync/container-of.ts';
+import { hasRestartedAll } from './invariants-of-restarts.ts';
 import { roleOf, type Scene } from './scene.ts';
 import { type ContainerRecord, graceOf, type PodRecord } from './truth.ts';
 
@@ -22,15 +24,17 @@ function longestAllowed(pod: PodRecord, { name }: ContainerRecord, { truth, sour
 export function checkKill(pod: PodRecord, record: ContainerRecord, { fail, now }: Scene): void {
   const what = `${pod.uid}/${record.name}`;
   if (record.askedAt === undefined) return fail(9, `${what} was killed without having been asked to end`);
-  const had = now() - record.askedAt;
+  // Its preStop hook has taken from its time.
+  const had = now() - Math.min(record.askedAt, record.preStop?.firstAt ?? record.askedAt);
   const least = 1000 * Math.max(LEAST_SECONDS, shortestAllowed(pod, record));
   if (had < least) fail(9, `${what} was killed after ${had} ms instead of ${least}`);
 }
 
-function shortestAllowed(pod: PodRecord, { name, askedAt = 0 }: ContainerRecord): number {
+function shortestAllowed(pod: PodRecord, { name, askedAt = 0, wasLeftover }: ContainerRecord): number {
   // What no source has spoken of gets the least, and sidecars get what the others have left.
-  if (!pod.told || pod.told.at >= askedAt || roleOf(pod, name) === 'sidecar') return LEAST_SECONDS;
-  return Math.min(...pod.versions.map(graceOf), ...probeGraces(pod, name));
+  if (!pod.told || wasLeftover || pod.told.at >= askedAt || roleOf(pod, name) === 'sidecar') return LEAST_SECONDS;
+  const sleeps = pod.versions.flatMap(({ spec }) => containerOf(spec, name)?.lifecycle?.preStop?.sleep?.seconds ?? []);
+  return Math.min(...pod.versions.map(graceOf), ...probeGraces(pod, name)) - Math.max(0, ...sleeps);
 }
 
 function probeGraces({ versions }: PodRecord, name: string): number[] {
@@ -47,17 +51,19 @@ function probeGraces({ versions }: PodRecord, name: string): number[] {
 /** Whether there is anything, seen from outside the agent, for which a running container may be stopped. */
 function hasReasonToStop(pod: PodRecord, record: ContainerRecord, { truth, runtime }: Scene): boolean {
   const wasUnwanted = !pod.isWanted || pod.unwantedAt >= record.createdAt;
-  if (wasUnwanted || pod.versions.at(-1)?.spec.nodeSelector !== undefined) return true;
+  if (wasUnwanted || hasRestartedAll(pod) || pod.versions.at(-1)?.spec.nodeSelector !== undefined) return true;
   const spec = pod.versions.at(-1)?.spec;
   const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
   const wanted = all.find(({ name }) => name === record.name);
   if (wanted?.image !== record.image || wanted.livenessProbe || wanted.startupProbe) return true;
+  if (wanted.lifecycle?.postStart) return true; // a call that failed is a hook that failed
   const others = [...runtime.sandboxes.values()].filter((each) => truth.podOf(each) === pod && each.state === 'ready');
   if (others.length !== 1 || others[0]?.id !== record.sandboxId) return true;
   // The end of the pod ends its sidecars: all main containers have ended, or an init container has failed for good.
   if (roleOf(pod, record.name) !== 'sidecar') return false;
   const newest = (name: string): ContainerRecord | undefined => pod.containers.findLast((each) => each.name === name);
-  const allEnded = spec?.containers.every(({ name }) => newest(name)?.endedAt !== undefined) ?? false;
+  const isEnding = (record: ContainerRecord | undefined): boolean => (record?.askedAt ?? record?.endedAt) !== undefined;
+  const allEnded = spec?.containers.every(({ name }) => isEnding(newest(name))) ?? false;
   const hasFailed = spec?.initContainers?.some(({ name }) => (newest(name)?.exitCode ?? 0) !== 0) ?? false;
   return allEnded || (hasFailed && spec?.restartPolicy === 'Never');
 }

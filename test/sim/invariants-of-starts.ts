@@ -8,6 +8,7 @@ const LONG_RUN_MS = 350_000;
 
 /** Init containers before it have done their work in the same sandbox; sidecars before it were started there. */
 export function checkInitOrder(pod: PodRecord, started: ContainerRecord, { fail }: Scene): void {
+  if (roleOf(pod, started.name) === 'ephemeral') return;
   const inits = initsOf(pod);
   const place = inits.findIndex(({ name }) => name === started.name);
   for (const { name } of place === -1 ? inits : inits.slice(0, place)) {
@@ -22,7 +23,9 @@ export function checkRestartPolicy(pod: PodRecord, started: ContainerRecord, { f
   const policy = pod.versions.at(-1)?.spec.restartPolicy;
   const what = `${pod.uid}/${started.name}`;
   const last = before.at(-1);
-  if (roleOf(pod, started.name) === 'init') {
+  if (roleOf(pod, started.name) === 'ephemeral') {
+    if (last) fail(6, `${what} is ephemeral, and was started again`);
+  } else if (roleOf(pod, started.name) === 'init') {
     const here = before.filter(({ sandboxId }) => sandboxId === started.sandboxId);
     if (here.some(({ exitCode }) => exitCode === 0)) fail(6, `${what} had done its work already`);
     if (policy === 'Never' && here.length > 0) fail(6, `${what} was started again, though the pod never restarts`);
@@ -46,7 +49,12 @@ const restartsOf = new WeakMap<PodRecord, Map<string, Restarts>>();
 /** A container that ends by itself again and again is left alone: not at all, then 10 s, 20 s, … five minutes. */
 export function checkBackoff(pod: PodRecord, started: ContainerRecord, { life, now, jumpedAt, fail }: Scene): void {
   const last = earlier(pod, started).at(-1);
-  if (last?.endedAt === undefined || last.askedAt !== undefined || last.image !== started.image) return;
+  // A container that is stopped because its hook has failed has failed itself.
+  const askedAt = last?.preStop?.at ?? last?.askedAt;
+  const hasFailed = askedAt === undefined || (last?.postStart?.fails && askedAt >= last.postStart.endsAt);
+  if (last?.endedAt === undefined || !hasFailed || last.image !== started.image) return;
+  // As far as the agent knows it was killed.
+  if (last.stopCameLate) return;
   // In a new sandbox init containers begin anew.
   if (roleOf(pod, started.name) !== 'main' && last.sandboxId !== started.sandboxId) return;
   const all = restartsOf.get(pod) ?? new Map<string, Restarts>();

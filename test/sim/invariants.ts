@@ -1,15 +1,22 @@
 import type { PodStatus } from '../../src/api/generated/core-v1.ts';
+import type { ExecAnswer } from '../../src/cri/fake/behaviour.ts';
 import type { Effect } from '../../src/cri/fake/effects.ts';
 import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
+import type { ContainerConfig } from '../../src/cri/generated/runtime-v1.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
+import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
+import { checkEnvironment } from './invariants-of-objects.ts';
+import { checkBeginsAnew, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
+import type { HookKind } from './program.ts';
 import type { Scene } from './scene.ts';
 import { beginAnew, type PodRecord } from './truth.ts';
 
 /** Everything that is checked all the time; the numbers are those of README.md. */
 export class Invariants {
   readonly #scene: Scene;
+  #imagesListedAt = 0;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -17,6 +24,10 @@ export class Invariants {
 
   /** The agent asks the runtime for something; nothing has come of it yet. */
   call(method: CriMethod, request: unknown): void {
+    if (method === 'stopContainer') return this.#noteStop(request);
+    if (method === 'execSync') return this.#noteExec(request);
+    if (method === 'listImages') this.#imagesListedAt = this.#scene.now();
+    if (method === 'removeImage') return this.#checkImage(request);
     if (method !== 'runPodSandbox' && method !== 'createContainer' && method !== 'startContainer') return;
     const { fail, now } = this.#scene;
     const pod = this.#subjectOf(request);
@@ -38,6 +49,7 @@ export class Invariants {
         return this.#sandboxReady(effect.sandbox);
       case 'created':
         truth.created(effect.container);
+        if (pod) checkEnvironment(pod, effect.container, this.#scene);
         return this.#alone(effect.container);
       case 'started':
         return this.#started(effect.container);
@@ -47,6 +59,8 @@ export class Invariants {
         return this.#killed(effect.container);
       case 'exited':
         return this.#exited(effect.container);
+      case 'removed':
+        return this.#removed(effect.container);
       default:
         return undefined;
     }
@@ -73,6 +87,38 @@ export class Invariants {
       if (restartCount < before) fail(11, `restarts of ${uid}/${name} went from ${before} to ${restartCount}`);
       pod.restartCounts.set(name, restartCount);
     }
+  }
+
+  /** A hook begins to run in a container. */
+  hook(config: ContainerConfig, kind: HookKind, answer: ExecAnswer): void {
+    const container = [...this.#scene.runtime.containers.values()].find((each) => each.config === config);
+    const record = this.#scene.truth.containers.get(container?.id ?? '');
+    if (record) noteHook(record, kind, answer, this.#scene);
+  }
+
+  /** No image is removed of which there was a container when the agent looked. */
+  #checkImage(request: unknown): void {
+    const { truth, runtime, fail } = this.#scene;
+    const { image } = request as { image?: { image: string } }; // as the method says
+    const user = [...runtime.containers.values()].find(({ imageId }) => imageId === image?.image);
+    const record = user && truth.containers.get(user.id);
+    if (record && record.createdAt < this.#imagesListedAt)
+      fail(20, `the image of ${record.name} (${record.id}) is removed`);
+  }
+
+  #noteExec(request: unknown): void {
+    const { containerId, cmd } = request as { containerId: string; cmd: readonly string[] }; // as the method says
+    const record = this.#scene.truth.containers.get(containerId);
+    const pod = this.#subjectOf(request);
+    if (record && pod && cmd[1] === 'preStop') notePreStop(pod, record, this.#scene);
+  }
+
+  #noteStop(request: unknown): void {
+    const { containerId } = request as { containerId: string }; // as the method says
+    const record = this.#scene.truth.containers.get(containerId);
+    if (record) noteStop(this.#subjectOf(request), record, this.#scene);
+    if (record && !this.#subjectOf(request)?.told) record.wasLeftover = true;
+    if (record?.endedAt !== undefined) record.stopCameLate = true;
   }
 
   /** A pod that came back begins anew when nothing of its earlier time is left. */
@@ -140,8 +186,12 @@ export class Invariants {
     );
     if (twin) fail(4, `${pod.uid}/${record.name} was started while an older one runs`);
     checkInitOrder(pod, record, this.#scene);
-    checkRestartPolicy(pod, record, this.#scene);
-    checkBackoff(pod, record, this.#scene);
+    if (!hasRestartedAll(pod)) {
+      checkRestartPolicy(pod, record, this.#scene);
+      checkBackoff(pod, record, this.#scene);
+    }
+    checkBarrier(pod, record, this.#scene);
+    checkBeginsAnew(pod, record, this.#scene);
     record.startedAt = now();
   }
 
@@ -151,6 +201,7 @@ export class Invariants {
     const pod = truth.podOf(container);
     if (!record || !pod) return;
     checkStop(pod, record, graceSeconds, this.#scene);
+    checkPreStop(pod, record, this.#scene);
     record.askedAt ??= now();
   }
 
@@ -158,13 +209,23 @@ export class Invariants {
     const { truth } = this.#scene;
     const record = truth.containers.get(container.id);
     const pod = truth.podOf(container);
-    if (record && pod) checkKill(pod, record, this.#scene);
+    if (record && pod && !hasRestartedAll(pod)) checkKill(pod, record, this.#scene);
   }
 
-  #exited({ id, phase }: Readonly<FakeContainer>): void {
+  #removed(container: Readonly<FakeContainer>): void {
+    const record = this.#scene.truth.containers.get(container.id);
+    const pod = this.#scene.truth.podOf(container);
+    if (record && pod) checkRemovedCause(pod, record, this.#scene);
+    if (record) record.removedAt = this.#scene.now();
+  }
+
+  #exited(container: Readonly<FakeContainer>): void {
+    const { id, phase } = container;
     const record = this.#scene.truth.containers.get(id);
     if (!record || phase.phase !== 'exited') return;
     record.endedAt = this.#scene.now();
     record.exitCode = phase.exitCode;
+    const pod = this.#scene.truth.podOf(container);
+    if (pod) checkEndInTime(pod, record, this.#scene);
   }
 }

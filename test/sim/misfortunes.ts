@@ -1,5 +1,7 @@
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
+import type { FileSystemUsage } from '../../src/host/file-system.ts';
 import { ApiError } from '../../src/kubelet/cluster/api-server.ts';
 import type { ApiFault } from '../../src/kubelet/cluster/fake/api-faults.ts';
 import type { MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
@@ -14,11 +16,12 @@ export interface StrikeDeps {
   readonly runtime: FakeRuntime;
   readonly apiServer: MemoryApiServer;
   readonly faults: FaultBox;
+  readonly fs: MemoryFileSystem;
   readonly kill: (planned: PlannedKill) => void;
 }
 
 /** Makes a misfortune happen, or lets it wait for the call that it is to hit. */
-export function strike(fault: PlannedFault, { clock, runtime, apiServer, faults, kill }: StrikeDeps): void {
+export function strike(fault: PlannedFault, { clock, runtime, apiServer, faults, fs, kill }: StrikeDeps): void {
   switch (fault.kind) {
     case 'rpc':
       return faults.addRpc(fault.method, fault.fault);
@@ -38,6 +41,11 @@ export function strike(fault: PlannedFault, { clock, runtime, apiServer, faults,
         faults.isDiskFull = false;
       });
       return;
+    case 'imageDisk': {
+      fs.setUsage('/', diskUsedTo(fault.usedPercent));
+      clock.schedule(fault.ms, () => fs.setUsage('/', diskUsedTo(0)));
+      return;
+    }
     case 'api':
       return faults.addApi(fault.verb, apiFault(fault.fault));
     case 'apiDown':
@@ -64,6 +72,13 @@ export function strike(fault: PlannedFault, { clock, runtime, apiServer, faults,
     case 'crash':
       return crash(fault.place, runtime);
   }
+}
+
+const DISK_BYTES = 100 * 2 ** 20;
+
+function diskUsedTo(percent: number): FileSystemUsage {
+  const availableBytes = (DISK_BYTES / 100) * (100 - percent);
+  return { capacityBytes: DISK_BYTES, availableBytes, inodes: 1e6, inodesFree: 1e6 };
 }
 
 function loseSandbox(place: number, runtime: FakeRuntime): void {

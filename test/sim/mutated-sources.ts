@@ -1,5 +1,6 @@
 import { registerHooks } from 'node:module';
-import { type Change, MUTATIONS } from './mutations.ts';
+import type { Change } from './mutation.ts';
+import { MUTATIONS } from './mutations.ts';
 
 /** From now on this thread loads the agent with a mistake in it. The files stay as they are. */
 export function loadMutated(name: string): void {

@@ -1,16 +1,5 @@
-/** A deliberate mistake in the agent that the simulator must find. */
-export interface Mutation {
-  readonly name: string;
-  readonly changes: readonly Change[];
-}
-
-export interface Change {
-  /** Below the root of the project. */
-  readonly file: string;
-  /** A text that the file has once. */
-  readonly from: string;
-  readonly to: string;
-}
+import { FEATURE_MUTATIONS } from './feature-mutations.ts';
+import { change, type Mutation, mutation } from './mutation.ts';
 
 const WORKERS = 'src/kubelet/workers/pod-workers.ts';
 const WORKER = 'src/kubelet/workers/pod-worker.ts';
@@ -18,10 +7,13 @@ const WORKER_STATE = 'src/kubelet/workers/pod-worker-state.ts';
 const SYNC_LOOP = 'src/kubelet/sync-loop.ts';
 const SYNCER = 'src/kubelet/sync/create-pod-syncer.ts';
 const EXECUTION = 'src/kubelet/sync/execute-pod-plan.ts';
+const STARTS = 'src/kubelet/sync/start-containers.ts';
 const ACTIONS = 'src/kubelet/sync/compute-pod-actions.ts';
 const INIT = 'src/kubelet/sync/plan-init-containers.ts';
 const STOP = 'src/kubelet/sync/stop-pod.ts';
 const OBSERVED = 'src/kubelet/observe/observed-pods.ts';
+const COLLECTOR = 'src/kubelet/garbage/container-collector.ts';
+const DEAD = 'src/kubelet/garbage/dead-containers.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   mutation('a grace period grows', WORKER_STATE, 'Math.min(before?.graceSeconds', 'Math.max(before?.graceSeconds'),
@@ -35,15 +27,21 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation('leftovers stay', SYNC_LOOP, 'if (!isWanted) workers', 'if (!uid) workers'),
   mutation('init containers count as done', INIT, "? 'done' : 'running'", "? 'done' : 'done'"),
   mutation('init containers of an old sandbox count', EXECUTION, 'await removeInitContainers(', 'void ('),
+  mutation(
+    'ephemeral containers are started again',
+    ACTIONS,
+    '!containers.has(name)',
+    "!containers.get(name) || containers.get(name)?.state === 'exited'",
+  ),
   mutation('success is restarted', ACTIONS, 'view.spec, seen.exitCode)', 'view.spec, seen.exitCode || 1)'),
   mutation('a pod that never restarts gets a new sandbox', ACTIONS, "=== 'Never' && attempt", "=== 'No' && attempt"),
   mutation('a changed definition is ignored', ACTIONS, 'seen.hash !== containerHash(container)', 'seen.hash === ""'),
-  mutation('back-off is ignored', EXECUTION, 'leaveInPeace(place, container, deps);', ''),
+  mutation('back-off is ignored', STARTS, 'leaveInPeace(place, container, deps);', ''),
   mutation(
     'a new sandbox comes beside the old one',
     EXECUTION,
-    "case 'newSandbox': {\n      await stopPod(pod, observed,",
-    "case 'newSandbox': {\n      await stopPod(pod, undefined,",
+    'await stopPod(pod, observed, ownGraceOf(pod), deps, signal);\n  // In',
+    'await stopPod(pod, undefined, ownGraceOf(pod), deps, signal);\n  // In',
   ),
   mutation(
     'nobody looks after an operation',
@@ -52,10 +50,12 @@ export const MUTATIONS: readonly Mutation[] = [
     'observed.get(uid));\n    }',
   ),
   mutation('resources are not given back', SYNCER, 'await step.release(', 'void ('),
-  mutation('containers get no time to end', STOP, 'BigInt(Math.max(MINIMUM_GRACE_SECONDS, graceSeconds))', '0n'),
-  mutation('sandboxes are stopped before their containers', STOP, 'of stopOrder(pod, live)', 'of stopOrder(pod, [])'),
+  mutation('containers get no time to end', STOP, 'BigInt(Math.max(MINIMUM_GRACE_SECONDS, left))', '0n'),
+  mutation('sandboxes are stopped before their containers', STOP, 'stopOrder(pod, live)', 'stopOrder(pod, [])'),
   mutation('what was seen before a failed look is believed', OBSERVED, 'this.#doubtful.add(uid);', ''),
   mutation('ends that came early are forgotten', OBSERVED, 'this.#earlyStops.add(id);', ''),
+  mutation('dead containers pile up', COLLECTOR, 'container } of dead) {', 'container } of dead.slice(0, 0)) {'),
+  mutation('what a worker decides by is removed', DEAD, '.slice(keep)', '.slice(0)'),
   mutation('events are not heard', OBSERVED, 'await this.#refreshOrWake(uid, signal);', ''),
   {
     name: 'a terminal phase is left',
@@ -68,12 +68,5 @@ export const MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  ...FEATURE_MUTATIONS,
 ];
-
-function mutation(name: string, file: string, from: string, to: string): Mutation {
-  return { name, changes: [change(file, from, to)] };
-}
-
-function change(file: string, from: string, to: string): Change {
-  return { file, from, to };
-}

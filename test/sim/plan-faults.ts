@@ -14,7 +14,9 @@ export type RpcFault =
   /** It happens after a while. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** It neither happens nor ends, until its deadline. */
-  | { readonly kind: 'hang' };
+  | { readonly kind: 'hang' }
+  /** The agent dies right before it, and comes back after so long. */
+  | { readonly kind: 'death'; readonly downMs: number };
 
 /** What goes wrong with one call to the API server. */
 export type PlannedApiFault =
@@ -28,6 +30,8 @@ export type PlannedFault = { readonly at: number } & (
   | { readonly kind: 'runtimeDown'; readonly ms: number }
   | { readonly kind: 'file'; readonly operation: FileOperation; readonly code: 'EIO' | 'ENOSPC' }
   | { readonly kind: 'diskFull'; readonly ms: number }
+  /** The disk with the images is used so far, for so long. */
+  | { readonly kind: 'imageDisk'; readonly usedPercent: number; readonly ms: number }
   | { readonly kind: 'mount'; readonly operation: 'mount' | 'unmount'; readonly code: 'EBUSY' | 'EIO' }
   | { readonly kind: 'cgroup'; readonly operation: 'create' | 'update' | 'remove'; readonly code: 'EBUSY' | 'EIO' }
   | { readonly kind: 'api'; readonly verb: ApiVerb; readonly fault: PlannedApiFault }
@@ -110,6 +114,54 @@ export function drawFaults(draw: Draw, untilMs: number): PlannedFault[] {
     ...sometimes(0.5, 5, () => ({ at: at(), kind: 'crash', place: draw.int(0, 999) })),
   ];
   return faults.sort((a, b) => a.at - b.at);
+}
+
+const CONTENT_OPERATIONS: readonly [FileOperation, ...FileOperation[]] = [
+  'writeFile',
+  'symbolicLink',
+  'rename',
+  'remove',
+  'readLink',
+  'renameUnlessTaken',
+  'compressFile',
+];
+
+/** Calls in the middle of something that the next agent has to finish. */
+const FATAL_METHODS: readonly [CriMethod, ...CriMethod[]] = [
+  'reopenContainerLog',
+  'reopenContainerLog',
+  'execSync',
+  'stopContainer',
+  'removeContainer',
+  'startContainer',
+];
+
+/** What goes wrong with volumes, logs and images. */
+export function drawMoreFaults(draw: Draw, untilMs: number): PlannedFault[] {
+  const at = (): number => draw.int(0, untilMs);
+  return [
+    ...draw.several(0, 12, (): PlannedFault => {
+      const code = draw.pick(['EIO', 'ENOSPC'] as const);
+      return { at: at(), kind: 'file', operation: draw.pick(CONTENT_OPERATIONS), code };
+    }),
+    ...draw.several(0, 4, (): PlannedFault => {
+      const verb = draw.pick<ApiVerb>(['list', 'watch', 'get']);
+      return { at: at(), kind: 'api', verb, fault: { kind: 'before', reason: 'InternalError' } };
+    }),
+    ...draw.several(0, 3, (): PlannedFault => {
+      const method = draw.pick<CriMethod>(['reopenContainerLog', 'execSync', 'removeImage', 'listImages']);
+      const code = draw.pick<CriCode>(['Unknown', 'Unavailable']);
+      const kind = draw.pick(['before', 'after'] as const);
+      return { at: at(), kind: 'rpc', method, fault: { kind, code, delayMs: 0, blindMs: 0 } };
+    }),
+    ...draw.several(0, 2, (): PlannedFault => {
+      const method = draw.pick(FATAL_METHODS);
+      return { at: at(), kind: 'rpc', method, fault: { kind: 'death', downMs: draw.int(100, 60_000) } };
+    }),
+    ...draw.several(0, 1, (): PlannedFault => {
+      return { at: at(), kind: 'imageDisk', usedPercent: draw.int(86, 100), ms: draw.int(300_000, 1_200_000) };
+    }),
+  ];
 }
 
 function drawKill(draw: Draw, at: number): PlannedFault {

@@ -11,6 +11,9 @@ export const LATE_IMAGE = 'late:1';
 /** Can never be pulled. */
 export const MISSING_IMAGE = 'missing:1';
 
+/** Can be pulled with a good login alone. */
+export const PRIVATE_IMAGE = 'private:1';
+
 const GRACES = [1, 2, 5, 10, 30, 30, 60] as const;
 
 /** Draws a pod; whoever adds it gives it its place and its UID. */
@@ -37,6 +40,13 @@ export function editedPod(draw: Draw, pod: Pod, version: number): Pod {
   const image = IMAGES[version % IMAGES.length] ?? IMAGES[0];
   const containers = spec.containers.map((each, index) => (index === edited ? { ...each, image } : each));
   return { ...pod, spec: { ...spec, containers } };
+}
+
+/** The same pod with an ephemeral container, which somebody has put into it to look around. */
+export function debuggedPod(draw: Draw, pod: Pod): Pod {
+  const debug = { ...drawMain(draw, 'debug', []), livenessProbe: undefined, readinessProbe: undefined };
+  const target = draw.chance(0.5) ? { targetContainerName: pod.spec.containers[0]?.name } : {};
+  return { ...pod, spec: { ...pod.spec, ephemeralContainers: [{ ...debug, startupProbe: undefined, ...target }] } };
 }
 
 function drawVolume(draw: Draw, name: string): Volume {

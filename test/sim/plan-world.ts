@@ -1,12 +1,14 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { Draw } from './draw.ts';
-import { drawFaults, type PlannedFault } from './plan-faults.ts';
-import { drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
+import { dressedPod } from './dress-pod.ts';
+import { drawFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
+import { drawObjects, type PlannedObject } from './plan-objects.ts';
+import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
 
 /** What users do. A `key` is a pod's place: the name of its manifest, or its name at the API server. */
-export type PlannedAction = {
-  readonly at: number;
-} /** The pod is there from now on, in the place of whatever was there. */ & (
+export type PlannedAction = PlannedObject | PodAction;
+
+type PodAction = { readonly at: number } /** The pod is there from now on, in the place of whatever was there. */ & (
   | { readonly do: 'put'; readonly from: SimSource; readonly key: string; readonly pod: Pod }
   | { readonly do: 'remove'; readonly from: SimSource; readonly key: string }
   /** Graceful deletion: it is marked, and leaves once nothing of it runs any more. */
@@ -25,6 +27,8 @@ export interface WorldPlan {
   readonly sources: readonly [SimSource, ...SimSource[]];
   /** What the runtime tells by itself: all that CRI's events hold, only ids as containerd 1.6 does, or nothing. */
   readonly events: 'full' | 'ids' | 'none';
+  /** Containers write logs, which are rotated. */
+  readonly hasLogs: boolean;
   readonly times: WorldTimes;
 }
 
@@ -56,26 +60,47 @@ export function planWorld(seed: number, { pods, hours }: PlanOptions): WorldPlan
   const draw = new Draw(seed, 'pods');
   const actions = Array.from({ length: pods }, (_, index) => drawStory(draw, index, sources, times.calm)).flat();
   actions.push({ at: draw.int(0, times.calm), do: 'publish', image: LATE_IMAGE });
-  actions.sort((a, b) => a.at - b.at);
+  actions.push(...drawDebugging(new Draw(seed, 'debugging'), actions, times.calm));
+  const all = [
+    ...actions.map((action) => dressed(seed, action, sources)),
+    ...drawObjects(new Draw(seed, 'objects'), times),
+  ];
+  all.sort((a, b) => a.at - b.at);
   return {
     seed,
     sources,
-    actions,
-    faults: shape.chance(0.1) ? [] : drawFaults(new Draw(seed, 'faults'), times.calm),
+    actions: all,
+    faults: shape.chance(0.1) ? [] : drawAllFaults(seed, times.calm),
     events: shape.pick(EVENTS),
+    hasLogs: new Draw(seed, 'logs').chance(0.25),
     times,
   };
 }
 
+function drawAllFaults(seed: number, calm: number): PlannedFault[] {
+  const faults = [
+    ...drawFaults(new Draw(seed, 'faults'), calm),
+    ...drawMoreFaults(new Draw(seed, 'more faults'), calm),
+  ];
+  return faults.sort((a, b) => a.at - b.at);
+}
+
+function dressed(seed: number, action: PodAction, sources: WorldPlan['sources']): PodAction {
+  if (action.do !== 'put') return action;
+  // Static pods of a node in a cluster may refer to nothing.
+  const objects = action.from === (sources[1] ?? sources[0]);
+  return { ...action, pod: dressedPod(seed, action.pod, { objects }) };
+}
+
 /** What users do with one name. */
-function drawStory(draw: Draw, index: number, sources: WorldPlan['sources'], calm: number): PlannedAction[] {
+function drawStory(draw: Draw, index: number, sources: WorldPlan['sources'], calm: number): PodAction[] {
   const key = `pod-${index}`;
   const from = draw.chance(0.7) ? (sources[1] ?? sources[0]) : sources[0];
   let at = draw.int(0, Math.round(calm * 0.8));
   let lives = 0;
   const withUid = (pod: Pod, uid: number): Pod => ({ ...pod, metadata: { ...pod.metadata, uid: uidOf(index, uid) } });
   let pod = withUid(drawPod(draw, key), lives);
-  const story: PlannedAction[] = [{ at, do: 'put', from, key, pod }];
+  const story: PodAction[] = [{ at, do: 'put', from, key, pod }];
   for (let step = 1; draw.chance(0.6); step++) {
     at += draw.chance(0.3) ? draw.int(0, 5_000) : draw.int(0, Math.round(calm * 0.3));
     if (at > calm) break;
@@ -107,10 +132,22 @@ function drawStory(draw: Draw, index: number, sources: WorldPlan['sources'], cal
   return story;
 }
 
+/** Some pods of the API server get an ephemeral container in the time between what else is done to them. */
+function drawDebugging(draw: Draw, actions: readonly PodAction[], calm: number): PodAction[] {
+  return actions.flatMap((action, index) => {
+    if (action.do !== 'put' || action.from !== 'api' || !draw.chance(0.25)) return [];
+    const next = actions.slice(index + 1).find((other) => 'key' in other && other.key === action.key);
+    const isEdited = next?.do === 'put' && next.pod.metadata.uid === action.pod.metadata.uid;
+    const until = next?.at ?? calm;
+    if (isEdited || until <= action.at) return [];
+    return [{ ...action, at: draw.int(action.at, until), pod: debuggedPod(draw, action.pod) }];
+  });
+}
+
 /** Somebody may ask again meanwhile, with another grace period. */
-function drawDeletion(draw: Draw, at: number, key: string): PlannedAction[] {
+function drawDeletion(draw: Draw, at: number, key: string): PodAction[] {
   const grace = (): number => draw.pick([1, 5, 15, 30, 60]);
-  const first: PlannedAction = { at, do: 'delete', key, graceSeconds: grace() };
+  const first: PodAction = { at, do: 'delete', key, graceSeconds: grace() };
   if (draw.chance(0.6)) return [first];
   return [first, { at: at + draw.int(1, 20_000), do: 'delete', key, graceSeconds: grace() }];
 }

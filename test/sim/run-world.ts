@@ -1,4 +1,7 @@
-import { checkNothingLeft, checkSettled, checkShown, checkWritten } from './invariants-at-rest.ts';
+import { checkMirrors, checkNothingLeft, checkSettled, checkShown, checkWritten } from './invariants-at-rest.ts';
+import { checkHealth } from './invariants-of-health.ts';
+import { checkFailedHooks } from './invariants-of-hooks.ts';
+import { checkUpToDate, checkWhole } from './invariants-of-objects.ts';
 import type { WorldPlan } from './plan-world.ts';
 import type { Violation } from './scene.ts';
 import { World } from './world.ts';
@@ -10,6 +13,8 @@ const STEP_MS = 5_000;
 const RELIST_MS = 330_000;
 /** How often the agent's statuses are compared with what is so, once nothing goes wrong any more. */
 const LOOK_MS = 20_000;
+/** How often is looked whether anything is half done. */
+const SAMPLE_MS = 60_000;
 
 /** After which a new agent has nothing to do. */
 const FRESH_MS = 90_000;
@@ -31,15 +36,21 @@ export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
     await world.begin();
     const { clock } = world.host;
     const until = async (ms: number): Promise<void> => {
-      while (clock.monotonic() < ms && !world.violation) await clock.advance(Math.min(STEP_MS, ms - clock.monotonic()));
+      while (clock.monotonic() < ms && !world.violation) {
+        await clock.advance(Math.min(STEP_MS, ms - clock.monotonic()));
+        if (clock.monotonic() % SAMPLE_MS === 0) await checkSample(world);
+      }
     };
     await until(plan.times.calm + RELIST_MS);
     while (clock.monotonic() < plan.times.settled && !world.violation) {
       await until(Math.min(clock.monotonic() + LOOK_MS, plan.times.settled));
       if (!world.violation) checkShown(world);
+      if (!world.violation) checkHealth(world);
+      if (!world.violation) await checkUpToDate(world);
     }
     if (!world.violation) checkSettled(world);
     if (!world.violation) await checkWritten(world);
+    if (!world.violation) await checkMirrors(world);
     world.removeAll();
     await until(plan.times.end);
     if (!world.violation) await checkNothingLeft(world);
@@ -50,6 +61,18 @@ export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
   }
   const { trace, violation, lives } = world;
   return { seed: plan.seed, violation, hash: trace.hash, lines: trace.lines, lives };
+}
+
+/** After which a new agent has looked at every log. */
+const LOG_MS = 70_000;
+
+/** What must be so at every moment, also in the middle of misfortunes. */
+async function checkSample(world: World): Promise<void> {
+  const { scene } = world;
+  const isQuiet = scene.now() - Math.max(scene.bornAt(), scene.quietAt) > LOG_MS;
+  if (world.life) checkFailedHooks(scene);
+  await checkWhole(world);
+  for (const fault of (await world.logs?.faults(isQuiet)) ?? []) world.fail(21, fault);
 }
 
 /** An agent that has been through all of this sleeps as often as one that was started just now. */

@@ -1,5 +1,6 @@
 import type { Container } from '../../src/api/generated/core-v1.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import type { SimObjects } from './sim-objects.ts';
 import type { PodRecord, Truth } from './truth.ts';
 
 export interface Violation {
@@ -15,23 +16,30 @@ export interface Violation {
 /** What the checks look at. */
 export interface Scene {
   readonly truth: Truth;
+  readonly objects: SimObjects;
   readonly runtime: Pick<FakeRuntime, 'containers' | 'sandboxes'>;
   /** Milliseconds since the world began. */
   readonly now: () => number;
+  /** From then on nothing is wrong any more, nor the consequence of something that was. */
+  readonly quietAt: number;
   /** When the wall clock last jumped. */
   readonly jumpedAt: () => number;
-  /** The number of the agent's present life. */
+  /** The number of the agent's present life, and when it began. */
   readonly life: () => number;
+  readonly bornAt: () => number;
+  /** An image was pulled, and the agent was told that it was not. */
+  readonly hasLostPull: () => boolean;
   /** How many sources there are. */
   readonly sources: number;
   readonly fail: (invariant: number, text: string) => void;
 }
 
-export type Role = 'init' | 'sidecar' | 'main';
+export type Role = 'init' | 'sidecar' | 'main' | 'ephemeral';
 
 export function roleOf(pod: PodRecord, name: string): Role {
   const init = initsOf(pod).find((each) => each.name === name);
-  if (!init) return 'main';
+  const isEphemeral = pod.versions.some(({ spec }) => spec.ephemeralContainers?.some((each) => each.name === name));
+  if (!init) return isEphemeral ? 'ephemeral' : 'main';
   return init.restartPolicy === 'Always' ? 'sidecar' : 'init';
 }
 

@@ -30,19 +30,22 @@ export class SimCluster {
     return place && unlessGone(this.#api.get(place, FOR_EVER));
   }
 
-  /** The same pod of the plan gets its images; another one takes the place of whatever had the name. */
+  /** The same pod of the plan gets its images and its ephemeral containers; another one takes the place of whatever had the name. */
   async put(key: string, pod: Pod): Promise<Pod> {
     const { namespace, uid: planUid } = pod.metadata;
     const before = this.#known.get(key);
     const found = await this.get(key);
+    // Nobody may create a pod with some.
+    const { ephemeralContainers, ...spec } = defaultPod(pod).spec;
     if (found && before?.planUid === planUid) {
       const containers = pod.spec.containers.map(({ name, image }) => ({ name, image }));
       const place = { resource: 'pods', namespace, name: key } as const;
-      return this.#api.patch(place, { spec: { containers } }, {}, FOR_EVER);
+      const added = ephemeralContainers && { ephemeralContainers };
+      return this.#api.patch(place, { spec: { containers, ...added } }, {}, FOR_EVER);
     }
     await this.remove(key);
     this.#known.set(key, { namespace, planUid });
-    const { metadata, spec } = defaultPod(pod);
+    const { metadata } = defaultPod(pod);
     const created = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName: NODE_NAME } };
     return this.#api.create({ resource: 'pods', namespace, name: key }, created, FOR_EVER);
   }
@@ -59,10 +62,9 @@ export class SimCluster {
     this.#known.delete(key);
   }
 
-  /** Names of all pods that the server has, mirror pods too. */
-  async names(): Promise<string[]> {
-    const { items } = await this.#api.list({ resource: 'pods' }, FOR_EVER);
-    return items.map(({ metadata }) => metadata.name);
+  /** All pods that the server has, mirror pods too. */
+  async pods(): Promise<readonly Pod[]> {
+    return (await this.#api.list({ resource: 'pods' }, FOR_EVER)).items;
   }
 
   #placeOf(key: string): ObjectKey<'pods'> | undefined {

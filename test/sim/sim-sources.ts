@@ -6,22 +6,24 @@ import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
 import type { Log } from '../../src/kubelet/explain/log.ts';
 import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import { createFileSource } from '../../src/kubelet/sources/file-source.ts';
-import { parseStaticPods } from '../../src/kubelet/sources/parse-static-pods.ts';
+import { parseStaticPods, type StaticReferences } from '../../src/kubelet/sources/parse-static-pods.ts';
 import type { PodSource } from '../../src/kubelet/sources/pod-source.ts';
 import type { Gate } from './gate.ts';
 import type { SimSource } from './plan-world.ts';
 
 export const NODE_NAME = 'box';
-const MANIFESTS = '/etc/manifests';
+export const MANIFESTS = '/etc/manifests';
 const RESCAN_MS = 60_000;
 
 /** The manifests that users have put on the machine, by key. */
 export class SimManifests {
   readonly #fs: MemoryFileSystem;
+  readonly #references: StaticReferences;
   readonly #pods = new Map<string, Pod>();
 
-  constructor(fs: MemoryFileSystem) {
+  constructor(fs: MemoryFileSystem, references: StaticReferences) {
     this.#fs = fs;
+    this.#references = references;
   }
 
   async prepare(): Promise<void> {
@@ -40,7 +42,8 @@ export class SimManifests {
   async put(key: string, pod: Pod): Promise<Pod> {
     const { uid: _uid, ...metadata } = pod.metadata; // a static pod has its UID from its content
     const text = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec });
-    const origin = { source: 'file' as const, location: fileOf(key), nodeName: NODE_NAME, nowMs: 0 };
+    const references = this.#references;
+    const origin = { source: 'file' as const, location: fileOf(key), nodeName: NODE_NAME, nowMs: 0, references };
     const { pods, problems } = parseStaticPods(text, origin);
     const [seen] = pods;
     if (!seen) throw new Error(`the manifest of ${key} is not valid: ${problems.map(({ message }) => message)}`);
@@ -69,7 +72,8 @@ export interface LifeSources {
 
 /** The sources as one life of the agent has them: the agent's own, on a machine and a server behind its gate. */
 export function lifeSources({ host, api, gate, log, delaysMs, heard }: LifeSources): PodSource[] {
-  const options = { paths: [MANIFESTS], nodeName: NODE_NAME, rescanMs: RESCAN_MS };
+  const references = api ? 'none' : 'beside';
+  const options = { paths: [MANIFESTS], nodeName: NODE_NAME, rescanMs: RESCAN_MS, references } as const;
   const sources: [SimSource, PodSource][] = [['file', createFileSource(options, host)]];
   if (api) sources.push(['api', createApiSource({ nodeName: NODE_NAME }, { ...host, api, log })]);
   return sources.map(([name, source]) => ({

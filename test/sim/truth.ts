@@ -12,10 +12,24 @@ export interface ContainerRecord {
   readonly incarnation: number;
   readonly createdAt: number;
   startedAt?: number;
+  /** The agent began to end it when no source had spoken of its pod; what a source says later comes too late. */
+  wasLeftover?: true;
   /** When it was first asked to end. */
   askedAt?: number;
+  /** It had ended by itself when the agent, which had not heard of that yet, had it stopped. */
+  stopCameLate?: true;
   endedAt?: number;
   exitCode?: number;
+  removedAt?: number;
+  /** Of its postStart hook, once it has begun. */
+  postStart?: { readonly life: number; readonly endsAt: number; readonly fails: boolean; stopAsked: boolean };
+  /** Of the last time that its preStop hook was asked for; `news` is what the agent knew then. */
+  preStop?: {
+    readonly life: number;
+    readonly at: number;
+    readonly firstAt: number;
+    readonly news: string;
+  };
 }
 
 /** What the agent was told of a pod in its present life. */
@@ -39,6 +53,8 @@ export interface PodRecord {
   told: Told | undefined;
   /** Grace periods that were asked for in this life of the agent, in seconds. */
   readonly asked: number[];
+  /** When all of its containers must have had the time that was asked for. */
+  endsBy: number;
   /** Grows when the pod begins anew after the agent was told that it is gone. */
   incarnation: number;
   /** The agent was told that it is gone; `returning`: and then that it is back. */
@@ -49,6 +65,8 @@ export interface PodRecord {
   /** Nothing but the agent's own memory has the reason for which a static pod has failed. */
   isForgotten: boolean;
   readonly restartCounts: Map<string, number>;
+  /** When the agent last asked for one of its containers to be stopped. */
+  stopAskedAt: number | undefined;
   /** When something last happened to it in the runtime. */
   changedAt: number;
   readonly containers: ContainerRecord[];
@@ -87,6 +105,7 @@ export class Truth {
     for (const record of this.pods.values()) {
       record.told = undefined;
       record.asked.length = 0;
+      record.endsBy = Number.POSITIVE_INFINITY;
       record.restartCounts.clear();
       if (record.drop) record.drop = 'dropped';
       if (record.isForgotten) {
@@ -139,12 +158,14 @@ export class Truth {
       unwantedAt: Number.NEGATIVE_INFINITY,
       told: undefined,
       asked: [],
+      endsBy: Number.POSITIVE_INFINITY,
       incarnation: 0,
       drop: undefined,
       overAt: undefined,
       phase: undefined,
       isForgotten: false,
       restartCounts: new Map(),
+      stopAskedAt: undefined,
       changedAt: 0,
       containers: [],
     };
@@ -152,11 +173,16 @@ export class Truth {
     return record;
   }
 
+  #ask(record: PodRecord, pod: Pod): void {
+    record.asked.push(graceOf(pod));
+    record.endsBy = Math.min(record.endsBy, this.#now() + 1000 * graceOf(pod));
+  }
+
   #drop(uid: string, source: SimSource, pod: Pod): void {
     const record = this.pods.get(uid);
     if (!record) return;
     record.told = { as: 'dropped', at: this.#now(), source, pod };
-    record.asked.push(graceOf(pod));
+    this.#ask(record, pod);
     record.drop = 'dropped';
   }
 
@@ -166,10 +192,11 @@ export class Truth {
     if (record.drop === 'dropped') {
       record.drop = 'returning';
       record.asked.length = 0;
+      record.endsBy = Number.POSITIVE_INFINITY;
       // A new life of the agent cannot know that what is left is of an earlier time.
       if (!record.told) beginAnew(record);
     }
-    if (isDeleted) record.asked.push(graceOf(pod));
+    if (isDeleted) this.#ask(record, pod);
     const as = isDeleted ? 'deleted' : 'wanted';
     record.told = { as, at: record.told?.as === as ? record.told.at : this.#now(), source, pod };
   }

@@ -12,16 +12,22 @@ import { FaultBox } from './fault-box.ts';
 import { Invariants } from './invariants.ts';
 import { type PlannedKill, strike } from './misfortunes.ts';
 import type { PlannedFault } from './plan-faults.ts';
-import { IMAGES, SLOW_IMAGE } from './plan-pods.ts';
+import { allowsPull } from './plan-objects.ts';
+import { IMAGES, PRIVATE_IMAGE, SLOW_IMAGE } from './plan-pods.ts';
 import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
 import { behaviours } from './program.ts';
 import type { Scene, Violation } from './scene.ts';
 import { SimCluster } from './sim-cluster.ts';
+import { SimLogs } from './sim-logs.ts';
+import { SimObjects } from './sim-objects.ts';
+import { SimServers } from './sim-servers.ts';
 import { SimManifests } from './sim-sources.ts';
 import { Trace } from './trace.ts';
 import { Truth } from './truth.ts';
 
 const SLOW_PULL_MS = 40_000;
+/** A call that was made at the last bad moment has ended by then. */
+const LONGEST_CALL_MS = 250_000;
 /** After which a supervisor starts an agent again that could not start. */
 const RESTART_MS = 1_000;
 
@@ -35,12 +41,15 @@ export class World {
   readonly #plan: WorldPlan;
   readonly #truth: Truth;
   readonly #manifests: SimManifests;
+  readonly #servers: SimServers;
+  readonly #logs: SimLogs | undefined;
   readonly #apiServer: MemoryApiServer;
   readonly #faults = new FaultBox();
   readonly #invariants: Invariants;
   readonly #pace: Draw;
   #life: AgentLife | undefined;
   #lives = 0;
+  #bornAt = 0;
   #jumpedAt = Number.NEGATIVE_INFINITY;
   #violation: Violation | undefined;
 
@@ -50,20 +59,33 @@ export class World {
     this.host = createMemoryHost({ seed: plan.seed });
     const { clock } = this.host;
     const onEffect = (effect: Effect): void => this.#effect(effect);
-    this.runtime = createFakeRuntime({ clock, random: this.host.random, behaviourOf: behaviours(clock), onEffect });
-    for (const image of IMAGES) this.runtime.addImage(image);
+    const behaviourOf = behaviours(clock, (...hook) => this.#invariants.hook(...hook));
+    this.runtime = createFakeRuntime({ clock, random: this.host.random, behaviourOf, onEffect });
+    for (const image of IMAGES) {
+      this.runtime.addImage(image);
+      this.runtime.registry.set(image, {});
+    }
+    this.runtime.registry.set(PRIVATE_IMAGE, { allows: allowsPull });
+    this.#servers = new SimServers(this.host.network, clock);
+    this.#logs = plan.hasLogs ? new SimLogs(this.host.fs, clock) : undefined;
     this.runtime.registry.set(SLOW_IMAGE, { pullMs: SLOW_PULL_MS });
     this.#truth = new Truth(() => clock.monotonic());
-    this.#manifests = new SimManifests(this.host.fs);
+    const isAlone = !plan.sources.includes('api');
+    this.#manifests = new SimManifests(this.host.fs, isAlone ? 'beside' : 'none');
     this.#apiServer = createMemoryApiServer({ clock, random: new SeededRandom(plan.seed) });
     this.#apiServer.faults.everyCall((verb) => this.#faults.takeApi(verb));
     this.cluster = new SimCluster(this.#apiServer.direct);
+    const objects = new SimObjects(isAlone ? undefined : this.#apiServer.direct, this.host.fs, () => clock.monotonic());
     this.scene = {
       truth: this.#truth,
+      objects,
+      quietAt: plan.faults.length === 0 ? 0 : plan.times.calm + LONGEST_CALL_MS,
       runtime: this.runtime,
       now: () => clock.monotonic(),
       jumpedAt: () => this.#jumpedAt,
       life: () => this.#lives,
+      bornAt: () => this.#bornAt,
+      hasLostPull: () => this.#faults.hasLostPull,
       sources: plan.sources.length,
       fail: (invariant, text) => this.fail(invariant, text),
     };
@@ -72,6 +94,10 @@ export class World {
 
   get violation(): Violation | undefined {
     return this.#violation;
+  }
+
+  get logs(): SimLogs | undefined {
+    return this.#logs;
   }
 
   get life(): AgentLife | undefined {
@@ -96,6 +122,8 @@ export class World {
     const { actions, faults, times } = this.#plan;
     await this.#manifests.prepare();
     await this.cluster.prepare();
+    this.#logs?.begin();
+    await this.host.fs.makeDirectory('/var/lib/fake-runtime');
     await this.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
     for (const action of actions) clock.schedule(action.at, () => this.#begin(this.#act(action)));
     for (const fault of faults) clock.schedule(fault.at, () => this.#strike(fault));
@@ -107,6 +135,7 @@ export class World {
     const { host, runtime } = this;
     const { seed, events } = this.#plan;
     this.#lives++;
+    this.#bornAt = this.host.clock.monotonic();
     this.#truth.forgetTold();
     const draw = new Draw(seed, `life ${this.#lives}`);
     const delay = (): number => (draw.chance(0.3) ? draw.int(1, 30_000) : 0);
@@ -115,6 +144,7 @@ export class World {
       host,
       runtime,
       apiServer: this.#plan.sources.includes('api') ? this.#apiServer : undefined,
+      logs: this.#logs,
       faults: this.#faults,
       pace: this.#pace,
       events,
@@ -122,6 +152,7 @@ export class World {
       seed: draw.int(1, 2 ** 30),
       log: this.#log(),
       onCall: (method, request) => this.#invariants.call(method, request),
+      onDeath: (downMs) => this.#killAtCall({ at: 0, kind: 'kill', calls: 0, when: 'before', downMs }),
       onHeard: (source, pods) => this.#truth.tell(source, pods),
       onAgentEvent: (event) => this.#agentEvent(event),
       onEnd: (error) => this.#agentEnded(error),
@@ -151,6 +182,9 @@ export class World {
       case 'publish':
         this.runtime.registry.set(action.image, {});
         return this.#note(`${action.image} can be pulled`);
+      case 'object':
+        this.#note(`${action.resource} ${action.namespace}/${action.name}: ${action.version ?? 'gone'}`);
+        return this.scene.objects.set(action);
     }
   }
 
@@ -188,7 +222,8 @@ export class World {
     if (fault.kind === 'jump') this.#jumpedAt = this.host.clock.monotonic();
     const kill = (planned: PlannedKill): void => this.#killAtCall(planned);
     const { runtime } = this;
-    strike(fault, { clock: this.host.clock, runtime, apiServer: this.#apiServer, faults: this.#faults, kill });
+    const { clock, fs } = this.host;
+    strike(fault, { clock, fs, runtime, apiServer: this.#apiServer, faults: this.#faults, kill });
   }
 
   #killAtCall({ calls, when, downMs }: PlannedKill): void {
@@ -237,7 +272,18 @@ export class World {
     const end =
       'container' in effect && effect.container.phase.phase === 'exited' ? ` ${effect.container.phase.exitCode}` : '';
     this.#note(`  ${uid}${name} ${id.slice(0, 6)} ${effect.kind}${extra}${end}`);
+    this.#serve(effect);
     this.#invariants.effect(effect);
+  }
+
+  #serve(effect: Effect): void {
+    if (effect.kind === 'started') {
+      this.#servers.started(effect.container, this.runtime.sandboxes.get(effect.container.sandboxId)?.ip);
+      this.#logs?.started(effect.container);
+    }
+    if (effect.kind !== 'exited') return;
+    this.#servers.ended(effect.container.id);
+    this.#logs?.ended(effect.container.id);
   }
 
   #log(): Log {

@@ -1,0 +1,130 @@
+import { type Mutation, mutation } from './mutation.ts';
+
+const WATCHED = 'src/kubelet/objects/watched-object.ts';
+const MANIFEST_OBJECTS = 'src/kubelet/objects/manifest-objects.ts';
+const CONTENT = 'src/kubelet/volumes/content-volume.ts';
+const WRITE = 'src/kubelet/volumes/write-content.ts';
+const VOLUMES = 'src/kubelet/volumes/pod-volumes.ts';
+const ENVIRONMENT = 'src/kubelet/sync/config/environment.ts';
+const PRE_STOP = 'src/kubelet/hooks/pre-stop.ts';
+const POST_START = 'src/kubelet/hooks/post-start.ts';
+const STARTS = 'src/kubelet/sync/start-containers.ts';
+const STOP = 'src/kubelet/sync/stop-pod.ts';
+const ACTIONS = 'src/kubelet/sync/compute-pod-actions.ts';
+const REMOVAL = 'src/kubelet/sync/plan-removal.ts';
+const PROBE = 'src/kubelet/probes/check-probe.ts';
+const HTTP_PROBE = 'src/kubelet/probes/check-http.ts';
+const GRPC_PROBE = 'src/kubelet/probes/check-grpc.ts';
+const IMAGES_IN_USE = 'src/kubelet/garbage/images-in-use.ts';
+const JUDGE_IMAGE = 'src/kubelet/images/judge-present-image.ts';
+const PULL_SECRETS = 'src/kubelet/images/pull-secrets.ts';
+const ROTATE = 'src/kubelet/containers/rotate-log.ts';
+const ROTATION = 'src/kubelet/containers/log-rotation.ts';
+const STATUS_WRITER = 'src/kubelet/status/status-writer.ts';
+const MIRROR_WRITER = 'src/kubelet/sources/mirror-writer.ts';
+const MIRRORS = 'src/kubelet/sources/mirror-pods.ts';
+
+/** Mistakes in what pods can have besides containers, and in what writes to the API server. */
+export const FEATURE_MUTATIONS: readonly Mutation[] = [
+  mutation('a changed object wakes nobody', WATCHED, 'this.#deps.changed();', 'void 0;'),
+  mutation('a changed object of a manifest wakes nobody', MANIFEST_OBJECTS, 'this.#deps.changed(', 'void ('),
+  mutation('volumes stay as they were', CONTENT, 'if (areSameSources(sources, placed.sources)) ', ''),
+  mutation(
+    'a volume that could not be written counts as written',
+    CONTENT,
+    'await writeContent(placed.path, content, pod.spec.securityContext?.fsGroup, deps);',
+    'await writeContent(placed.path, content, pod.spec.securityContext?.fsGroup, deps).catch(() => undefined);',
+  ),
+  mutation(
+    'content is written into what is shown',
+    WRITE,
+    'versionName(clock.now(), random)',
+    "'..2026_01_01_00_00_00.1'",
+  ),
+  mutation('volumes stay mounted', VOLUMES, 'await allOf(group.map((path) => mounts.unmount(path)));', ''),
+  mutation(
+    'variables whose object is missing are left out',
+    ENVIRONMENT,
+    'if (answer?.isMissing && optional)',
+    'if (answer?.isMissing)',
+  ),
+  mutation(
+    'preStop hooks run twice',
+    PRE_STOP,
+    'const outcome = await runHook(',
+    'await runHook(preStop, subject, hooks, signal);\n    const outcome = await runHook(',
+  ),
+  mutation('preStop hooks do not run', PRE_STOP, 'if (!subject || !preStop ||', 'if (true ||'),
+  mutation('preStop hooks may take for ever', PRE_STOP, 'waitUntil(ending.graceSeconds * 1000', 'waitUntil(1e9'),
+  mutation('preStop hooks cost no grace', STOP, 'Math.ceil((endsAt - clock.monotonic()) / 1000)', 'graceSeconds'),
+  mutation(
+    'a failed postStart hook is ignored',
+    POST_START,
+    "if (outcome.kind === 'failed')",
+    "if (outcome.kind === 'never')",
+  ),
+  mutation('a container whose hook failed runs on', POST_START, 'await endContainer(', 'void ('),
+  mutation(
+    'nobody waits for postStart hooks',
+    STARTS,
+    '?.lifecycle?.postStart) gate = started;',
+    '?.lifecycle?.postStart) void gate;',
+  ),
+  mutation(
+    'ephemeral containers are not started',
+    ACTIONS,
+    'return missing.map(({ name })',
+    'return missing.slice(0, 0).map(({ name })',
+  ),
+  mutation('not all containers begin anew', REMOVAL, '[of(mains, false), of(inits, false),', '[of(inits, false),'),
+  mutation('init containers do not begin anew', REMOVAL, '[of(mains, false), of(inits, false),', '[of(mains, false),'),
+  mutation(
+    'a refused connection is healthy',
+    PROBE,
+    "return { kind: 'failure', output: dialFailureText(",
+    "return { kind: 'success', output: dialFailureText(",
+  ),
+  mutation(
+    'an error page is healthy',
+    HTTP_PROBE,
+    "return { kind: 'failure', output: `HTTP",
+    "return { kind: 'success', output: `HTTP",
+  ),
+  mutation('whoever answers is serving', GRPC_PROBE, "if (status === 'SERVING')", 'if (status)'),
+  mutation(
+    'images in use are removed',
+    IMAGES_IN_USE,
+    'namesOf(each).some((name) => names.has(name))',
+    'names.has(each.pinned ? each.id : "")',
+  ),
+  mutation('every pod may use every image', JUDGE_IMAGE, 'if (known.nodePodsAccessible) return', 'if (known) return'),
+  mutation(
+    'pull secrets are not read',
+    PULL_SECRETS,
+    'if (!content) return [];',
+    'if (content || !content) return [];',
+  ),
+  mutation(
+    'the runtime keeps its old log',
+    ROTATE,
+    'await runtime.reopenContainerLog({ containerId: id }, signal);\n  } catch',
+    'void id;\n  } catch',
+  ),
+  mutation('a missing log is not opened again', ROTATION, 'await restoreLog(container, true, this.#deps, signal);', ''),
+  mutation(
+    'a status that could not be written is forgotten',
+    STATUS_WRITER,
+    'this.#due.add(uid);\n        const asked',
+    'const asked',
+  ),
+  mutation('statuses are not written', STATUS_WRITER, 'return api.patch(', 'return pod ?? api.patch('),
+  mutation('pods that have ended are not deleted', STATUS_WRITER, 'await this.#deps.api.delete(', 'void ('),
+  mutation('a mirror that could not be written is given up', MIRROR_WRITER, 'bell.ring();\n      await', 'await'),
+  mutation(
+    'mirrors are not written anew',
+    MIRRORS,
+    'await deleteMirror(outdated, deps, signal);\n      await createMirror(pod, deps, signal);',
+    'void outdated;\n      void pod;',
+  ),
+  mutation('mirrors stay', MIRRORS, '...plan.delete.map(', '...plan.delete.slice(0, 0).map('),
+];

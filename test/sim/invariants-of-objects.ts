@@ -1,0 +1,190 @@
+import type { Container, Pod, Volume } from '../../src/api/generated/core-v1.ts';
+import type { FakeContainer } from '../../src/cri/fake/records.ts';
+import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
+import { type OwnVolumeType, volumePath } from '../../src/kubelet/volumes/volume-paths.ts';
+import { SETTINGS } from '../agent/memory-agent.ts';
+import { isHooked } from './invariants-of-hooks.ts';
+import { isGoodLogin, type ObjectResource, PULL_SECRET, textsOf, versionIn } from './plan-objects.ts';
+import { PRIVATE_IMAGE } from './plan-pods.ts';
+import type { Scene } from './scene.ts';
+import type { KnownVersion, SimObjects } from './sim-objects.ts';
+import type { PodRecord } from './truth.ts';
+import type { World } from './world.ts';
+
+/** In calm times a change of an object has reached a volume by then, if its pod's worker has nothing else to do. */
+const REACH_MS = 15_000;
+/** A worker has nothing else to do when nothing has happened to its pod for so long. */
+const IDLE_MS = 120_000;
+
+/** One object that a pod refers to, and what of it. */
+interface Reference {
+  readonly resource: ObjectResource;
+  readonly name: string;
+  readonly optional: boolean;
+}
+
+function reference(resource: ObjectResource, name: string | undefined, optional: boolean | undefined): Reference {
+  return { resource, name: name ?? '', optional: optional ?? false };
+}
+
+function volumeReferences({ configMap, secret, projected }: Volume): Reference[] {
+  if (configMap) return [reference('configmaps', configMap.name, configMap.optional)];
+  if (secret) return [reference('secrets', secret.secretName, secret.optional)];
+  return (projected?.sources ?? []).map((source) =>
+    source.configMap
+      ? reference('configmaps', source.configMap.name, source.configMap.optional)
+      : reference('secrets', source.secret?.name, source.secret?.optional),
+  );
+}
+
+function envReferences({ env = [], envFrom = [] }: Container): Reference[] {
+  return [
+    ...env.flatMap(({ valueFrom }) => {
+      const { configMapKeyRef: map, secretKeyRef: secret } = valueFrom ?? {};
+      if (map) return [reference('configmaps', map.name, map.optional)];
+      return secret ? [reference('secrets', secret.name, secret.optional)] : [];
+    }),
+    ...envFrom.map(({ configMapRef }) => reference('configmaps', configMapRef?.name, configMapRef?.optional)),
+  ];
+}
+
+function isMissing(
+  { namespace }: Pod['metadata'],
+  { resource, name, optional }: Reference,
+  objects: SimObjects,
+): boolean {
+  return !optional && objects.newest(resource, namespace, name)?.version === undefined;
+}
+
+/** Nothing can be made for the pod, because something that it mounts is not there. */
+export function lacksVolumes({ metadata, spec }: Pod, objects: SimObjects): boolean {
+  return (spec.volumes ?? []).flatMap(volumeReferences).some((each) => isMissing(metadata, each, objects));
+}
+
+/** The container cannot be made, because something that it needs is not there. */
+export function lacksInputs({ metadata, spec }: Pod, container: Container, objects: SimObjects): boolean {
+  if (envReferences(container).some((each) => isMissing(metadata, each, objects))) return true;
+  if (container.image !== PRIVATE_IMAGE) return false;
+  return !spec.imagePullSecrets || !isGoodLogin(objects.newest('secrets', metadata.namespace, PULL_SECRET)?.version);
+}
+
+/** A container is made with what its objects said once, and in calm times with what they say now. */
+export function checkEnvironment(pod: PodRecord, { config }: Readonly<FakeContainer>, scene: Scene): void {
+  const { fail, objects } = scene;
+  const latest = pod.versions.at(-1);
+  if (!latest) return;
+  const name = config.metadata?.name ?? '';
+  const spec = [...(latest.spec.initContainers ?? []), ...latest.spec.containers].find((each) => each.name === name);
+  const isPrivate = config.image?.userSpecifiedImage === PRIVATE_IMAGE;
+  if (isPrivate && !latest.spec.imagePullSecrets && !scene.hasLostPull()) {
+    fail(20, `${pod.uid}/${name} was made from an image that the pod may not use`);
+  }
+  const { namespace } = latest.metadata;
+  for (const { name: variable, valueFrom } of spec?.env ?? []) {
+    const { configMapKeyRef: map, secretKeyRef: secret } = valueFrom ?? {};
+    const resource = map ? 'configmaps' : 'secrets';
+    const object = (map ?? secret)?.name ?? '';
+    const value = config.envs.find(({ key }) => key === variable)?.value;
+    const text = value && new TextDecoder().decode(value);
+    const what = `${variable} of ${pod.uid}/${name}`;
+    if (text === undefined) {
+      if (!(map ?? secret)?.optional) fail(17, `${what} is missing`);
+      continue;
+    }
+    if (!objects.has(resource, namespace, object, versionIn(text))) fail(17, `${what} is ${text}, which never was`);
+    const newest = objects.newest(resource, namespace, object);
+    if (isStale(newest, versionIn(text), scene)) fail(17, `${what} is still ${text}`);
+  }
+}
+
+function isStale(newest: KnownVersion | undefined, version: number, { now, quietAt }: Scene): boolean {
+  if (newest?.version === undefined || newest.version === version) return false;
+  return now() >= quietAt && now() - newest.at > REACH_MS;
+}
+
+const TYPES: readonly [OwnVolumeType & keyof Volume, ...(OwnVolumeType & keyof Volume)[]] = [
+  'configMap',
+  'secret',
+  'projected',
+];
+
+/** At every moment a volume shows one whole version of its object. */
+export async function checkWhole(world: World): Promise<void> {
+  for (const { pod, volume, path } of mountedContent(world)) {
+    const shown = await contentOf(path, world.host.fs);
+    if (!shown || volume.projected) continue;
+    const first = [...shown.values()][0];
+    const [source] = volumeReferences(volume);
+    if (!source || (first === undefined && source.optional)) continue;
+    const expected = textsOf(source.name, versionIn(first ?? ''));
+    if (!isSame(shown, expected)) world.fail(18, `${volume.name} of ${pod.uid} is torn: ${[...shown.values()]}`);
+  }
+}
+
+/** In calm times a volume shows the newest versions, in all names that users see. */
+export async function checkUpToDate(world: World): Promise<void> {
+  const { scene, host } = world;
+  for (const { pod, volume, path } of mountedContent(world)) {
+    const since = scene.now() - IDLE_MS;
+    if (pod.changedAt > since || isHooked(pod, since)) continue;
+    const { namespace } = pod.versions.at(-1)?.metadata ?? { namespace: '' };
+    const found = volumeReferences(volume).map((each) => ({
+      ...each,
+      newest: scene.objects.newest(each.resource, namespace, each.name),
+    }));
+    const isSettled = ({ newest }: { newest: KnownVersion | undefined }): boolean =>
+      newest?.version !== undefined && scene.now() - newest.at > REACH_MS;
+    if (!found.every(isSettled)) continue;
+    const expected = new Map(
+      found.flatMap(({ name, resource, newest }) => expectedFiles(volume, resource, name, newest?.version ?? 0)),
+    );
+    for (const [file, text] of expected) {
+      const seen = await textAt(`${path}/${file}`, host.fs);
+      if (seen !== text) scene.fail(17, `${file} in ${volume.name} of ${pod.uid} is ${seen} instead of ${text}`);
+    }
+  }
+}
+
+function expectedFiles(volume: Volume, resource: ObjectResource, name: string, version: number): [string, string][] {
+  const texts = textsOf(name, version);
+  if (!volume.projected) return [...texts];
+  return resource === 'configmaps' ? [['settings/a', texts.get('a') ?? '']] : [['keys/b', texts.get('b') ?? '']];
+}
+
+interface MountedContent {
+  readonly pod: PodRecord;
+  readonly volume: Volume;
+  readonly path: string;
+}
+
+/** Volumes of pods that run. */
+function mountedContent({ scene, runtime }: World): MountedContent[] {
+  const running = [...runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  const pods = new Set(running.map((each) => scene.truth.podOf(each)).filter((pod) => pod?.isWanted));
+  return [...pods].flatMap((pod) =>
+    (pod?.versions.at(-1)?.spec.volumes ?? []).flatMap((volume) => {
+      const type = TYPES.find((each) => volume[each] !== undefined);
+      if (!pod || !type) return [];
+      return [{ pod, volume, path: volumePath(SETTINGS.rootDir, pod.uid, type, volume.name) }];
+    }),
+  );
+}
+
+/** Texts by file, as one version has them; nothing before the first. */
+async function contentOf(path: string, fs: MemoryFileSystem): Promise<ReadonlyMap<string, string> | undefined> {
+  if (!(await fs.lstat(`${path}/..data`))) return undefined;
+  if (!(await fs.stat(`${path}/..data`))) return new Map();
+  const version = `${path}/${await fs.readLink(`${path}/..data`)}`;
+  const names = (await fs.readDirectory(version)).filter(({ kind }) => kind === 'file').map(({ name }) => name);
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await fs.readText(`${version}/${name}`)] as const)),
+  );
+}
+
+async function textAt(path: string, fs: MemoryFileSystem): Promise<string | undefined> {
+  return (await fs.stat(path)) ? fs.readText(path) : undefined;
+}
+
+function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}

@@ -1,0 +1,21 @@
+/** A deliberate mistake in the agent that the simulator must find. */
+export interface Mutation {
+  readonly name: string;
+  readonly changes: readonly Change[];
+}
+
+export interface Change {
+  /** Below the root of the project. */
+  readonly file: string;
+  /** A text that the file has once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export function mutation(name: string, file: string, from: string, to: string): Mutation {
+  return { name, changes: [change(file, from, to)] };
+}
+
+export function change(file: string, from: string, to: string): Change {
+  return { file, from, to };
+}
