@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
 import type { ContainerBehaviour } from '../../src/cri/fake/behaviour.ts';
+import { protoJson } from '../../src/kubelet/sync/config/proto-json.fixture.ts';
 import { type MemoryAgent, newClusterWorld, SETTINGS, startAgent } from './memory-agent.ts';
 
 const LIFE = new AbortController().signal;
@@ -14,7 +15,8 @@ const FOLDER = join(import.meta.dirname, '../data/golden');
 interface Call {
   readonly method: string;
   readonly request: {
-    readonly config?: { readonly metadata: { readonly name: string } };
+    readonly config?: { readonly metadata: { readonly name: string }; readonly mounts?: readonly object[] };
+    readonly containerId?: string;
     readonly timeout?: string | bigint;
     readonly image?: { readonly image: string };
     readonly cmd?: readonly string[];
@@ -36,7 +38,9 @@ const cases: Record<string, Record<string, ContainerBehaviour>> = {
   '02-env-expansion': {},
   '03-init-sidecar': { first: exits(0), second: exits(0) },
   '04-exit-codes': { ok: exits(0), bad: exits(3) },
+  '05-volumes': {},
   '06-security': {},
+  '07-missing-config': {},
   '08-image-errors': {},
 };
 
@@ -59,6 +63,29 @@ function shown({ method, request }: Call): string {
   }
 }
 
+/**
+ * The calls of main containers that stand together, one container after the other: kubelet starts them in turn, we side
+ * by side.
+ */
+function inSpecOrder(calls: readonly Call[], mains: readonly string[], it?: MemoryAgent): string[] {
+  let created = '';
+  const named = calls.map((call) => {
+    const { config, containerId = '' } = call.request;
+    if (call.method === 'CreateContainer') created = config?.metadata.name ?? '';
+    const isStart = call.method === 'StartContainer';
+    const started = it?.runtime.containers.get(containerId)?.config.metadata?.name ?? created;
+    const container = isStart ? started : call.method === 'CreateContainer' ? created : '';
+    return { text: isStart ? `${shown(call)} ${container}` : shown(call), place: mains.indexOf(container) };
+  });
+  const runs: (typeof named)[] = [];
+  for (const call of named) {
+    const last = runs.at(-1);
+    if (call.place >= 0 && (last?.[0]?.place ?? -1) >= 0) last?.push(call);
+    else runs.push([call]);
+  }
+  return runs.flatMap((run) => run.toSorted((a, b) => a.place - b.place).map(({ text }) => text));
+}
+
 function record({ runtime }: MemoryAgent): Call[] {
   const calls: Call[] = [];
   runtime.faults.everyCall((key, request) => {
@@ -77,6 +104,7 @@ for (const [name, behaviours] of Object.entries(cases)) {
     const recorded: Recording = JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
     const world = await newClusterWorld();
     world.runtime.addImage('busybox');
+    await world.host.fs.makeDirectory('/tmp');
     for (const [container, behaviour] of Object.entries(behaviours)) world.runtime.behaviours.set(container, behaviour);
     const it = await startAgent(world, { clusterDns: ['10.0.0.10'], clusterDomain: 'cluster.local' });
     it.source.set();
@@ -87,7 +115,9 @@ for (const [name, behaviours] of Object.entries(cases)) {
     const metadata = { name: podName, namespace, uid: '', ...(labels && { labels }) };
     await world.apiServer.direct.create(key, { metadata, spec }, LIFE);
     await it.host.clock.advance(3000);
-    assert.deepEqual(calls.map(shown), recorded.cri_start.map(shown));
+    const mains = recorded.pod.spec.containers.map((each) => each.name);
+    assert.deepEqual(inSpecOrder(calls, mains, it), inSpecOrder(recorded.cri_start, mains));
+    assert.deepEqual(mountsOf(calls), mountsOf(recorded.cri_start));
 
     const told = it.agent.pods()[0]?.events.map(({ type, reason, message }) => ({ type, reason, message })) ?? [];
     const expected = recorded.events.map(({ type, reason, message }) => ({ type, reason, message }));
@@ -103,6 +133,17 @@ for (const [name, behaviours] of Object.entries(cases)) {
     }
     await it.stop();
   });
+}
+
+/** What is mounted into each container, without what is drawn anew for each pod and each start. */
+function mountsOf(calls: readonly Call[]): Record<string, unknown> {
+  const creates = calls.flatMap(({ request: { config } }) => (config?.mounts ? [config] : []));
+  const drawn = /(?<=\/pods\/)[^/]+|(?<=\/containers\/[^/]+\/)[0-9a-f]+$/g;
+  const text = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(protoJson(value)), (_, each: unknown) =>
+      typeof each === 'string' ? each.replace(drawn, '*') : each,
+    );
+  return Object.fromEntries(creates.map(({ metadata, mounts }) => [metadata.name, text(mounts)]));
 }
 
 /** kubelet counts repetitions; the order between containers is that of its events' names. */

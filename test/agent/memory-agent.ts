@@ -10,15 +10,24 @@ import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/c
 import { silentLog } from '../../src/kubelet/explain/log.ts';
 import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import type { PodSource, SourceSnapshot } from '../../src/kubelet/sources/pod-source.ts';
+import { NO_OBJECTS, type SourceObjects } from '../../src/kubelet/sources/source-objects.ts';
 
 /** A source that says what the test sets. */
 export class ScriptedSource implements PodSource {
   readonly name = 'file';
   readonly #bell = new ChangeBell();
   #snapshot: SourceSnapshot | undefined;
+  #objects = NO_OBJECTS;
 
   set(...pods: Pod[]): void {
-    this.#snapshot = { pods: pods.map(defaultPod), problems: [] };
+    this.#snapshot = { pods: pods.map(defaultPod), problems: [], objects: this.#objects };
+    this.#bell.ring();
+  }
+
+  /** What stands beside the pods, from now on. */
+  setObjects(objects: Partial<SourceObjects>): void {
+    this.#objects = { ...NO_OBJECTS, ...objects };
+    this.#snapshot = { pods: [], problems: [], ...this.#snapshot, objects: this.#objects };
     this.#bell.ring();
   }
 
@@ -64,7 +73,11 @@ export const SETTINGS: AgentSettings = {
   syncFrequencyMs: 60_000,
   serializeImagePulls: true,
   maxParallelImagePulls: undefined,
+  imagePulls: { rate: { qps: 5, burst: 10 }, verification: { kind: 'NeverVerifyPreloadedImages' } },
   memoryCapacityBytes: 16 * 2 ** 30,
+  containerLogs: { maxBytes: -1, maxFiles: 5, maxWorkers: 1, monitorIntervalMs: 10_000 },
+  unusedImages: { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000, maximumAgeMs: 0 },
+  deadContainers: { minimumAgeMs: 0, maxPerContainer: 1, maxTotal: undefined },
 };
 
 export function newWorld(): World {

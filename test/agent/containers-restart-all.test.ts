@@ -1,0 +1,275 @@
+/** One container ends in the way that its rule names, and all of its pod begin anew: the whole agent on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
+import { CriError } from '../../src/cri/cri-error.ts';
+import type { Effect } from '../../src/cri/fake/effects.ts';
+import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
+import { createMemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { type MemoryAgent, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+
+const SIMULATED = new CriError('Unknown', 'simulated');
+const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
+const LIFE = new AbortController().signal;
+
+interface WatchedWorld extends World {
+  /** `10 started web`: what became of containers, and after how many seconds. */
+  readonly diary: string[];
+}
+
+function newWatchedWorld(): WatchedWorld {
+  const host = createMemoryHost();
+  const diary: string[] = [];
+  const onEffect = (effect: Effect): void => {
+    if (!('container' in effect) || effect.kind === 'created' || effect.kind === 'killed') return;
+    diary.push(`${host.clock.monotonic() / 1000} ${effect.kind} ${effect.container.config.metadata?.name}`);
+  };
+  const runtime = createFakeRuntime({ clock: host.clock, random: host.random, fs: host.fs, onEffect });
+  runtime.addImage('busybox:1');
+  for (const name of ['first', 'second'])
+    runtime.behaviours.set(name, { exits: { afterMs: 0, code: 0 }, output: ['ok'] });
+  for (const name of ['web', 'worker', 'proxy']) runtime.behaviours.set(name, { output: ['hello'] });
+  return { host, runtime, diary };
+}
+
+function container(name: string, extra: Partial<Container> = {}): Container {
+  return { name, image: 'busybox:1', ...extra };
+}
+
+/** A pod that never restarts, but for its worker. */
+function podWithRule(): Pod {
+  return podOf('pod', {
+    restartPolicy: 'Never',
+    initContainers: [container('first'), container('proxy', { restartPolicy: 'Always' }), container('second')],
+    containers: [container('web'), container('worker', { restartPolicy: 'Never', restartPolicyRules: [rule] })],
+  });
+}
+
+/** The worker ends after ten seconds. */
+async function endWorker({ host, runtime, diary }: WatchedWorld, exitCode: number): Promise<void> {
+  await host.clock.advance(10_000 - host.clock.monotonic());
+  diary.length = 0;
+  const worker = [...runtime.containers.values()].findLast(({ config }) => config.metadata?.name === 'worker');
+  runtime.exitContainer(worker?.id ?? '', { exitCode });
+}
+
+function shown({ agent }: MemoryAgent): unknown[] {
+  const { initContainerStatuses = [], containerStatuses = [] } = agent.pods()[0]?.status ?? {};
+  return [...initContainerStatuses, ...containerStatuses].map(({ name, state, lastState, restartCount }) => [
+    name,
+    Object.keys(state ?? {})[0],
+    lastState?.terminated?.reason,
+    restartCount,
+  ]);
+}
+
+const ANEW = [
+  '10 exited worker',
+  '10 terminating web',
+  '10 exited web',
+  '10 removed web',
+  '10 removed first',
+  '10 removed second',
+  '10 terminating proxy',
+  '10 exited proxy',
+  '10 removed proxy',
+  '10 removed worker',
+  '10 started first',
+  '10 exited first',
+  '10 started proxy',
+  '10 started second',
+  '10 exited second',
+  '10 started web',
+  '10 started worker',
+];
+
+test('all containers of the pod are removed, the cause last, and begin anew with the first init container', async () => {
+  const world = newWatchedWorld();
+  const it = await startAgent(world);
+  const conditions: string[] = [];
+  it.agent.subscribe((event) => {
+    if (event.kind !== 'status') return;
+    const found = event.status.conditions?.find(({ type }) => type === 'AllContainersRestarting');
+    if (found && conditions.at(-1) !== found.status) conditions.push(found.status);
+  });
+  it.source.set(podWithRule());
+  await endWorker(world, 42);
+  await world.host.clock.advance(0);
+  assert.deepEqual(world.diary, ANEW);
+  assert.deepEqual(conditions, ['False', 'True', 'False']);
+  const why = 'RestartingAllContainers';
+  assert.deepEqual(shown(it), [
+    ['first', 'terminated', why, 1],
+    ['proxy', 'running', why, 1],
+    ['second', 'terminated', why, 1],
+    ['web', 'running', why, 1],
+    ['worker', 'running', why, 1],
+  ]);
+  assert.equal(it.agent.pods()[0]?.status.phase, 'Running');
+  const killing = it.agent.pods()[0]?.events.filter(({ reason }) => reason === 'Killing');
+  assert.deepEqual(
+    killing?.map(({ message, fieldPath }) => `${fieldPath} ${message}`),
+    ['spec.containers{web} killing', 'spec.initContainers{proxy} killing'],
+  );
+  await it.stop();
+});
+
+test('logs of the removed containers stay, and the new ones write beside them', async () => {
+  const world = newWatchedWorld();
+  const it = await startAgent(world);
+  it.source.set(podWithRule());
+  await endWorker(world, 42);
+  await world.host.clock.advance(0);
+  const logs = await world.host.fs.readDirectory('/var/log/pods/default_pod_uid-pod/web');
+  assert.deepEqual(logs.map(({ name }) => name).toSorted(), ['0.log', '1.log']);
+  await it.stop();
+});
+
+test('an end that the rule does not name lets the rest run on', async () => {
+  const world = newWatchedWorld();
+  const it = await startAgent(world);
+  it.source.set(podWithRule());
+  await endWorker(world, 1);
+  await world.host.clock.advance(1000);
+  assert.deepEqual(world.diary, ['10 exited worker']);
+  await it.stop();
+});
+
+test('what does not heed SIGTERM gets two seconds', async () => {
+  const world = newWatchedWorld();
+  world.runtime.behaviours.set('web', { onTerminate: 'ignore' });
+  const it = await startAgent(world);
+  it.source.set(podWithRule());
+  await endWorker(world, 42);
+  await world.host.clock.advance(5000);
+  assert.deepEqual(world.diary.slice(0, 4), [
+    '10 exited worker',
+    '10 terminating web',
+    '12 exited web',
+    '12 removed web',
+  ]);
+  await it.stop();
+});
+
+test('ephemeral containers stay', async () => {
+  const world = newWatchedWorld();
+  const it = await startAgent(world);
+  const pod = podWithRule();
+  it.source.set(pod);
+  await world.host.clock.advance(1000);
+  it.source.set({ ...pod, spec: { ...pod.spec, ephemeralContainers: [container('debug')] } });
+  await endWorker(world, 42);
+  await world.host.clock.advance(1000);
+  assert.deepEqual(world.diary, ANEW);
+  await it.stop();
+});
+
+test('a removal that fails is taken up again where it stood', async () => {
+  const world = newWatchedWorld();
+  const it = await startAgent(world);
+  it.source.set(podWithRule());
+  world.runtime.faults.everyCall((method) => {
+    const isNow = method === 'removeContainer' && world.host.clock.monotonic() < 15_000;
+    return isNow ? { kind: 'before', error: SIMULATED } : undefined;
+  });
+  await endWorker(world, 42);
+  await world.host.clock.advance(1000);
+  assert.deepEqual(world.diary, ['10 exited worker', '10 terminating web', '10 exited web']);
+  await world.host.clock.advance(30_000);
+  assert.deepEqual(
+    shown(it).map((each) => (Array.isArray(each) ? each[3] : undefined)),
+    [1, 1, 1, 1, 1],
+  );
+  assert.equal(it.agent.pods()[0]?.status.phase, 'Running');
+  await it.stop();
+});
+
+test('the next agent goes on after a crash in the middle', async () => {
+  const world = newWatchedWorld();
+  const it = await startAgent(world);
+  it.source.set(podWithRule());
+  world.runtime.faults.everyCall((method, request) => {
+    const { containerId } = request as { containerId?: string }; // of those methods that have one
+    const name = world.runtime.containers.get(containerId ?? '')?.config.metadata?.name;
+    return method === 'removeContainer' && name === 'proxy' ? { kind: 'hang' } : undefined;
+  });
+  await endWorker(world, 42);
+  await world.host.clock.advance(0);
+  await it.stop();
+  world.runtime.faults.everyCall(() => undefined);
+  const next = await startAgent(world);
+  next.source.set(podWithRule());
+  await world.host.clock.advance(0);
+  assert.deepEqual(world.diary, ANEW);
+  await next.stop();
+});
+
+test('a sandbox that is lost meanwhile comes first', async () => {
+  const world = newWatchedWorld();
+  const it = await startAgent(world);
+  it.source.set(podWithRule());
+  await endWorker(world, 42);
+  for (const { id } of world.runtime.sandboxes.values()) world.runtime.loseSandbox(id);
+  await world.host.clock.advance(30_000);
+  const running = [...world.runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  const names = running.map(({ config }) => config.metadata?.name);
+  assert.deepEqual(new Set(names), new Set(['proxy', 'web', 'worker']));
+  assert.deepEqual([...world.runtime.sandboxes.values()].map(({ state }) => state).at(-1), 'ready');
+  await it.stop();
+});
+
+test('an init container may be the cause', async () => {
+  const world = newWatchedWorld();
+  world.runtime.behaviours.set('second', { exits: { afterMs: 1000, code: 42 } });
+  const it = await startAgent(world);
+  const spec = {
+    initContainers: [container('first'), container('second', { restartPolicy: 'Never', restartPolicyRules: [rule] })],
+  };
+  it.source.set(podOf('pod', { ...spec, restartPolicy: 'Never', containers: [container('web')] }));
+  await world.host.clock.advance(900);
+  world.runtime.behaviours.set('second', { exits: { afterMs: 0, code: 0 } });
+  await world.host.clock.advance(1000);
+  assert.deepEqual(world.diary, [
+    '0 started first',
+    '0 exited first',
+    '0 started second',
+    '1 exited second',
+    '1 removed first',
+    '1 removed second',
+    '1 started first',
+    '1 exited first',
+    '1 started second',
+    '1 exited second',
+    '1 started web',
+  ]);
+  await it.stop();
+});
+
+test('the API server is told, and an agent that starts anew reads it back', async () => {
+  const world = newWatchedWorld();
+  const { clock, random } = world.host;
+  const apiServer = createMemoryApiServer({ clock, random });
+  const node = { resource: 'nodes', namespace: '', name: SETTINGS.nodeName } as const;
+  await apiServer.direct.create(node, { metadata: { name: SETTINGS.nodeName }, spec: {} }, LIFE);
+  const it = await startAgent({ ...world, apiServer });
+  it.source.set();
+  const { metadata, spec } = podWithRule();
+  const key = { resource: 'pods', namespace: 'default', name: metadata.name } as const;
+  await apiServer.direct.create(key, { metadata, spec: { ...spec, nodeName: SETTINGS.nodeName } }, LIFE);
+  await endWorker(world, 42);
+  await clock.advance(20_000);
+  const restarts = async (): Promise<unknown> => {
+    const pod = await apiServer.direct.get(key, LIFE);
+    const { containerStatuses = [], conditions = [] } = pod.status ?? {};
+    const condition = conditions.find(({ type }) => type === 'AllContainersRestarting');
+    return [condition?.status, ...containerStatuses.map(({ name, restartCount }) => `${name} ${restartCount}`)];
+  };
+  assert.deepEqual(await restarts(), ['False', 'web 1', 'worker 1']);
+  await it.stop();
+  const next = await startAgent({ ...world, apiServer });
+  next.source.set();
+  await clock.advance(20_000);
+  assert.deepEqual(await restarts(), ['False', 'web 1', 'worker 1']);
+  await next.stop();
+});

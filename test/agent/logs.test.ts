@@ -1,0 +1,131 @@
+/** Logs that grow, in the whole agent on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriError } from '../../src/cri/cri-error.ts';
+import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import type { Cri } from '../../src/cri/services.ts';
+import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
+import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
+import type { FileSystem } from '../../src/host/file-system.ts';
+import { WrittenLog } from '../../src/kubelet/containers/written-log.fixture.ts';
+import { podOf, startAgent } from './memory-agent.ts';
+
+const LOG = '/var/log/pods/default_web_uid-web/main/0.log';
+const FOLDER = '/var/log/pods/default_web_uid-web/main';
+/** What a caller is told whose answer is lost. */
+const LOST = 'error reading from server: EOF';
+const containerLogs = { maxBytes: 10_000, maxFiles: 60, maxWorkers: 1, monitorIntervalMs: 10_000 };
+
+/** The fake runtime writes a log when a container starts, and opens no other: this one does. */
+function openingLogs(runtime: FakeRuntime, fs: FileSystem): FakeRuntime {
+  const { cri } = runtime;
+  const reopenContainerLog: Cri['runtime']['reopenContainerLog'] = async (request, signal) => {
+    let isOpened = true;
+    try {
+      return await cri.runtime.reopenContainerLog(request, signal);
+    } catch (error) {
+      isOpened = error instanceof CriError && error.message === LOST;
+      throw error;
+    } finally {
+      if (isOpened) await fs.appendFile(LOG, '');
+    }
+  };
+  return { ...runtime, cri: { ...cri, runtime: { ...cri.runtime, reopenContainerLog } } };
+}
+
+function newWorld(seed = 1) {
+  const host = createMemoryHost({ seed });
+  const { clock, random, fs } = host;
+  const runtime = openingLogs(createFakeRuntime({ clock, random, fs }), fs);
+  runtime.addImage('busybox:1');
+  /** Its first file is there from the start of the container on; it goes on in the next when the runtime has opened it. */
+  const log = new WrittenLog(fs, LOG);
+  const write = async (lines: number): Promise<void> => {
+    if (await fs.stat(LOG)) await log.open();
+    await log.writeLines(lines);
+  };
+  const names = async () => (await fs.readDirectory(FOLDER)).map(({ name }) => name);
+  return { host, runtime, log, write, names };
+}
+
+/** Every line that was written, in its order. */
+const upTo = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index}`);
+
+test('the log of a running container is rotated, and of one that ended no more', async () => {
+  const world = newWorld();
+  const { host, runtime, log, write, names } = world;
+  const it = await startAgent(world, { containerLogs });
+  it.source.set(podOf('web', { restartPolicy: 'Never' }));
+  await host.clock.advance(2_000);
+  await write(400);
+  await host.clock.advance(10_000);
+  await write(400);
+  await host.clock.advance(10_000);
+  assert.equal((await names()).length, 3);
+  assert.deepEqual(await log.kept(), upTo(800));
+  const [container] = runtime.containers.values();
+  runtime.exitContainer(container?.id ?? '', { exitCode: 0 });
+  await write(400);
+  await host.clock.advance(60_000);
+  assert.equal((await names()).length, 3);
+  await it.stop();
+});
+
+test('rotation is off when the size is negative, and nothing is asked of the runtime for it', async () => {
+  const world = newWorld();
+  const { host, runtime, write, names } = world;
+  runtime.faults.everyCall((method) => {
+    assert.notEqual(method, 'reopenContainerLog');
+    return undefined;
+  });
+  const it = await startAgent(world, { containerLogs: { ...containerLogs, maxBytes: -1 } });
+  it.source.set(podOf('web'));
+  await host.clock.advance(2_000);
+  await write(400);
+  await host.clock.advance(60_000);
+  assert.deepEqual(await names(), ['0.log']);
+  await it.stop();
+});
+
+/** What goes wrong in one round, drawn from a seed. */
+const MISFORTUNES = ['none', 'reopenFails', 'answerLost', 'diskFull', 'renameFails', 'agentDies'] as const;
+
+for (const seed of Array.from({ length: 20 }, (_, index) => index + 1)) {
+  test(`no line is lost or shown twice through any misfortune (seed ${seed})`, async () => {
+    const world = newWorld(seed);
+    const { host, runtime, log, write, names } = world;
+    const { fs, clock } = host;
+    const random = new SeededRandom(seed);
+    const draw = (below: number): number => Math.floor(random.fraction() * below);
+    let it = await startAgent(world, { containerLogs });
+    it.source.set(podOf('web'));
+    await clock.advance(2_000);
+    for (let round = 0; round < 25; round++) {
+      await write(draw(800));
+      const misfortune = MISFORTUNES[draw(MISFORTUNES.length)];
+      const error = new CriError('Unavailable', 'away');
+      if (misfortune === 'reopenFails') runtime.faults.next('reopenContainerLog', { kind: 'before', error });
+      const lost = new CriError('Unavailable', LOST);
+      if (misfortune === 'answerLost') runtime.faults.next('reopenContainerLog', { kind: 'after', error: lost });
+      if (misfortune === 'diskFull') fs.faults.failNext('compressFile', 'ENOSPC');
+      if (misfortune === 'renameFails') fs.faults.failNext('renameUnlessTaken', 'EIO');
+      await clock.advance(draw(15_000));
+      if (misfortune === 'agentDies') {
+        await it.stop();
+        it = await startAgent(world, { containerLogs });
+        it.source.set(podOf('web'));
+      }
+      assert.deepEqual(await log.kept(), upTo(log.lines), `after round ${round}`);
+    }
+    for (let round = 0; round < 3; round++) {
+      await write(400);
+      await clock.advance(30_000);
+    }
+    await it.stop();
+    assert.deepEqual(await log.kept(), upTo(log.lines));
+    assert.deepEqual(
+      (await names()).filter((name) => name.endsWith('.tmp')),
+      [],
+    );
+  });
+}

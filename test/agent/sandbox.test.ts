@@ -1,0 +1,211 @@
+/** What the sandbox of a pod depends on: its runtime class, and users of its own. On virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, RuntimeClass } from '../../src/api/generated/core-v1.ts';
+import { NamespaceMode } from '../../src/cri/generated/runtime-v1.ts';
+import { type MemoryAgent, newClusterWorld, newWorld, podOf, SETTINGS, startAgent } from './memory-agent.ts';
+
+const never = new AbortController().signal;
+const ALL = { recursiveReadOnlyMounts: true, userNamespaces: true };
+const fast: RuntimeClass = { metadata: { name: 'fast' }, handler: 'runc' };
+
+function handlers({ runtime }: Pick<MemoryAgent, 'runtime'>): string[] {
+  return [...runtime.sandboxes.values()].map(({ runtimeHandler }) => runtimeHandler);
+}
+
+function warnings({ agent }: MemoryAgent): string[] {
+  const events = agent.pods().flatMap((report) => report.events);
+  const told = events.filter(({ type, reason }) => type === 'Warning' && reason !== 'MissingClusterDNS');
+  return [...new Set(told.map(({ reason, message }) => `${reason}: ${message}`))];
+}
+
+function phases({ agent }: MemoryAgent): (string | undefined)[] {
+  return agent.pods().map(({ status }) => status.phase);
+}
+
+test('a pod runs with the handler of its class, from a document beside it', async () => {
+  const it = await startAgent();
+  it.source.setObjects({ runtimeClasses: [fast] });
+  it.source.set(podOf('web', { runtimeClassName: 'fast' }));
+  await it.host.clock.advance(1000);
+  assert.deepEqual(handlers(it), ['runc']);
+  await it.stop();
+});
+
+test('a pod whose class nobody knows says so, and starts as soon as there is one', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web', { runtimeClassName: 'fast' }));
+  await it.host.clock.advance(1000);
+  assert.deepEqual(warnings(it), [
+    'FailedCreatePodSandBox: Failed to create pod sandbox: runtimeclass.node.k8s.io "fast" not found',
+  ]);
+  it.source.setObjects({ runtimeClasses: [fast] });
+  await it.host.clock.advance(1000);
+  assert.deepEqual(phases(it), ['Running']);
+  await it.stop();
+});
+
+test('a class with a handler that the runtime does not have is told in the words of the runtime', async () => {
+  const it = await startAgent();
+  it.source.setObjects({ runtimeClasses: [{ ...fast, handler: 'kata' }] });
+  it.source.set(podOf('web', { runtimeClassName: 'fast' }));
+  await it.host.clock.advance(1000);
+  const said = 'failed to get sandbox runtime: no runtime for "kata" is configured';
+  assert.deepEqual(warnings(it), [
+    `FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = ${said}`,
+  ]);
+  await it.stop();
+});
+
+test('the classes of a cluster come from the API server; a pod that runs does without', async () => {
+  const world = await newClusterWorld();
+  const it = await startAgent(world);
+  it.source.set();
+  const { direct } = world.apiServer;
+  const { metadata, spec } = podOf('web', { runtimeClassName: 'fast', nodeName: SETTINGS.nodeName });
+  const pod: Pod = { metadata: { ...metadata, uid: '' }, spec };
+  await direct.create({ resource: 'pods', namespace: 'default', name: 'web' }, pod, never);
+  await it.host.clock.advance(1000);
+  assert.match(warnings(it).join(), /"fast" not found/);
+
+  const key = { resource: 'runtimeclasses', namespace: '', name: 'fast' } as const;
+  await direct.create(key, fast, never);
+  await it.host.clock.advance(0);
+  assert.deepEqual(handlers(it), ['runc']);
+
+  const sandboxes = [...it.runtime.sandboxes.keys()];
+  await direct.update(key, { ...(await direct.get(key, never)), handler: '' }, never);
+  await it.host.clock.advance(60_000);
+  await direct.delete(key, {}, never);
+  const [container] = it.runtime.containers.keys();
+  it.runtime.exitContainer(container ?? '', { exitCode: 1 });
+  await it.host.clock.advance(120_000);
+  assert.deepEqual([...it.runtime.sandboxes.keys()], sandboxes);
+  assert.deepEqual(phases(it), ['Running']);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 1);
+  await it.stop();
+});
+
+test('a pod cannot have users of its own where the runtime cannot, and can as soon as the runtime is a newer one', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web', { hostUsers: false }));
+  await it.host.clock.advance(1000);
+  const why = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+  assert.deepEqual(warnings(it), [`FailedCreatePodSandBox: Failed to create pod sandbox: ${why}`]);
+  it.runtime.handlers.set('', ALL);
+  await it.host.clock.advance(120_000);
+  assert.deepEqual(phases(it), ['Running']);
+  await it.stop();
+});
+
+test('a node without its resolv.conf starts no pods until it is there', async () => {
+  const it = await startAgent(newWorld(), { resolvConf: '/etc/resolv.conf' });
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(1000);
+  assert.deepEqual(warnings(it), [
+    'FailedCreatePodSandBox: Failed to create pod sandbox: open /etc/resolv.conf: no such file or directory',
+  ]);
+  await it.host.fs.makeDirectory('/etc');
+  await it.host.fs.writeFile('/etc/resolv.conf', 'nameserver 192.0.2.53\n');
+  await it.host.clock.advance(15_000);
+  assert.deepEqual(phases(it), ['Running']);
+  await it.stop();
+});
+
+test('users of its own are a pod’s for its whole life, in sandbox, containers and mounts', async () => {
+  const world = newWorld();
+  world.runtime.handlers.set('', ALL);
+  const first = await startAgent(world);
+  first.source.set(podOf('a', { hostUsers: false }), podOf('b', { hostUsers: false }));
+  await world.host.clock.advance(1000);
+  assert.deepEqual(hostIds(first), [65_536, 131_072]);
+  for (const { config } of world.runtime.containers.values()) {
+    const users = config.linux?.securityContext?.namespaceOptions?.usernsOptions;
+    assert.equal(users?.mode, NamespaceMode.POD);
+    assert.ok(config.mounts.length > 0);
+    for (const mount of config.mounts) assert.deepEqual(mount.uidMappings, users?.uids);
+  }
+  await first.stop();
+
+  const next = await startAgent(world);
+  next.source.set(podOf('b', { hostUsers: false }), podOf('c', { hostUsers: false }));
+  await world.host.clock.advance(60_000);
+  // That of the pod that has gone is free again, and not given out at once.
+  assert.deepEqual(hostIds(next), [131_072, 196_608]);
+  assert.equal(await world.host.fs.stat(`${SETTINGS.rootDir}/pods/uid-a`), undefined);
+  await next.stop();
+});
+
+test('what is mounted below a read-only mount is read-only where the runtime can, and the status says so', async () => {
+  const world = newWorld();
+  const it = await startAgent(world);
+  const mount = { name: 'data', mountPath: '/data', readOnly: true };
+  it.source.set(
+    podOf('web', {
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: [
+        { name: 'can', image: 'busybox:1', volumeMounts: [{ ...mount, recursiveReadOnly: 'IfPossible' }] },
+        { name: 'must', image: 'busybox:1', volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
+      ],
+    }),
+  );
+  await it.host.clock.advance(1000);
+  const states = (): unknown[] =>
+    it.agent
+      .pods()
+      .flatMap(({ status }) => status.containerStatuses ?? [])
+      .map(({ name, state, volumeMounts }) => [
+        name,
+        state?.waiting?.reason ?? 'Running',
+        volumeMounts?.[0]?.recursiveReadOnly,
+      ]);
+  assert.deepEqual(states(), [
+    ['can', 'Running', 'Disabled'],
+    ['must', 'CreateContainerConfigError', 'Disabled'],
+  ]);
+  world.runtime.handlers.set('', ALL);
+  await it.host.clock.advance(120_000);
+  assert.deepEqual(states(), [
+    ['can', 'Running', 'Enabled'],
+    ['must', 'Running', 'Enabled'],
+  ]);
+  await it.stop();
+});
+
+const signalled = (name: string) =>
+  podOf(name, {
+    os: { name: 'linux' },
+    containers: [{ name: 'main', image: 'busybox:1', lifecycle: { stopSignal: 'SIGUSR1' } }],
+  });
+
+test('a signal to stop with counts while its gate is on, and the status tells it', async () => {
+  const it = await startAgent(newWorld(), { containerStopSignals: true });
+  it.source.set(signalled('web'));
+  await it.host.clock.advance(1000);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.stopSignal, 'SIGUSR1');
+  assert.deepEqual(warnings(it), []);
+  await it.stop();
+});
+
+test('a signal to stop with is refused while its gate is off', async () => {
+  const it = await startAgent();
+  it.source.set(signalled('web'));
+  await it.host.clock.advance(1000);
+  const { phase, reason, message } = it.agent.pods()[0]?.status ?? {};
+  assert.deepEqual(
+    [phase, reason, message],
+    [
+      'Failed',
+      'PodFeatureUnsupported',
+      'Pod was rejected: spec.containers[0].lifecycle.stopSignal needs the feature gate ContainerStopSignals, which is off',
+    ],
+  );
+  await it.stop();
+});
+
+function hostIds({ runtime }: MemoryAgent): number[] {
+  const ids = [...runtime.sandboxes.values()].flatMap(
+    ({ config }) => config.linux?.securityContext?.namespaceOptions?.usernsOptions?.uids ?? [],
+  );
+  return ids.map(({ hostId }) => hostId).toSorted((a, b) => a - b);
+}

@@ -1,0 +1,226 @@
+/** The whole agent and the volumes of its pods, on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ConfigMap, Pod, Volume, VolumeMount } from '../../src/api/generated/core-v1.ts';
+import { type MemoryAgent, newClusterWorld, newWorld, podOf, SETTINGS, startAgent } from './memory-agent.ts';
+
+const FOLDER = '/var/lib/kubelet/pods/uid-web';
+const CONF = `${FOLDER}/volumes/kubernetes.io~configmap/conf`;
+/** Long enough for the agent to do what it has to do, far less than any retry or resync. */
+const AT_ONCE_MS = 50;
+
+function configMap(text: string): ConfigMap {
+  return { metadata: { name: 'settings', namespace: 'default' }, data: { 'app.conf': text } };
+}
+
+function podWith(volume: Omit<Volume, 'name'>, mount: Partial<VolumeMount> = {}): Pod {
+  const volumeMounts = [{ name: 'conf', mountPath: '/conf', ...mount }];
+  const containers = [{ name: 'main', image: 'busybox:1', volumeMounts }];
+  return podOf('web', { dnsPolicy: 'Default', containers, volumes: [{ name: 'conf', ...volume }] });
+}
+
+const ofSettings = { configMap: { name: 'settings' } };
+
+function phaseOf({ agent }: MemoryAgent): string | undefined {
+  return agent.pods()[0]?.status.phase;
+}
+
+function warnings({ agent }: MemoryAgent): string[] {
+  const events = agent.pods()[0]?.events ?? [];
+  const texts = events.flatMap(({ type, reason, message }) => (type === 'Warning' ? [`${reason}: ${message}`] : []));
+  return [...new Set(texts)];
+}
+
+test('a pod waits for its config map, and runs as soon as that is there', async () => {
+  const it = await startAgent();
+  it.source.set(podWith(ofSettings));
+  await it.host.clock.advance(60_000);
+  assert.equal(phaseOf(it), 'Pending');
+  assert.deepEqual(warnings(it), [
+    'FailedMount: MountVolume.SetUp failed for volume "conf" : configmap "settings" not found',
+  ]);
+  assert.equal(it.runtime.sandboxes.size, 0);
+  it.source.setObjects({ configMaps: [configMap('1')] });
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.equal(phaseOf(it), 'Running');
+  assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '1');
+  await it.stop();
+});
+
+test('a change is in the running container at once, from a manifest', async () => {
+  const it = await startAgent();
+  it.source.setObjects({ configMaps: [configMap('1')] });
+  it.source.set(podWith(ofSettings));
+  await it.host.clock.advance(1000);
+  it.source.setObjects({ configMaps: [configMap('2')] });
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '2');
+  assert.equal(it.runtime.containers.size, 1);
+  await it.stop();
+});
+
+test('a change is in the running container at once, from the API server', async () => {
+  const life = new AbortController().signal;
+  const world = await newClusterWorld();
+  const { direct } = world.apiServer;
+  const it = await startAgent(world);
+  it.source.set();
+  const map = { resource: 'configmaps', namespace: 'default', name: 'settings' } as const;
+  const pod = podWith(ofSettings);
+  await direct.create(map, configMap('1'), life);
+  await direct.create(
+    { resource: 'pods', namespace: 'default', name: 'web' },
+    { metadata: { ...pod.metadata, uid: '' }, spec: { ...pod.spec, nodeName: SETTINGS.nodeName } },
+    life,
+  );
+  await it.host.clock.advance(3000);
+  const path = `/var/lib/kubelet/pods/${it.agent.pods()[0]?.pod.metadata.uid}/volumes/kubernetes.io~configmap/conf`;
+  assert.equal(await it.host.fs.readText(`${path}/app.conf`), '1');
+  const old = await direct.get(map, life);
+  await direct.update(map, { ...old, data: { 'app.conf': '2' } }, life);
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.equal(await it.host.fs.readText(`${path}/app.conf`), '2');
+  await it.stop();
+});
+
+test('a label that changes is in the running container at once', async () => {
+  const it = await startAgent();
+  const items = [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }];
+  const pod = podWith({ downwardAPI: { items } });
+  const labelled = (app: string): Pod => ({ ...pod, metadata: { ...pod.metadata, labels: { app } } });
+  it.source.set(labelled('old'));
+  await it.host.clock.advance(1000);
+  it.source.set(labelled('new'));
+  await it.host.clock.advance(AT_ONCE_MS);
+  const text = await it.host.fs.readText(`${FOLDER}/volumes/kubernetes.io~downward-api/conf/labels`);
+  assert.equal(text, 'app="new"');
+  assert.equal(it.runtime.containers.size, 1);
+  await it.stop();
+});
+
+test('a config map that disappears leaves its content, is told of, and is over when it is back', async () => {
+  const it = await startAgent();
+  it.source.setObjects({ configMaps: [configMap('1')] });
+  it.source.set(podWith(ofSettings));
+  await it.host.clock.advance(1000);
+  it.source.setObjects({});
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.equal(phaseOf(it), 'Running');
+  assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '1');
+  assert.deepEqual(warnings(it), [
+    'FailedMount: MountVolume.SetUp failed for volume "conf" : configmap "settings" not found',
+  ]);
+  it.source.setObjects({ configMaps: [configMap('2')] });
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '2');
+  const told = it.agent.pods()[0]?.events.length;
+  await it.host.clock.advance(600_000);
+  assert.equal(it.agent.pods()[0]?.events.length, told);
+  await it.stop();
+});
+
+test('a config map that has gone keeps nobody from restarting, though the pod has changed since', async () => {
+  const it = await startAgent();
+  const pod = podWith(ofSettings);
+  it.source.setObjects({ configMaps: [configMap('1')] });
+  it.source.set(pod);
+  await it.host.clock.advance(1000);
+  it.source.setObjects({});
+  it.source.set({ ...pod, metadata: { ...pod.metadata, labels: { app: 'new' } } });
+  await it.host.clock.advance(AT_ONCE_MS);
+  const [first] = it.runtime.containers.keys();
+  it.runtime.exitContainer(String(first), { exitCode: 1 });
+  await it.host.clock.advance(60_000);
+  const [main] = it.agent.pods()[0]?.status.containerStatuses ?? [];
+  assert.deepEqual([main?.restartCount, Object.keys(main?.state ?? {})], [1, ['running']]);
+  assert.equal(await it.host.fs.readText(`${CONF}/app.conf`), '1');
+  await it.stop();
+});
+
+test('a volume that could not be brought up to a new version of its pod is tried again soon', async () => {
+  const it = await startAgent();
+  const items = [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }];
+  const pod = podWith({ downwardAPI: { items } });
+  const labelled = (app: string): Pod => ({ ...pod, metadata: { ...pod.metadata, labels: { app } } });
+  const folder = `${FOLDER}/volumes/kubernetes.io~downward-api/conf`;
+  it.source.set(labelled('old'));
+  await it.host.clock.advance(1000);
+  const { fs } = it.host;
+  fs.faults.failNext('remove', 'EIO', `${folder}/..data_tmp`);
+  it.source.set(labelled('new'));
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.equal(await fs.readText(`${folder}/labels`), 'app="old"');
+  assert.equal(warnings(it).length, 1);
+  await it.host.clock.advance(16_000);
+  assert.equal(await fs.readText(`${folder}/labels`), 'app="new"');
+  await it.stop();
+});
+
+test('a volume of another type keeps its pod from running, and says which; another manifest runs', async () => {
+  const it = await startAgent();
+  it.source.set(podWith({ nfs: { server: 'files', path: '/' } }));
+  await it.host.clock.advance(1000);
+  assert.equal(phaseOf(it), 'Pending');
+  assert.deepEqual(warnings(it), ['FailedMount: volume "conf" is of type nfs, which is not supported yet']);
+  const changed = podWith({ emptyDir: {} });
+  it.source.set({ ...changed, metadata: { ...changed.metadata, uid: 'uid-changed' } });
+  await it.host.clock.advance(3000);
+  assert.equal(it.agent.pods().find(({ pod }) => pod.metadata.uid === 'uid-changed')?.status.phase, 'Running');
+  await it.stop();
+});
+
+test('a place inside a volume is bound for each start, and nothing of it is left in the end', async () => {
+  const world = newWorld();
+  const it = await startAgent(world);
+  const { fs, mounts, clock } = it.host;
+  it.source.setObjects({ configMaps: [configMap('1')] });
+  it.source.set(podWith(ofSettings, { subPath: 'app.conf' }));
+  await clock.advance(1000);
+  const bound = `${FOLDER}/volume-subpaths/conf/main/0`;
+  const hostPath = (): unknown => [...it.runtime.containers.values()].at(-1)?.config.mounts[0]?.hostPath;
+  assert.equal(hostPath(), bound);
+  it.source.setObjects({ configMaps: [configMap('2')] });
+  await clock.advance(AT_ONCE_MS);
+  assert.equal(await fs.readText(bound), '1', 'a bound file is as it was when its container started');
+
+  const [running] = it.runtime.containers.keys();
+  it.runtime.exitContainer(running ?? '', { exitCode: 1 });
+  await clock.advance(15_000);
+  assert.equal(it.runtime.containers.size, 2);
+  assert.equal(await fs.readText(bound), '2');
+  it.source.set();
+  await clock.advance(60_000);
+  assert.deepEqual(
+    (await mounts.list()).map(({ target }) => target),
+    ['/'],
+  );
+  assert.equal(await fs.stat(FOLDER), undefined);
+  await it.stop();
+});
+
+test('an expression without a value keeps its container from starting', async () => {
+  const it = await startAgent();
+  it.source.set(podWith({ emptyDir: {} }, { subPathExpr: 'logs/$(NODE)' }));
+  await it.host.clock.advance(1000);
+  const waiting = it.agent.pods()[0]?.status.containerStatuses?.[0]?.state?.waiting;
+  assert.deepEqual(waiting, { reason: 'CreateContainerConfigError', message: 'missing value for NODE' });
+  assert.deepEqual(warnings(it), ['Failed: Error: missing value for NODE']);
+  await it.stop();
+});
+
+test('the next agent takes volumes over as they are', async () => {
+  const world = newWorld();
+  const first = await startAgent(world);
+  first.source.setObjects({ configMaps: [configMap('1')] });
+  first.source.set(podWith(ofSettings));
+  await world.host.clock.advance(1000);
+  const version = await world.host.fs.readLink(`${CONF}/..data`);
+  await first.stop();
+  const next = await startAgent(world);
+  next.source.setObjects({ configMaps: [configMap('1')] });
+  next.source.set(podWith(ofSettings));
+  await world.host.clock.advance(1000);
+  assert.equal(await world.host.fs.readLink(`${CONF}/..data`), version);
+  assert.equal(world.runtime.containers.size, 1);
+  await next.stop();
+});
