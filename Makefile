@@ -5,7 +5,7 @@ UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'te
 INTEGRATION := 'test/integration/**/*.test.ts'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check types lint boundaries unit integration sim generate generated fmt dist clean
+.PHONY: help setup testsetup run test check types lint boundaries unit integration sim generate generated fmt dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -13,10 +13,13 @@ help: ## Show this list
 setup: ## Install what is missing (Debian packages, Node.js, npm packages)
 	@scripts/setup.sh
 
+testsetup:
+	@scripts/setup.sh --tests
+
 run: setup ## Run examples/hello.yaml on this machine (ARGS="--once" ends it by itself)
 	@exec bin/nodelet run $(ARGS) examples/hello.yaml
 
-test: setup check unit integration ## Run every check
+test: testsetup check unit integration ## Run every check
 
 check: types lint boundaries generated ## Types, lint, import directions, generated files
 

@@ -3,12 +3,15 @@
 # npm packages of the lock file. Silent when there is nothing to do.
 #
 #   scripts/setup.sh            everything
+#   scripts/setup.sh --tests    also what only the integration tests need
 #   scripts/setup.sh --no-apt   leave Debian's packages alone (types, lint and unit tests need none of them)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # libatomic1 is for Node.js, whose binary from npm is linked against it.
 readonly PACKAGES=(containerd runc containernetworking-plugins busybox-static catatonit iproute2 iptables libatomic1)
+readonly TEST_PACKAGES=(openssl)
+readonly REGISTRY=.tools/registry
 readonly NODE_MAJOR=24
 
 fail() {
@@ -51,6 +54,28 @@ install_packages() {
   quietly apt-get install -y --no-install-recommends "${missing[@]}" || fail "apt-get install failed (see above)"
 }
 
+# The registry of the integration tests: only its program, for the package would start a service on this machine.
+fetch_registry() {
+  [[ -x /usr/bin/docker-registry || -x $REGISTRY/usr/bin/docker-registry ]] && return
+  local folder=$REGISTRY.part # it gets its name only as a whole
+  say "fetching docker-registry for the tests"
+  rm -rf "$folder" "$REGISTRY"
+  mkdir -p "$folder"
+  if (cd "$folder" && download_registry) && quietly dpkg-deb -x "$folder"/*.deb "$folder"; then
+    rm "$folder"/*.deb
+    mv "$folder" "$REGISTRY"
+  else
+    rm -rf "$folder"
+    say "there is no docker-registry: the tests that need one are skipped"
+  fi
+}
+
+# Into the folder that we are in.
+download_registry() {
+  quietly apt-get download docker-registry 2>/dev/null && return
+  quietly apt-get update && quietly apt-get download docker-registry
+}
+
 node_major() {
   local version
   version=$("$1" --version 2>/dev/null) || { echo 0; return; }
@@ -77,10 +102,12 @@ case $(uname -m) in x86_64 | aarch64) ;; *) fail "no prebuilt Node.js for $(unam
 
 wanted=()
 command -v npm >/dev/null || wanted+=(nodejs npm)
+[[ ${1:-} != --tests ]] || wanted+=("${TEST_PACKAGES[@]}")
 if [[ ${1:-} != --no-apt ]]; then
   mapfile -t wanted < <(missing_packages "${wanted[@]}")
 fi
 ((${#wanted[@]} == 0)) || install_packages "${wanted[@]}"
+[[ ${1:-} != --tests ]] || fetch_registry
 
 if ((NODE_MAJOR > $(node_major node))); then
   npm_ci tools/node .tools/node "Node.js (this machine's is older than $NODE_MAJOR)"

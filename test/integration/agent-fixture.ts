@@ -7,6 +7,8 @@ import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { buildOnRuntime } from '../../src/cli/build-on-runtime.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { silentLog } from '../../src/kubelet/explain/log.ts';
+import { timelineText } from '../../src/kubelet/explain/timeline-text.ts';
+import { why } from '../../src/kubelet/explain/why.ts';
 import type { AgentEvent, PodReport } from '../../src/kubelet/server/agent-view.ts';
 import { ScriptedSource, SETTINGS } from '../agent/memory-agent.ts';
 import { startContainerd, type TestContainerd } from './containerd-fixture.ts';
@@ -83,7 +85,8 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
       for (const container of containers) await untilListening(join(folder, container, '0.log'));
     },
     async stop() {
-      await agent.drain();
+      // An agent that has failed drains nothing: its failure is told below.
+      await Promise.race([agent.drain(), done.catch(() => undefined)]);
       life.abort(new Error('the test is over'));
       await done;
       close();
@@ -95,12 +98,26 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
 
 function nextEvent(agent: Agent, fits: (event: AgentEvent) => boolean, what: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const late = setTimeout(() => reject(new Error(`not within ${PATIENCE_MS} ms: ${what}`)), PATIENCE_MS);
+  const late = setTimeout(
+    () => reject(new Error(`not within ${PATIENCE_MS} ms: ${what}\n${told(agent)}`)),
+    PATIENCE_MS,
+  );
   const stop = agent.subscribe((event) => fits(event) && resolve(performance.now()));
   return promise.finally(() => {
     clearTimeout(late);
     stop();
   });
+}
+
+/** All that the agent says of its pods, for whoever has to find out why a test waited in vain. */
+function told(agent: Agent): string {
+  const nowMs = Date.now();
+  const ofPods = agent.pods().map((report) => {
+    const { pod, worker, steps, status } = report;
+    const states = JSON.stringify(status.containerStatuses?.map(({ name, state }) => [name, state]));
+    return [pod.metadata.name, worker, states, ...why(report, nowMs), timelineText(steps, [], nowMs)].join('\n');
+  });
+  return [...agent.troubles(), ...ofPods].join('\n');
 }
 
 function isNamed(event: AgentEvent, name: string): boolean {

@@ -152,7 +152,11 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${folder}/cni"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "${folder}/certs.d"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.other]
     runtime_type = "io.containerd.runc.v2"
 `,
   );

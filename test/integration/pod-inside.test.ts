@@ -19,7 +19,14 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
   let folder = '';
 
   before(async () => {
-    it = await startTestAgent({ clusterDns: ['10.0.0.10'], clusterDomain: 'cluster.local', nodeName: 'box' });
+    it = await startTestAgent({
+      clusterDns: ['10.0.0.10'],
+      clusterDomain: 'cluster.local',
+      nodeName: 'box',
+      allowedUnsafeSysctls: ['kernel.msg*'],
+      containerStopSignals: true,
+      podPidsLimit: 512,
+    });
     cri = connectCri(it.containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
     folder = it.containerd.folder;
   });
@@ -100,6 +107,39 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
     assert.match(hosts, /^192\.0\.2\.9\tfriend\tfriend\.test$/m);
   });
 
+  test('its name may be the full one, or any other', async () => {
+    const full = await run('full', { hostname: 'web', subdomain: 'site', setHostnameAsFQDN: true });
+    assert.equal(await full('hostname'), 'web.site.default.svc.cluster.local');
+    const other = await run('other-name', { hostnameOverride: 'some.other.name' });
+    assert.equal(await other('hostname'), 'some.other.name');
+  });
+
+  test('a full name that no kernel can hold is told in the words of kubelet', async () => {
+    const told = it.next(
+      (event) => event.kind === 'event' && event.event.reason === 'FailedCreatePodSandBox',
+      'the name is too long',
+    );
+    const subdomain = 's'.repeat(40);
+    it.source.set(podOf('long', { subdomain, setHostnameAsFQDN: true }));
+    await told;
+    const fqdn = `long.${subdomain}.default.svc.cluster.local`;
+    assert.equal(
+      it.report('long').events.find(({ reason }) => reason === 'FailedCreatePodSandBox')?.message,
+      'Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, ' +
+        `FQDN ${fqdn} is too long (64 characters is the max, ${fqdn.length} characters requested)`,
+    );
+  });
+
+  test('a signal to stop with is beyond this runtime, and that is told', async () => {
+    await run('signal', { os: { name: 'linux' }, containers: main({ lifecycle: { stopSignal: 'SIGUSR1' } }) });
+    const { events, status } = it.report('signal');
+    assert.match(
+      events.find(({ reason }) => reason === 'StopSignalIgnored')?.message ?? '',
+      /^Container main asks to be stopped with SIGUSR1\. The runtime does not support that/,
+    );
+    assert.equal(status.containerStatuses?.[0]?.stopSignal, undefined);
+  });
+
   test('its environment is expanded, and tells of its pod', async () => {
     const inside = await run('environment', {
       containers: main({
@@ -131,6 +171,7 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
     assert.deepEqual(own, { memory: 64 * 2 ** 20, cpu: 0.25 });
     const pod = `${it.containerd.cgroupParent}/kubepods/burstable/pod${it.report('resources').pod.metadata.uid}`;
     assert.deepEqual(readCgroup(pod), { memory: 64 * 2 ** 20, cpu: 0.25 });
+    assert.equal(readFirst(`pids${pod}/pids.max`, `${pod}/pids.max`), '512');
   });
 
   test('it shares the namespaces that were asked for', async () => {
@@ -149,7 +190,13 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
     const path = join(folder, 'shared.txt');
     writeFileSync(path, 'from the machine');
     const inside = await run('machine', {
-      securityContext: { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '80' }] },
+      securityContext: {
+        sysctls: [
+          { name: 'net.ipv4.ip_unprivileged_port_start', value: '80' },
+          { name: 'net/ipv4/tcp_syncookies', value: '0' },
+          { name: 'kernel.msgmax', value: '4096' },
+        ],
+      },
       volumes: [
         { name: 'file', hostPath: { path, type: 'File' } },
         { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
@@ -161,7 +208,8 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
         ],
       }),
     });
-    assert.equal(await inside('cat /proc/sys/net/ipv4/ip_unprivileged_port_start'), '80');
+    assert.equal(await inside('cd /proc/sys; cat net/ipv4/ip_unprivileged_port_start'), '80');
+    assert.equal(await inside('cd /proc/sys; cat net/ipv4/tcp_syncookies kernel/msgmax'), '0\n4096');
     assert.equal(await inside('cat /shared.txt'), 'from the machine');
     assert.match(await inside('echo x > /shared.txt'), /Read-only file system/);
     assert.match(await inside('mount | grep " /memory "'), /tmpfs.*size=1024k/);
@@ -170,15 +218,17 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
 
 /** Limits of a control group, whichever version this machine has. */
 function readCgroup(path: string): { memory: number; cpu: number } {
-  const read = (...candidates: string[]): string => {
-    for (const file of candidates) {
-      try {
-        return readFileSync(`/sys/fs/cgroup/${file}`, 'utf8').trim();
-      } catch {} // of the other version
-    }
-    throw new Error(`none of ${candidates.join(', ')}`);
-  };
-  const memory = Number(read(`memory${path}/memory.limit_in_bytes`, `${path}/memory.max`));
-  const [quota, period] = read(`cpu${path}/cpu.cfs_quota_us`, `${path}/cpu.max`).split(' ');
-  return { memory, cpu: Number(quota) / Number(period ?? read(`cpu${path}/cpu.cfs_period_us`)) };
+  const memory = Number(readFirst(`memory${path}/memory.limit_in_bytes`, `${path}/memory.max`));
+  const [quota, period] = readFirst(`cpu${path}/cpu.cfs_quota_us`, `${path}/cpu.max`).split(' ');
+  return { memory, cpu: Number(quota) / Number(period ?? readFirst(`cpu${path}/cpu.cfs_period_us`)) };
+}
+
+/** The one of these files that there is: each version of control groups has its own. */
+function readFirst(...candidates: string[]): string {
+  for (const file of candidates) {
+    try {
+      return readFileSync(`/sys/fs/cgroup/${file}`, 'utf8').trim();
+    } catch {} // of the other version
+  }
+  throw new Error(`none of ${candidates.join(', ')}`);
 }

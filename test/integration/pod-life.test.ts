@@ -50,7 +50,9 @@ suite('the containers of a pod', { skip: skipReason(), timeout: 120_000 }, () =>
     );
     await ready;
     remember('order');
-    assert.deepEqual(namesOf('StartContainer', from), ['first', 'proxy', 'log', 'second', 'main', 'more']);
+    const starts = namesOf('StartContainer', from);
+    assert.deepEqual(starts.slice(0, 4), ['first', 'proxy', 'log', 'second']);
+    assert.deepEqual(new Set(starts.slice(4)), new Set(['main', 'more']));
     const gone = it.gone('order');
     it.source.set();
     await gone;
@@ -79,6 +81,77 @@ suite('the containers of a pod', { skip: skipReason(), timeout: 120_000 }, () =>
     await failed;
     const { state, lastState, restartCount } = status('rules') ?? {};
     assert.deepEqual([restartCount, state?.terminated?.exitCode, lastState?.terminated?.exitCode], [1, 1, 42]);
+  });
+
+  test('all begin anew for an exit code that a rule names, the first init container first', async () => {
+    const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
+    const mounted = { volumeMounts: [{ name: 'data', mountPath: '/data' }] };
+    const name = 'all';
+    const again = it.next(
+      () => status(name, 'worker')?.restartCount === 1 && status(name, 'worker')?.state?.running !== undefined,
+      'all began anew',
+    );
+    it.source.set(
+      podOf(name, {
+        restartPolicy: 'Never',
+        volumes: [{ name: 'data', emptyDir: {} }],
+        initContainers: [
+          { ...shell('first', 'echo run >> /data/first'), ...mounted },
+          { ...shell('proxy', OBEDIENT), restartPolicy: 'Always' },
+        ],
+        containers: [
+          { ...shell('main', OBEDIENT), ...mounted },
+          {
+            ...shell('worker', `[ "$(cat /data/first)" = run ] && exit 42; ${OBEDIENT}`),
+            ...mounted,
+            restartPolicy: 'Never',
+            restartPolicyRules: [rule],
+          },
+        ],
+      }),
+    );
+    await again;
+    const { status: shown, observed, events } = it.report(name);
+    assert.equal(shown.phase, 'Running');
+    const all = [...(shown.initContainerStatuses ?? []), ...(shown.containerStatuses ?? [])];
+    assert.deepEqual(
+      all.map((each) => `${each.name} ${each.restartCount} ${each.lastState?.terminated?.reason}`),
+      ['first', 'proxy', 'main', 'worker'].map((each) => `${each} 1 RestartingAllContainers`),
+    );
+    assert.equal(observed?.sandboxes.length, 1);
+    assert.equal(observed.containers.length, 4);
+    assert.ok(events.some(({ reason, message }) => reason === 'Killing' && message === 'killing'));
+  });
+
+  test('an ephemeral one comes later, sees the processes of its target, and does not come back', async () => {
+    const ready = it.ready('debugged');
+    const pod = podOf('debugged', { containers: [shell('main', OBEDIENT), shell('other', OBEDIENT)] });
+    it.source.set(pod);
+    await ready;
+    const before = [status('debugged')?.containerID, status('debugged', 'other')?.containerID];
+    const shown = () => it.report('debugged').status.ephemeralContainerStatuses?.[0];
+    const runs = it.next(() => shown()?.state?.running !== undefined, 'the ephemeral one runs');
+    const debug = { ...shell('debug', `trap 'exit 7' USR1; ${OBEDIENT}`), targetContainerName: 'main' };
+    it.source.set({ ...pod, spec: { ...pod.spec, ephemeralContainers: [debug] } });
+    await runs;
+    const id = it.report('debugged').observed?.containers.find(({ name }) => name === 'debug')?.id ?? '';
+    const exec = async (line: string): Promise<string> => {
+      const cmd = ['sh', '-c', line];
+      const { stdout } = await cri.runtime.execSync({ containerId: id, cmd, timeout: 10n }, signal);
+      return Buffer.from(stdout).toString();
+    };
+    // Process 1 is that of the target; the ephemeral one has its own processes beside it.
+    const processes = await exec('ps -o pid,args');
+    assert.match(processes, /^ +1 sh -c trap 'exit 0' TERM/m);
+    assert.match(processes, /sh -c trap 'exit 7' USR1/);
+
+    const ended = it.next(() => shown()?.state?.terminated !== undefined, 'the ephemeral one has ended');
+    await exec("kill -USR1 $(ps -o pid,args | awk '/[e]xit 7/ { print $1; exit }')");
+    await ended;
+    assert.equal(shown()?.state?.terminated?.exitCode, 7);
+    assert.deepEqual([status('debugged')?.containerID, status('debugged', 'other')?.containerID], before);
+    const started = it.report('debugged').events.filter(({ reason }) => reason === 'Started');
+    assert.deepEqual(started.map(({ fieldPath }) => fieldPath).slice(-1), ['spec.ephemeralContainers{debug}']);
   });
 
   test('one is made anew when its image is another, and the rest stays', async () => {

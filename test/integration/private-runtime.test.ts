@@ -97,7 +97,9 @@ suite('startPrivateRuntime()', { skip: await skipReason(), timeout: 120_000 }, (
   });
 
   test('runs a pod with a network and a host port', async () => {
+    assert.equal(await runtime?.isEmpty(), true);
     pod = await withCri((cri) => runPod(cri, podConfig(cgroupParent), signal));
+    assert.equal(await runtime?.isEmpty(), false);
     assert.equal(await get(pod.ip, 8080), 'hello');
     // Not by 127.0.0.1: the machine's own address also works where local traffic is not routed.
     assert.equal(await get(gatewayOf(pod.ip), HOST_PORT), 'hello');
@@ -122,7 +124,7 @@ suite('startPrivateRuntime()', { skip: await skipReason(), timeout: 120_000 }, (
   });
 
   test('leaves pods and their network alone when it stops', async () => {
-    await runtime?.stop();
+    assert.equal(await runtime?.stop(), false);
     assert.equal(existsSync(`/sys/class/net/${paths.bridge}`), true);
     assert.equal(await get(pod?.ip ?? '', 8080), 'hello');
     await start();
@@ -132,7 +134,8 @@ suite('startPrivateRuntime()', { skip: await skipReason(), timeout: 120_000 }, (
   test('leaves nothing but images when it stops without pods', async () => {
     await withCri((cri) => removePods(cri, signal));
     await host.cgroups.remove(cgroupParent);
-    await runtime?.stop();
+    assert.equal(await runtime?.isEmpty(), true);
+    assert.equal(await runtime?.stop(), true);
     assert.deepEqual(footprint(folder, paths.bridge), footprintBefore);
     assert.deepEqual(readdirSync(stateDir), []);
   });
@@ -145,6 +148,22 @@ suite('startPrivateRuntime()', { skip: await skipReason(), timeout: 120_000 }, (
     await runtime?.stop();
     await runtime?.stop();
     assert.deepEqual(footprint(folder, paths.bridge), footprintBefore);
+  });
+
+  test('takes away the network of a sandbox that was half made when the daemon ended', async () => {
+    await start();
+    const namespace = join(paths.folder, 'half-made');
+    const link = `half${process.pid}`;
+    writeFileSync(namespace, '');
+    const run = (program: string, ...args: string[]) => execFileSync(program, args);
+    run('unshare', `--net=${namespace}`, 'true');
+    run('ip', 'link', 'add', paths.bridge, 'type', 'bridge');
+    const pair = ['type', 'veth', 'peer', 'name', link, 'netns', String(process.pid)];
+    run('nsenter', `--net=${namespace}`, 'ip', 'link', 'add', 'eth0', ...pair);
+    run('ip', 'link', 'set', link, 'master', paths.bridge);
+    await runtime?.stop();
+    assert.deepEqual(footprint(folder, paths.bridge), footprintBefore);
+    assert.deepEqual(readdirSync(stateDir), []);
   });
 
   test('refuses a pod range that the machine uses itself, before it starts anything', async () => {

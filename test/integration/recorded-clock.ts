@@ -11,16 +11,40 @@ export interface RecordedSleep {
 /** The machine's time, and a record of whoever waits for it. */
 export interface RecordedClock extends Clock {
   readonly sleeps: readonly RecordedSleep[];
+  /** From now on it is so much later than on the machine, for whoever measures and for whoever sleeps. */
+  leap(ms: number): void;
 }
 
 export function recordedClock(clock: Clock): RecordedClock {
   const sleeps: RecordedSleep[] = [];
+  let leaptMs = 0;
+  let leap = new AbortController();
+  const monotonic = (): number => clock.monotonic() + leaptMs;
+
+  async function sleepThroughLeaps(ms: number, signal: AbortSignal): Promise<void> {
+    const untilMs = monotonic() + ms;
+    for (let leftMs = ms; leftMs > 0 || leftMs === ms; leftMs = untilMs - monotonic()) {
+      const { signal: leaping } = leap;
+      try {
+        return await clock.sleep(leftMs, AbortSignal.any([signal, leaping]));
+      } catch (error) {
+        if (signal.aborted || !leaping.aborted) throw error;
+      }
+    }
+  }
+
   return {
     ...clock,
     sleeps,
+    monotonic,
+    leap(ms) {
+      leaptMs += ms;
+      leap.abort();
+      leap = new AbortController();
+    },
     async sleep(ms, signal) {
       const place = sleeps.push({ ms, startMs: performance.now() }) - 1;
-      await clock.sleep(ms, signal);
+      await sleepThroughLeaps(ms, signal);
       sleeps[place] = { ms, startMs: sleeps[place]?.startMs ?? Number.NaN, rangMs: performance.now() };
     },
   };

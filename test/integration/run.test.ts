@@ -1,6 +1,6 @@
 /** `nodelet run` as a user has it: the program, a private containerd, real containers. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
@@ -8,6 +8,7 @@ import { skipReason } from './containerd-fixture.ts';
 import { TestNodelet } from './nodelet-fixture.ts';
 
 const HELLO = join(import.meta.dirname, '../../examples/hello.yaml');
+const SETTINGS = join(import.meta.dirname, '../../examples/settings.yaml');
 const IMAGE = 'localhost/nodelet/busybox:1';
 
 function sleeper(name: string, extra = ''): string {
@@ -54,6 +55,19 @@ suite('nodelet run', { skip: skipReason(), timeout: 240_000 }, () => {
     run.process.kill('SIGINT');
     assert.equal(await run.exited, 0, run.output());
     assert.match(run.output(), /nothing left behind/);
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('gives a pod its settings, and follows a change of them', async () => {
+    const manifest = readFileSync(SETTINGS, 'utf8');
+    const run = nodelet.run(nodelet.write('settings.yaml', manifest));
+    await run.line(/greeter\/greet \| language en, pod greeter-\S+, a password of 11 characters$/m);
+    await run.line(/greeter\/greet \| Good morning$/m);
+    nodelet.write('settings.yaml', manifest.replace('greeting: Good morning', 'greeting: Good evening'));
+    await run.line(/greeter\/greet \| Good evening$/m);
+    run.process.kill('SIGINT');
+    assert.equal(await run.exited, 0, run.output());
+    assert.match(run.output(), /greeter\/greet \| Goodbye$/m);
     assert.deepEqual(nodelet.traces(), []);
   });
 
@@ -148,10 +162,10 @@ suite('nodelet run', { skip: skipReason(), timeout: 240_000 }, () => {
   });
 
   test('refuses a pod that it cannot honour, by the name of the field', async () => {
-    const text = sleeper('nfs').replace('spec:', 'spec:\n  volumes: [{name: d, nfs: {server: x, path: /}}]');
-    const run = nodelet.run('--once', nodelet.write('nfs.yaml', text));
+    const text = sleeper('gated').replace('spec:', 'spec:\n  readinessGates: [{conditionType: x}]');
+    const run = nodelet.run('--once', nodelet.write('gated.yaml', text));
     assert.equal(await run.exited, 1);
-    assert.match(run.output(), /spec\.volumes\[0\]\.nfs is not supported yet/);
+    assert.match(run.output(), /spec\.readinessGates is not supported yet/);
   });
 
   test('keeps no log of a pod that is gone', () => {

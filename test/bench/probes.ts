@@ -1,0 +1,288 @@
+/**
+ * What probes cost the agent, and how late they are: pods with one probe each, once a second.
+ *
+ *   scripts/node test/bench/probes.ts [--runtime containerd|double] [--pods 100] [--kinds exec,http,tcp,grpc]
+ *     [--seconds 30] [--probes-off]
+ *
+ * The agent runs in this process, and nothing else does: what it probes is in containers or in a process of its own.
+ * `double` is a runtime in memory behind a socket, in that other process: for rates that containerd cannot do on the
+ * machine. A check is as late as it begins after its beat; the first check of each probe gives the beat.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { tracingChannel } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Pod, Probe } from '../../src/api/generated/core-v1.ts';
+import type { Agent } from '../../src/app/agent.ts';
+import { buildOnRuntime } from '../../src/cli/build-on-runtime.ts';
+import { RPC_CHANNEL, type RpcTrace } from '../../src/cri/instrument.ts';
+import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
+import type { Host } from '../../src/host/host.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import type { DialTarget, Network } from '../../src/host/network.ts';
+import { silentLog } from '../../src/kubelet/explain/log.ts';
+import { podOf, ScriptedSource, SETTINGS } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell } from '../integration/agent-fixture.ts';
+import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
+import { type ProbeTargets, TARGET_HOST } from './probe-targets.ts';
+
+const PERIOD_MS = 1000;
+/** The first beats are those of pods that start side by side. */
+const SETTLING_MS = 5_000;
+
+type Kind = 'exec' | 'http' | 'tcp' | 'grpc';
+
+/** Where the agent works. */
+interface Place {
+  readonly host: Host;
+  readonly endpoint: string;
+  readonly settings: Partial<typeof SETTINGS>;
+  readonly targets: ProbeTargets;
+  readonly image: 'busybox:1' | undefined;
+  leave(): Promise<void>;
+}
+
+/** When the checks of each probe began, on the clock of `performance.now()`. */
+class Beats {
+  readonly #began = new Map<string, number[]>();
+
+  note(probe: string): void {
+    const times = this.#began.get(probe);
+    if (times) times.push(performance.now());
+    else this.#began.set(probe, [performance.now()]);
+  }
+
+  within(fromMs: number, toMs: number): Punctuality {
+    const late: number[] = [];
+    let missed = 0;
+    for (const times of this.#began.values()) {
+      let beat = 0;
+      for (const time of times) {
+        const passed = time - (times[0] ?? time);
+        const next = passed === 0 ? 0 : Math.max(beat + 1, Math.floor(passed / PERIOD_MS));
+        if (time >= fromMs && time < toMs) {
+          late.push(Math.max(0, passed - next * PERIOD_MS));
+          missed += Math.max(0, next - beat - 1);
+        }
+        beat = next;
+      }
+    }
+    return { late: late.sort((a, b) => a - b), missed };
+  }
+}
+
+interface Punctuality {
+  /** Milliseconds of every check, in ascending order. */
+  readonly late: readonly number[];
+  /** Beats without a check, because the one before took too long. */
+  readonly missed: number;
+}
+
+function noting(network: Network, beats: Beats): Network {
+  const at = (target: DialTarget): string => ('host' in target ? `${target.host}:${target.port}` : target.socketPath);
+  return {
+    ...network,
+    dial: (target, signal) => {
+      beats.note(`tcp ${at(target)}`);
+      return network.dial(target, signal);
+    },
+    request: (request, signal) => {
+      beats.note(`http ${at(request.target)}${request.path}`);
+      return network.request(request, signal);
+    },
+    grpc: (target, userAgent, signal) => {
+      beats.note(`grpc ${at(target)}`);
+      return network.grpc(target, userAgent, signal);
+    },
+  };
+}
+
+function noteExecs(beats: Beats): void {
+  tracingChannel<object>(RPC_CHANNEL).start.subscribe((trace) => {
+    const { method, request } = trace as RpcTrace; // what this channel tells
+    if (method === 'ExecSync') beats.note(`exec ${(request as { containerId: string }).containerId}`);
+  });
+}
+
+async function startTargets(grpcCount: number, socketPath?: string): Promise<[ChildProcess, ProbeTargets]> {
+  const file = join(import.meta.dirname, 'probe-targets.ts');
+  const child = fork(file, [String(grpcCount), ...(socketPath === undefined ? [] : [socketPath])]);
+  const [targets] = await once(child, 'message');
+  return [child, targets];
+}
+
+async function onContainerd(grpcCount: number, beats: Beats): Promise<Place> {
+  const cannot = skipReason();
+  if (cannot) throw new Error(`this machine cannot run it: ${cannot}`);
+  const [child, targets] = await startTargets(grpcCount);
+  const containerd = await startContainerd();
+  const host = createLinuxHost();
+  return {
+    host: { ...host, network: noting(host.network, beats) },
+    endpoint: containerd.endpoint,
+    settings: {
+      rootDir: join(containerd.folder, 'kubelet'),
+      podLogsDir: join(containerd.folder, 'pod-logs'),
+      cgroupRoot: containerd.cgroupParent,
+    },
+    targets,
+    image: undefined,
+    async leave() {
+      await containerd.stop();
+      child.disconnect();
+    },
+  };
+}
+
+async function onDouble(grpcCount: number, beats: Beats): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'nodelet-bench-'));
+  const socketPath = join(folder, 'cri.sock');
+  const [child, targets] = await startTargets(grpcCount, socketPath);
+  const { clock, random, network } = createLinuxHost();
+  const inMemory = createMemoryHost();
+  await inMemory.fs.makeDirectory('/etc');
+  await inMemory.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
+  return {
+    host: { ...inMemory, clock, random, network: noting(network, beats) },
+    endpoint: `unix://${socketPath}`,
+    settings: {},
+    targets,
+    image: 'busybox:1',
+    async leave() {
+      child.disconnect();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** The `index`th pod, and what it takes for its probe to succeed. */
+function podFor(index: number, kind: Kind, { targets, image }: Place, isProbed: boolean): Pod {
+  const inPod = image === undefined;
+  // Every address of 127.0.0.0/8 is this machine: a host of its own for each probe.
+  const host = inPod ? undefined : `127.0.1.${index + 1}`;
+  const port = inPod ? 8080 : targets.httpPort;
+  const actions: Record<Kind, Probe> = {
+    exec: { exec: { command: ['true'] } },
+    http: { httpGet: { port, path: '/', host } },
+    tcp: { tcpSocket: { port, host } },
+    grpc: { grpc: { port: targets.grpcPorts[index] ?? 0 } },
+  };
+  const livenessProbe = { ...actions[kind], periodSeconds: PERIOD_MS / 1000, timeoutSeconds: 5 };
+  const serves = inPod && (kind === 'http' || kind === 'tcp');
+  const main = shell('main', `${serves ? 'echo fine > /tmp/index.html; httpd -p 8080 -h /tmp; ' : ''}${OBEDIENT}`);
+  return podOf(`pod-${index}`, {
+    hostNetwork: kind === 'grpc',
+    containers: [{ ...main, ...(image && { image }), ...(isProbed && { livenessProbe }) }],
+  });
+}
+
+function allReady(agent: Agent, count: number): Promise<void> {
+  const ready = new Set<string>();
+  return new Promise((resolve) => {
+    const stop = agent.subscribe((event) => {
+      if (event.kind !== 'status') return;
+      const isReady = event.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+      if (isReady) ready.add(event.pod.metadata.uid);
+      if (ready.size < count) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+/** What timers of an idle process beside were late by since the last question. */
+async function bareLateness(child: ChildProcess): Promise<readonly number[]> {
+  const answer = once(child, 'message');
+  child.send('report');
+  const [late] = await answer;
+  return late;
+}
+
+async function measured(agent: Agent, beats: Beats, seconds: number): Promise<string[]> {
+  const bare = fork(join(import.meta.dirname, 'bare-timers.ts'), ['100', String(PERIOD_MS)]);
+  await delay(SETTLING_MS);
+  await bareLateness(bare);
+  let unhealthy = 0;
+  agent.subscribe((event) => {
+    if (event.kind === 'event' && event.event.reason === 'Unhealthy') unhealthy++;
+  });
+  const [began, cpu] = [performance.now(), process.cpuUsage()];
+  await delay(seconds * 1000);
+  const { user, system } = process.cpuUsage(cpu);
+  const ended = performance.now();
+  const { late, missed } = beats.within(began, ended);
+  const idle = await bareLateness(bare);
+  bare.disconnect();
+  const at = (part: number, of = late): string => `${(of[Math.floor(part * (of.length - 1))] ?? 0).toFixed(1)} ms`;
+  const perSecond = (late.length / (ended - began)) * 1000;
+  const percent = (user + system) / 10 / (ended - began);
+  const memory = process.memoryUsage().rss / 2 ** 20;
+  return [
+    perSecond.toFixed(1),
+    String(unhealthy),
+    String(missed),
+    at(0.5),
+    at(0.99),
+    at(1),
+    at(0.99, idle),
+    `${percent.toFixed(1)} %`,
+    `${memory.toFixed(0)} MB`,
+  ];
+}
+
+const { values } = parseArgs({
+  options: {
+    runtime: { type: 'string', default: 'containerd' },
+    pods: { type: 'string', default: '100' },
+    kinds: { type: 'string', default: 'exec,http,tcp,grpc' },
+    seconds: { type: 'string', default: '30' },
+    'probes-off': { type: 'boolean', default: false },
+  },
+});
+const count = Number(values.pods);
+const kinds = values.kinds.split(',') as Kind[]; // as its help says
+const beats = new Beats();
+noteExecs(beats);
+const place = await (values.runtime === 'double' ? onDouble : onContainerd)(count, beats);
+const life = new AbortController();
+const source = new ScriptedSource();
+try {
+  const { agent, close } = await buildOnRuntime(
+    {
+      host: place.host,
+      endpoint: place.endpoint,
+      runtimeRequestTimeoutMs: 120_000,
+      sources: [source],
+      settings: { ...SETTINGS, ...place.settings, hostIPs: [TARGET_HOST] },
+      log: silentLog,
+      prepare: async () => {},
+    },
+    life.signal,
+  );
+  source.set();
+  const done = agent.run(life.signal);
+  const ready = allReady(agent, count);
+  const isProbed = !values['probes-off'];
+  source.set(
+    ...Array.from({ length: count }, (_, index) =>
+      podFor(index, kinds[index % kinds.length] ?? 'exec', place, isProbed),
+    ),
+  );
+  await ready;
+  const figures = await measured(agent, beats, Number(values.seconds));
+  console.log(
+    '| runtime | pods | kinds | checks/s | failed | missed | late p50 | late p99 | late max | idle timers p99 | CPU of a core | RSS |',
+  );
+  console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  console.log(`| ${[values.runtime, count, kinds.join(' '), ...figures].join(' | ')} |`);
+  await agent.drain();
+  life.abort(new Error('the benchmark is over'));
+  await done;
+  close();
+} finally {
+  await place.leave();
+}

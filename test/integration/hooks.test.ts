@@ -1,0 +1,138 @@
+/** Hooks of containers on real containerd. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Lifecycle, Pod } from '../../src/api/generated/core-v1.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+
+const run = (line: string) => ({ exec: { command: ['sh', '-c', line] } });
+
+suite('hooks', { skip: skipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  /** A folder of the machine that containers see as /shared. */
+  let shared: string;
+
+  before(async () => {
+    it = await startTestAgent();
+    shared = join(it.containerd.folder, 'shared');
+    mkdirSync(shared);
+  });
+  after(() => it.stop());
+
+  const podWith = (name: string, line: string, lifecycle: Lifecycle, spec: Partial<Pod['spec']> = {}): Pod =>
+    podOf(name, {
+      volumes: [{ name: 'shared', hostPath: { path: shared } }],
+      containers: [{ ...shell('main', line), lifecycle, volumeMounts: [{ name: 'shared', mountPath: '/shared' }] }],
+      ...spec,
+    });
+
+  const eventsOf = (name: string): string[] => {
+    const told: string[] = [];
+    it.agent.subscribe((event) => {
+      if (event.kind === 'event' && event.pod.metadata.name === name) {
+        told.push(`${event.event.reason}: ${event.event.message}`);
+      }
+    });
+    return told;
+  };
+
+  const shownIn = (file: string): string[] => readFileSync(join(shared, file), 'utf8').trim().split('\n');
+
+  test('postStart runs in the container before it counts as started', async () => {
+    const ready = it.ready('greeted');
+    const line = `until [ -e /tmp/hello ]; do sleep 0.02; done; cat /tmp/hello; ${OBEDIENT}`;
+    it.source.set(podWith('greeted', line, { postStart: run('sleep 0.3; echo hello > /tmp/hello') }));
+    await ready;
+    const { steps } = it.report('greeted');
+    const hook = steps.find(({ name }) => name === 'postStart hook');
+    assert.deepEqual([hook?.subject, hook?.outcome.kind], ['main', 'done']);
+    await it.listening('greeted', 'main');
+  });
+
+  test('a postStart that fails ends the container and says so', async () => {
+    const told = eventsOf('broken');
+    const failed = it.next(
+      (event) =>
+        event.kind === 'status' && event.status.containerStatuses?.[0]?.state?.waiting?.reason === 'PostStartHookError',
+      'PostStartHookError',
+    );
+    let message: string | undefined;
+    it.agent.subscribe((event) => {
+      const waiting = event.kind === 'status' ? event.status.containerStatuses?.[0]?.state?.waiting : undefined;
+      if (waiting?.reason === 'PostStartHookError') message ??= waiting.message;
+    });
+    it.source.set(podWith('broken', OBEDIENT, { postStart: run('echo no way; exit 3') }));
+    await failed;
+    assert.equal(
+      message,
+      'Exec lifecycle hook ([sh -c echo no way; exit 3]) for Container "main" in Pod "broken_default(uid-broken)" failed' +
+        ` - error: command 'sh -c echo no way; exit 3' exited with 3: , message: "no way\\n"`,
+    );
+    const hooked = told.filter((line) => /Hook/.test(line)).slice(0, 2);
+    assert.deepEqual(hooked, ['FailedPostStartHook: PostStartHook failed', 'Killing: FailedPostStartHook']);
+  });
+
+  test('preStop is done before the container is told to stop', async () => {
+    const ready = it.ready('polite');
+    const line = "trap 'echo stopped >> /shared/polite; exit 0' TERM; echo listening; sleep 1000 & wait";
+    it.source.set(podWith('polite', line, { preStop: run('sleep 0.5; echo left >> /shared/polite') }));
+    await ready;
+    await it.listening('polite', 'main');
+    const gone = it.gone('polite');
+    it.source.set();
+    await gone;
+    assert.deepEqual(shownIn('polite'), ['left', 'stopped']);
+  });
+
+  test('a preStop that hangs is cut off with the grace period', async () => {
+    const told = eventsOf('endless');
+    const ready = it.ready('endless');
+    const hook = run('echo begun > /shared/endless; sleep 1000');
+    it.source.set(podWith('endless', OBEDIENT, { preStop: hook }, { terminationGracePeriodSeconds: 1 }));
+    await ready;
+    await it.listening('endless', 'main');
+    const from = it.calls.all.length;
+    const began = performance.now();
+    const gone = it.gone('endless');
+    it.source.set();
+    await gone;
+    const stop = it.calls.all.slice(from).find(({ method }) => method === 'StopContainer');
+    assert.ok(stop && stop.startMs - began >= 1000);
+    assert.equal((stop.request as { timeout: bigint }).timeout, 2n); // every StopContainer has one
+    assert.deepEqual(shownIn('endless'), ['begun']);
+    assert.ok(told.includes('FailedPreStopHook: PreStopHook failed'));
+  });
+
+  test('preStop over HTTP asks where it is told to', async (t) => {
+    const asked: string[] = [];
+    const server = createServer(({ url, headers }, response) => {
+      asked.push(`${url} ${headers['user-agent']} ${headers['x-why']}`);
+      response.writeHead(500).end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    const told = eventsOf('caller');
+    const ready = it.ready('caller');
+    const httpHeaders = [{ name: 'X-Why', value: 'bye' }];
+    const httpGet = { host: '127.0.0.1', port, path: '/leave?now', httpHeaders };
+    it.source.set(podWith('caller', OBEDIENT, { preStop: { httpGet } }));
+    await ready;
+    await it.listening('caller', 'main');
+    const gone = it.gone('caller');
+    it.source.set();
+    await gone;
+    assert.deepEqual(asked, ['/leave?now kube-lifecycle/1.36 bye']);
+    assert.equal(
+      told.some((line) => line.startsWith('FailedPreStopHook')),
+      false,
+    );
+  });
+});

@@ -1,0 +1,119 @@
+/** Images that not everybody may pull: Debian's registry with a password, real containerd. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Secret } from '../../src/api/generated/core-v1.ts';
+import { SETTINGS } from '../agent/memory-agent.ts';
+import { startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { LOGIN, registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
+import { onceOf, RegistryPods } from './registry-pods.ts';
+
+const REFUSED = /^failed to pull and unpack image ".*: 401 Unauthorized$/;
+
+function withSecrets(...names: string[]) {
+  return { imagePullSecrets: names.map((name) => ({ name })) };
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+/** A program that gives out the login, and writes down each time it does. */
+function providerScript(address: string, folder: string): string {
+  const response = {
+    kind: 'CredentialProviderResponse',
+    apiVersion: 'credentialprovider.kubelet.k8s.io/v1',
+    cacheKeyType: 'Registry',
+    auth: { [address]: LOGIN },
+  };
+  return `#!/bin/sh\n{ cat; echo "$1 $KIND"; } >> ${folder}/asked\necho '${JSON.stringify(response)}'\n`;
+}
+
+suite('images that want credentials', { skip: registrySkipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  let registry: TestRegistry;
+  let provided: TestRegistry;
+  let folder = '';
+  let pods: RegistryPods;
+  const secrets = new Map<string, Secret>();
+
+  before(async () => {
+    const asksForLogin = true;
+    [registry, provided] = await Promise.all([startRegistry({ asksForLogin }), startRegistry({ asksForLogin })]);
+    folder = mkdtempSync(join(tmpdir(), 'nodelet-provider-'));
+    writeFileSync(join(folder, 'give'), providerScript(provided.address, folder), { mode: 0o755 });
+    const provider = {
+      name: 'give',
+      matchImages: [provided.address],
+      defaultCacheDuration: '1h',
+      apiVersion: 'credentialprovider.kubelet.k8s.io/v1',
+      args: ['away'],
+      env: [{ name: 'KIND', value: 'for free' }],
+    };
+    const config = { apiVersion: 'kubelet.config.k8s.io/v1', kind: 'CredentialProviderConfig', providers: [provider] };
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+    const providers = { config: join(folder, 'config.json'), binDir: folder };
+    it = await startTestAgent({ serializeImagePulls: false, imagePulls: { ...SETTINGS.imagePulls, providers } });
+    pods = new RegistryPods(it);
+    for (const { address } of [registry, provided]) trustRegistry(it.containerd.folder, address);
+  });
+  after(async () => {
+    await it.stop();
+    await Promise.all([registry.stop(), provided.stop()]);
+    rmSync(folder, { recursive: true });
+  });
+
+  const addSecret = (name: string, password: string, isOld = false): void => {
+    const auths = { [registry.address]: { auth: base64(`${LOGIN.username}:${password}`) } };
+    const [type, key, content] = isOld
+      ? ['kubernetes.io/dockercfg', '.dockercfg', auths]
+      : ['kubernetes.io/dockerconfigjson', '.dockerconfigjson', { auths }];
+    const metadata = { name, namespace: 'default', uid: `uid-${name}` };
+    secrets.set(name, { metadata, type, data: { [key]: base64(JSON.stringify(content)) } });
+    it.source.setObjects({ secrets: [...secrets.values()] });
+  };
+
+  test('are refused without, and the pod says why; and are pulled once the secret is there', async () => {
+    const image = await registry.push('team/late');
+    assert.match(await pods.failsToPull(onceOf('late', image, withSecrets('late'))), REFUSED);
+    const told = it.report('late').events.find(({ reason }) => reason === 'FailedToRetrieveImagePullSecret');
+    assert.equal(
+      told?.message,
+      'Unable to retrieve some image pull secrets (late); attempting to pull the image may not succeed.',
+    );
+    addSecret('late', LOGIN.password);
+    await pods.recovers('late');
+  });
+
+  test('are pulled with the secret that is good, after others', async () => {
+    addSecret('wrong', 'forgotten');
+    addSecret('old', LOGIN.password, true);
+    const image = await registry.push('team/several');
+    await pods.run(onceOf('several', image, withSecrets('wrong', 'old')));
+    assert.equal(pods.pulls(image), 2);
+  });
+
+  test('are not for pods that cannot prove that they may use them', async () => {
+    const image = await registry.push('team/private');
+    await pods.run(onceOf('owner', image, withSecrets('old')));
+    assert.match(await pods.failsToPull(onceOf('guest', image)), REFUSED);
+    pods.drop('guest');
+    const before = pods.pulls(image);
+    addSecret('copy', LOGIN.password);
+    await pods.run(onceOf('friend', image, withSecrets('copy')));
+    assert.deepEqual([before, pods.pulls(image)], [2, 2], 'the same login needs no other pull');
+  });
+
+  test('are pulled with what a credential provider gives', async () => {
+    const images = [await provided.push('team/one'), await provided.push('team/two')];
+    for (const [index, image] of images.entries()) await pods.run(onceOf(`provided-${index}`, image));
+    const request = {
+      kind: 'CredentialProviderRequest',
+      apiVersion: 'credentialprovider.kubelet.k8s.io/v1',
+      image: `${provided.address}/team/one`,
+    };
+    assert.equal(readFileSync(join(folder, 'asked'), 'utf8'), `${JSON.stringify(request)}\naway for free\n`);
+  });
+});

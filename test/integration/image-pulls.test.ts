@@ -1,0 +1,103 @@
+/** Pulls from Debian's registry on loopback, by real containerd: open, with TLS, away, slow, lying. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
+import { onceOf, RegistryPods } from './registry-pods.ts';
+import { type RegistryProxy, startRegistryProxy } from './registry-proxy.ts';
+
+const CROWD = 50;
+/** So many of the crowd wait before the registry answers. */
+const AT_ONCE = 10;
+
+suite('images from a registry', { skip: registrySkipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  let registry: TestRegistry;
+  let secure: TestRegistry;
+  let pods: RegistryPods;
+  const proxies: RegistryProxy[] = [];
+
+  before(async () => {
+    [it, registry, secure] = await Promise.all([
+      startTestAgent({ serializeImagePulls: false }),
+      startRegistry(),
+      startRegistry({ tls: true }),
+    ]);
+    pods = new RegistryPods(it);
+    trustRegistry(it.containerd.folder, registry.address);
+    trustRegistry(it.containerd.folder, secure.address, secure.caFile);
+  });
+  after(async () => {
+    for (const proxy of proxies) await proxy.stop();
+    await it.stop();
+    await Promise.all([registry.stop(), secure.stop()]);
+  });
+
+  const proxied = async (): Promise<RegistryProxy> => {
+    const proxy = await startRegistryProxy(registry);
+    proxies.push(proxy);
+    trustRegistry(it.containerd.folder, proxy.address);
+    return proxy;
+  };
+
+  test('one that needs no credentials is pulled, by tag and by digest', async () => {
+    await pods.run(onceOf('tag', await registry.push('team/open')));
+    const { imageID = '' } = it.report('tag').status.containerStatuses?.[0] ?? {};
+    assert.match(imageID, /@sha256:[0-9a-f]{64}$/);
+    await pods.run(onceOf('digest', imageID));
+    assert.deepEqual(pods.reasons('tag').slice(0, 2), ['Pulling', 'Pulled']);
+  });
+
+  test('one is pulled over TLS', async () => {
+    await pods.run(onceOf('secure', await secure.push('team/secure')));
+  });
+
+  test('a registry that is away is told, and waited for', async () => {
+    const image = await registry.push('team/away');
+    await registry.pause();
+    const message = await pods.failsToPull(onceOf('away', image));
+    assert.match(message, /^failed to pull and unpack image ".*connection refused$/);
+    await registry.resume();
+    await pods.recovers('away');
+    assert.ok(pods.pulls(image) >= 2);
+  });
+
+  test('a slow registry does not hold up the pods of others', async () => {
+    const proxy = await proxied();
+    await registry.push('team/slow');
+    const image = await registry.push('team/quick');
+    proxy.stall();
+    pods.add(onceOf('slow', `${proxy.address}/team/slow:1`));
+    await pods.told(['slow'], 'Pulling');
+    await pods.run(onceOf('quick', image));
+    assert.equal(it.report('slow').status.phase, 'Pending');
+    const slow = pods.done('slow');
+    proxy.resume();
+    await slow;
+  });
+
+  test('a registry that lies about digests is not believed', async () => {
+    const proxy = await proxied();
+    await registry.push('team/lie');
+    proxy.lie();
+    assert.match(
+      await pods.failsToPull(onceOf('lie', `${proxy.address}/team/lie:1`)),
+      /^rpc error: code = FailedPrecondition desc = failed to pull .*: unexpected commit digest sha256:/,
+    );
+  });
+
+  test(`${CROWD} pods of one new image cause one pull`, async () => {
+    const proxy = await proxied();
+    await registry.push('team/crowd');
+    const image = `${proxy.address}/team/crowd:1`;
+    const names = Array.from({ length: CROWD }, (_, index) => `crowd-${index}`);
+    proxy.stall();
+    // Each gets its image and no container: the image runs as root.
+    pods.add(...names.map((name) => onceOf(name, image, { securityContext: { runAsNonRoot: true } })));
+    await pods.told(names.slice(0, AT_ONCE), 'Pulling');
+    proxy.resume();
+    await pods.told(names, 'Pulled');
+    assert.equal(pods.pulls(image), 1);
+    assert.equal(proxy.blobReads(), 2, 'its configuration and its layer');
+  });
+});

@@ -1,0 +1,205 @@
+/** Logs that are rotated while a container writes as fast as it can, on real containerd. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  appendFileSync,
+  createReadStream,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxFileSystem as fs } from '../../src/host/linux/linux-file-system.ts';
+import { LogEntryParser } from '../../src/kubelet/containers/log-entries.ts';
+import { logsInUse, rotatedLogs } from '../../src/kubelet/containers/log-file-names.ts';
+import { type LogLine, LogLineJoiner } from '../../src/kubelet/containers/log-lines.ts';
+import { readLogs } from '../../src/kubelet/containers/read-logs.ts';
+import { rotateLog } from '../../src/kubelet/containers/rotate-log.ts';
+import { containerEnded } from '../../src/kubelet/server/container-ended.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+
+const needsRoot = process.getuid?.() === 0 ? false : 'needs root';
+const LINE_BYTES = 2000;
+const MAX_BYTES = 10_000_000;
+
+/** Numbered lines, as fast as one program can; with a rest of 0.2 s after so many. */
+function writer(lines: number, restAfter = lines): string {
+  const pad = LINE_BYTES - '000000000 \n'.length;
+  const write = `for(i=0;i<${lines};i++){if(i&&i%${restAfter}==0){fflush();system("sleep 0.2")};printf("%09d %s\\n",i,p)}`;
+  return `awk 'BEGIN{p=sprintf("%${pad}s","");gsub(/ /,"x",p);${write}}'`;
+}
+
+/** Takes lines in, and fails at the first that is lost, double, out of order or broken. */
+class Witness {
+  #pieces = '';
+  /** The number that comes next. */
+  next = 0;
+
+  see({ text, ends }: LogLine): void {
+    this.#pieces += Buffer.from(text).toString('latin1');
+    if (!ends) return;
+    const line = this.#pieces;
+    this.#pieces = '';
+    if (line.length !== LINE_BYTES - 1 || Number(line.slice(0, 9)) !== this.next) {
+      assert.fail(`after line ${this.next - 1} comes ${JSON.stringify(line.slice(0, 40))}, ${line.length} characters`);
+    }
+    this.next++;
+  }
+}
+
+/** Waits for a rotation to end that is going on; the test's own time limit is the end of patience. */
+async function untilSo(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await delay(5);
+}
+
+function filesOf(folder: string): string[] {
+  return [...logsInUse(rotatedLogs('0.log', readdirSync(folder))).map(({ name }) => name), '0.log'];
+}
+
+/** It may be compressed by now. */
+function openLog(folder: string, name: string) {
+  try {
+    const file = createReadStream('', { fd: openSync(join(folder, name), 'r'), highWaterMark: 1 << 18 });
+    return { file, isCompressed: name.endsWith('.gz') };
+  } catch {
+    return { file: createReadStream(join(folder, `${name}.gz`), { highWaterMark: 1 << 18 }), isCompressed: true };
+  }
+}
+
+/** Reads every file of a log, oldest first. */
+async function readAll(folder: string, see: (line: LogLine) => void): Promise<void> {
+  const joiner = new LogLineJoiner();
+  for (const name of filesOf(folder)) {
+    const parser = new LogEntryParser();
+    const { file, isCompressed } = openLog(folder, name);
+    for await (const chunk of isCompressed ? file.pipe(createGunzip({ chunkSize: 1 << 18 })) : file) {
+      for (const entry of parser.add(chunk)) {
+        const line = joiner.add(entry);
+        if (line) see(line);
+      }
+    }
+  }
+}
+
+/** Runs the writer to its end; says how fast it was, and what the agent took for it. */
+async function writeAll(
+  t: TestContext,
+  it: TestAgent,
+  { lines, command, beside }: { lines: number; command: string; beside?: () => Promise<void> },
+): Promise<string> {
+  const ready = it.next((event) => event.kind === 'status' && event.status.phase === 'Running', 'running');
+  const ended = it.next((event) => event.kind === 'status' && event.status.phase === 'Succeeded', 'all written');
+  it.source.set(podOf('busy', { restartPolicy: 'Never', containers: [shell('main', command)] }));
+  const from = await ready;
+  const cpu = process.cpuUsage();
+  const [to] = await Promise.all([ended, beside?.()]);
+  const { user, system } = process.cpuUsage(cpu);
+  const seconds = (to - from) / 1000;
+  const megabytes = (lines * LINE_BYTES) / 1e6;
+  const cores = (user + system) / 1e6 / seconds;
+  const folder = join(it.containerd.folder, 'pod-logs', 'default_busy_uid-busy', 'main');
+  const sizes = filesOf(folder).map((name) => {
+    const size = statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+    return `${name} ${(size / 1e6).toFixed(1)} MB`;
+  });
+  t.diagnostic(
+    `${megabytes} MB in ${seconds.toFixed(1)} s, ${(megabytes / seconds).toFixed(0)} MB/s; this process ${cores.toFixed(2)} cores`,
+  );
+  t.diagnostic(sizes.join(', '));
+  return folder;
+}
+
+test('a full disk costs no line, and is over when there is space', { skip: needsRoot }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodelet-full-'));
+  t.after(() => {
+    execFileSync('umount', [folder]);
+    rmdirSync(folder);
+  });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'nodelet-test', folder]);
+  const path = join(folder, '0.log');
+  const write = (): void => {
+    const lines = Array.from(
+      { length: 36 },
+      () => `2026-11-15T10:00:00Z stdout F ${randomBytes(25_000).toString('hex')}`,
+    );
+    appendFileSync(path, `${lines.join('\n')}\n`);
+  };
+  const runtime = {
+    reopenContainerLog: async () => {
+      appendFileSync(path, '');
+      return {};
+    },
+  };
+  const rotate = (): Promise<void> => rotateLog({ id: 'c', path }, 10, { fs, runtime, clock: linuxClock }, t.signal);
+  write();
+  await rotate();
+  write();
+  const before = filesOf(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  await assert.rejects(rotate(), { name: 'FileSystemError', code: 'ENOSPC' });
+  assert.deepEqual(
+    filesOf(folder).map((name) => readFileSync(join(folder, name), 'utf8')),
+    [...before, ''],
+  );
+  execFileSync('mount', ['-o', 'remount,size=20m', folder]);
+  await rotate();
+  const kept: string[] = [];
+  await readAll(folder, ({ text }) => kept.push(Buffer.from(text).toString()));
+  assert.deepEqual(
+    kept,
+    before
+      .join('')
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => line.split(' F ')[1]),
+  );
+  assert.equal(readdirSync(folder).filter((name) => name.endsWith('.gz')).length, 2);
+});
+
+suite('the log of a container that writes all the time', { skip: skipReason(), timeout: 120_000 }, () => {
+  const policy = { maxBytes: MAX_BYTES, maxFiles: 100, maxWorkers: 1, monitorIntervalMs: 10_000 };
+
+  test('is rotated without a line lost, double or out of order', async (t) => {
+    const it = await startTestAgent({ containerLogs: policy });
+    t.after(() => it.stop());
+    const lines = 150_000;
+    const folder = await writeAll(t, it, { lines, command: writer(lines) });
+    assert.ok(filesOf(folder).some((name) => name.endsWith('.gz')));
+    const witness = new Witness();
+    await readAll(folder, (line) => witness.see(line));
+    assert.equal(witness.next, lines);
+  });
+
+  test('is followed without a line lost or double, and has no more files than it may', async (t) => {
+    const it = await startTestAgent({ containerLogs: { ...policy, maxFiles: 3 } });
+    t.after(() => it.stop());
+    const lines = 50_000;
+    const witness = new Witness();
+    const beside = async (): Promise<void> => {
+      const { pod, observed } = it.report('busy');
+      const container = observed?.containers[0];
+      assert.ok(container);
+      const ended = containerEnded(it.agent, pod.metadata.uid, container.id, t.signal);
+      for await (const batch of readLogs({ fs }, container.logPath, { follow: true, ended }, t.signal)) {
+        for (const line of batch) witness.see(line);
+      }
+    };
+    const folder = await writeAll(t, it, { lines, command: writer(lines, 2500), beside });
+    assert.equal(witness.next, lines);
+    await untilSo(() => filesOf(folder).length === 3);
+    let kept = 0;
+    await readAll(folder, () => kept++);
+    t.diagnostic(`${kept} of ${lines} lines are kept`);
+    assert.ok(kept < lines);
+  });
+});

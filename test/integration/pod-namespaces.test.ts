@@ -1,0 +1,136 @@
+/** Every namespace mode that Debian's containerd has, seen from inside; and what it says of those that it has not. */
+import assert from 'node:assert/strict';
+import { readlinkSync } from 'node:fs';
+import { after, before, suite, test } from 'node:test';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+import { type Inside, lookInside } from './inside.ts';
+
+const signal = AbortSignal.timeout(120_000);
+const KINDS = ['net', 'ipc', 'pid', 'uts', 'user'] as const;
+type Kind = (typeof KINDS)[number];
+
+suite('the namespaces of a pod', { skip: skipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  let inside: Inside;
+
+  before(async () => {
+    it = await startTestAgent({ clusterDns: ['10.0.0.10'] });
+    inside = lookInside(it, signal);
+  });
+  after(async () => {
+    inside.close();
+    await it.stop();
+  });
+
+  const start = async (name: string, spec: Partial<Pod['spec']>): Promise<void> => {
+    const ready = it.ready(name);
+    it.source.set(podOf(name, { containers: [shell('main', OBEDIENT), shell('other', OBEDIENT)], ...spec }));
+    await ready;
+  };
+
+  /** Which of the containers' namespaces are the machine's, and which the two containers share. */
+  const shared = async (name: string): Promise<{ host: Kind[]; pod: Kind[] }> => {
+    const line = `for kind in ${KINDS.join(' ')}; do readlink /proc/self/ns/$kind; done`;
+    const main = (await inside.ask(name, 'main', line)).split('\n');
+    const other = (await inside.ask(name, 'other', line)).split('\n');
+    const host = KINDS.map((kind) => readlinkSync(`/proc/self/ns/${kind}`));
+    return {
+      host: KINDS.filter((_, index) => main[index] === host[index]),
+      pod: KINDS.filter((_, index) => main[index] === other[index] && main[index] !== host[index]),
+    };
+  };
+
+  const modes: Record<string, { spec: Partial<Pod['spec']>; host: Kind[]; pod: Kind[] }> = {
+    'its own': { spec: {}, host: ['user'], pod: ['net', 'ipc', 'uts'] },
+    'one for all its processes': {
+      spec: { shareProcessNamespace: true },
+      host: ['user'],
+      pod: ['net', 'ipc', 'pid', 'uts'],
+    },
+    "the machine's network": { spec: { hostNetwork: true }, host: ['net', 'uts', 'user'], pod: ['ipc'] },
+    "the machine's processes": { spec: { hostPID: true }, host: ['pid', 'user'], pod: ['net', 'ipc', 'uts'] },
+    "the machine's shared memory": { spec: { hostIPC: true }, host: ['ipc', 'user'], pod: ['net', 'uts'] },
+    "the machine's, all of them": {
+      spec: { hostNetwork: true, hostPID: true, hostIPC: true },
+      host: ['net', 'ipc', 'pid', 'uts', 'user'],
+      pod: [],
+    },
+  };
+  for (const [index, [what, { spec, host, pod }]] of Object.entries(modes).entries()) {
+    test(`${what}`, async () => {
+      const name = `mode-${index}`;
+      await start(name, spec);
+      assert.deepEqual(await shared(name), { host, pod });
+    });
+  }
+
+  test('a runtime class chooses the handler', async () => {
+    it.source.setObjects({ runtimeClasses: [{ metadata: { name: 'second' }, handler: 'other' }] });
+    await start('classy', { runtimeClassName: 'second' });
+    assert.deepEqual(
+      it.report('classy').observed?.sandboxes.map(({ runtimeHandler }) => runtimeHandler),
+      ['other'],
+    );
+  });
+
+  const told = (name: string, reason: string): Promise<number> =>
+    it.next(
+      (event) => event.kind === 'event' && event.pod.metadata.name === name && event.event.reason === reason,
+      `${reason} of ${name}`,
+    );
+  const messagesOf = (name: string, reason: string): string[] => {
+    const events = it.report(name).events.filter((event) => event.reason === reason);
+    return [...new Set(events.map(({ message }) => message))];
+  };
+
+  test('users of its own are refused, in the words of kubelet', async () => {
+    const failed = told('users', 'FailedCreatePodSandBox');
+    it.source.set(podOf('users', { hostUsers: false }));
+    await failed;
+    assert.deepEqual(messagesOf('users', 'FailedCreatePodSandBox'), [
+      "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+    ]);
+  });
+
+  test('strict groups are refused, in the words of kubelet', async () => {
+    const refused = told('strict', 'SupplementalGroupsPolicyNotSupported');
+    it.source.set(podOf('strict', { securityContext: { supplementalGroupsPolicy: 'Strict' } }));
+    await refused;
+    const { phase, reason, message } = it.report('strict').status;
+    assert.deepEqual(
+      [phase, reason, message],
+      [
+        'Failed',
+        'SupplementalGroupsPolicyNotSupported',
+        'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node',
+      ],
+    );
+  });
+
+  test('mounts that are read-only below too are refused, in the words of kubelet; where possible they are not', async () => {
+    const mount = { name: 'data', mountPath: '/data', readOnly: true };
+    const isRunning = (event: AgentEvent): boolean =>
+      event.kind === 'status' &&
+      event.pod.metadata.name === 'mounts' &&
+      (event.status.containerStatuses ?? []).some(({ name, state }) => name === 'main' && state?.running !== undefined);
+    const started = Promise.all([told('mounts', 'Failed'), it.next(isRunning, 'the container runs that can')]);
+    it.source.set(
+      podOf('mounts', {
+        volumes: [{ name: 'data', emptyDir: {} }],
+        containers: [
+          { ...shell('main', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'IfPossible' }] },
+          { ...shell('must', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
+        ],
+      }),
+    );
+    await started;
+    assert.deepEqual(messagesOf('mounts', 'Failed'), [
+      'Error: failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
+    ]);
+    assert.match(await inside.ask('mounts', 'main', 'touch /data/x'), /Read-only file system/);
+  });
+});

@@ -1,0 +1,171 @@
+/**
+ * What cannot be honoured, on real containerd: kubelet's own reason and message, the other containers run, and the pod
+ * recovers by itself once the cause is gone. All pods fail at once and recover at once: a failed pass waits ten seconds.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Container, Pod } from '../../src/api/generated/core-v1.ts';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { skipReason } from './containerd-fixture.ts';
+
+const LOADED_LATER = 'localhost/nodelet/later:1';
+const SECOND_NAME = 'localhost/nodelet/busybox:2';
+
+interface Case {
+  /** The container that cannot be, beside one that can. */
+  readonly bad: Partial<Container>;
+  readonly reason: string;
+  readonly message: RegExp;
+  /** Takes the cause away; what it answers with is the container from then on. */
+  readonly mend: (it: TestAgent) => Partial<Container> | undefined;
+}
+
+const CASES: Record<string, Case> = {
+  nonroot: {
+    bad: { securityContext: { runAsNonRoot: true } },
+    reason: 'CreateContainerConfigError',
+    message:
+      /^container has runAsNonRoot and image will run as root \(pod: "nonroot_default\(uid-nonroot\)", container: bad\)$/,
+    mend: () => ({ securityContext: { runAsNonRoot: true, runAsUser: 1000 } }),
+  },
+  seccomp: {
+    bad: { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'late.json' } } },
+    reason: 'CreateContainerError',
+    message: /cannot load seccomp profile ".*\/kubelet\/seccomp\/late\.json": open .*: no such file or directory$/,
+    mend({ containerd }) {
+      const folder = join(containerd.folder, 'kubelet/seccomp');
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'late.json'), JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW' }));
+      return undefined;
+    },
+  },
+  command: {
+    bad: { command: ['/nowhere'] },
+    reason: 'RunContainerError',
+    message: /exec: "\/nowhere": stat \/nowhere: no such file or directory/,
+    mend({ containerd }) {
+      // Under another name the image is another container: it need not wait for the back-off of the one before.
+      containerd.ctr('images', 'tag', BUSYBOX_IMAGE, SECOND_NAME);
+      return { image: SECOND_NAME };
+    },
+  },
+  name: {
+    bad: { image: 'Not/A::name' },
+    reason: 'InvalidImageName',
+    message: /^Failed to apply default image tag "Not\/A::name": couldn't parse image name "Not\/A::name": /,
+    mend: () => ({ image: BUSYBOX_IMAGE }),
+  },
+  never: {
+    bad: { image: LOADED_LATER, imagePullPolicy: 'Never' },
+    reason: 'ErrImageNeverPull',
+    message: /^Container image "localhost\/nodelet\/later:1" is not present with pull policy of Never$/,
+    mend({ containerd }) {
+      containerd.ctr('images', 'tag', BUSYBOX_IMAGE, LOADED_LATER);
+      return undefined;
+    },
+  },
+};
+
+suite('what cannot be honoured', { skip: skipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  let hostPath = '';
+
+  before(async () => {
+    it = await startTestAgent({ clusterDns: ['10.0.0.10'] });
+    hostPath = join(it.containerd.folder, 'late-folder');
+  });
+  after(() => it.stop());
+
+  const caseOf = (name: string, changes: Partial<Container>): Pod =>
+    podOf(name, { containers: [shell('good', OBEDIENT), { ...shell('bad', OBEDIENT), ...changes }] });
+  const late = (): Pod[] => [
+    podOf('folder', {
+      containers: [{ ...shell('main', OBEDIENT), volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+      volumes: [{ name: 'data', hostPath: { path: hostPath, type: 'Directory' } }],
+    }),
+    podOf('class', { containers: [shell('main', OBEDIENT)], runtimeClassName: 'late' }),
+    podOf('handler', { containers: [shell('main', OBEDIENT)], runtimeClassName: 'wrong' }),
+  ];
+  const failed = (name: string, reason: string): Promise<number> =>
+    it.next((event) => isOf(event, name) && waitsFor(event, reason) && runs(event, 'good'), `${name}: ${reason}`);
+  const told = (name: string, reason: string): Promise<number> =>
+    it.next(
+      (event) => event.kind === 'event' && isOf(event, name) && event.event.reason === reason,
+      `${name}: ${reason}`,
+    );
+
+  test('each is told in the words of kubelet, and keeps nobody else from running', async () => {
+    it.source.setObjects({ runtimeClasses: [{ metadata: { name: 'wrong' }, handler: 'nowhere' }] });
+    const all = Promise.all([
+      ...Object.entries(CASES).map(([name, { reason }]) => failed(name, reason)),
+      told('folder', 'FailedMount'),
+      told('class', 'FailedCreatePodSandBox'),
+      told('handler', 'FailedCreatePodSandBox'),
+    ]);
+    it.source.set(...Object.entries(CASES).map(([name, { bad }]) => caseOf(name, bad)), ...late());
+    await all;
+    for (const [name, { reason, message }] of Object.entries(CASES)) {
+      const bad = it.report(name).status.containerStatuses?.find((status) => status.name === 'bad');
+      assert.equal(bad?.state?.waiting?.reason, reason);
+      assert.match(bad?.state?.waiting?.message ?? '', message);
+      const events = it.report(name).events.filter(({ fieldPath }) => fieldPath === 'spec.containers{bad}');
+      const told = `${reason}: ${events.map((event) => `${event.type} ${event.reason} ${event.message}`).join('\n')}`;
+      assert.ok(
+        events.some((event) => event.type === 'Warning' && message.test(event.message.replace(/^Error: /, ''))),
+        told,
+      );
+    }
+    assert.deepEqual(messagesOf(it, 'folder', 'FailedMount'), [
+      `MountVolume.SetUp failed for volume "data" : hostPath type check failed: ${hostPath} is not a directory`,
+    ]);
+    assert.deepEqual(messagesOf(it, 'class', 'FailedCreatePodSandBox'), [
+      'Failed to create pod sandbox: runtimeclass.node.k8s.io "late" not found',
+    ]);
+    assert.deepEqual(messagesOf(it, 'handler', 'FailedCreatePodSandBox'), [
+      'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for "nowhere" is configured',
+    ]);
+  });
+
+  test('each recovers without a restart once its cause is gone', async () => {
+    const names = [...Object.keys(CASES), 'folder', 'class', 'handler'];
+    const all = Promise.all(names.map((name) => it.ready(name)));
+    mkdirSync(hostPath);
+    const mended = Object.entries(CASES).map(([name, { bad, mend }]) => caseOf(name, mend(it) ?? bad));
+    it.source.set(...mended, ...late());
+    it.source.setObjects({
+      runtimeClasses: [
+        { metadata: { name: 'wrong' }, handler: 'runc' },
+        { metadata: { name: 'late' }, handler: 'other' },
+      ],
+    });
+    await all;
+  });
+});
+
+function isOf(event: AgentEvent, name: string): boolean {
+  return 'pod' in event && event.pod.metadata.name === name;
+}
+
+function waitsFor(event: AgentEvent, reason: string): boolean {
+  if (event.kind !== 'status') return false;
+  return (event.status.containerStatuses ?? []).some(
+    ({ name, state }) => name === 'bad' && state?.waiting?.reason === reason,
+  );
+}
+
+function runs(event: AgentEvent, container: string): boolean {
+  if (event.kind !== 'status') return false;
+  return (event.status.containerStatuses ?? []).some(
+    ({ name, state }) => name === container && state?.running !== undefined,
+  );
+}
+
+function messagesOf(it: TestAgent, name: string, reason: string): string[] {
+  const events = it.report(name).events.filter((event) => event.reason === reason);
+  return [...new Set(events.map(({ message }) => message))];
+}

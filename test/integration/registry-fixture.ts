@@ -1,0 +1,252 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { busyboxImage } from '../../src/app/images/local-images.ts';
+import { ociArchive } from '../../src/app/images/oci-archive.ts';
+import { skipReason } from './containerd-fixture.ts';
+
+const START_MS = 20_000;
+const PORT_ATTEMPTS = 5;
+const OPENSSL = '/usr/bin/openssl';
+const PROGRAMS = [
+  '/usr/bin/docker-registry',
+  join(import.meta.dirname, '../../.tools/registry/usr/bin/docker-registry'),
+];
+
+/** Who may in when a registry asks; made up for these tests. */
+export const LOGIN = { username: 'tester', password: 'example-password' } as const;
+/** The header by which a registry is told from another one on the same port. */
+const MARK = 'x-test-folder';
+/** The line of `htpasswd -nbB -C 5` for it. */
+const HTPASSWD = 'tester:$2y$05$xjuHnfuCX6GmpAthYdZNxuuLFFL5rX4sXPpOyx039zReHVQUSbOF6\n';
+
+/** Debian's docker-registry, on a port of its own and with a folder of its own. */
+export interface TestRegistry {
+  /** As images name it: `127.0.0.1:40123`. */
+  readonly address: string;
+  readonly port: number;
+  /** The certificate that a client has to trust; absent: it speaks HTTP. */
+  readonly caFile: string | undefined;
+  /** Makes an image of busybox and brings it there; no two are the same. Returns its name. */
+  push(repository: string): Promise<string>;
+  /** Ends it; what it has stays. */
+  pause(): Promise<void>;
+  /** Starts it again where it was. */
+  resume(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RegistryOptions {
+  /** Whether it lets in only who has `LOGIN`. */
+  readonly asksForLogin?: boolean;
+  readonly tls?: boolean;
+}
+
+/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+export function registrySkipReason(): string | false {
+  if (!PROGRAMS.some((path) => existsSync(path))) return 'not installed: docker-registry';
+  if (!existsSync(OPENSSL)) return 'not installed: openssl';
+  return skipReason();
+}
+
+export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
+  const folder = mkdtempSync(join(tmpdir(), 'nodelet-registry-'));
+  const caFile = options.tls ? makeCertificate(folder) : undefined;
+  // A port cannot be left to the kernel here: it is looked for, and another one may have taken it meanwhile.
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    const place = { folder, port, caFile };
+    writeConfiguration(place, options);
+    try {
+      return testRegistry(place, await start(place));
+    } catch (error) {
+      if (attempt < PORT_ATTEMPTS) continue;
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+}
+
+interface Place {
+  readonly folder: string;
+  readonly port: number;
+  readonly caFile: string | undefined;
+}
+
+function testRegistry(place: Place, first: ChildProcess): TestRegistry {
+  const address = `127.0.0.1:${place.port}`;
+  let daemon = first;
+  return {
+    address,
+    port: place.port,
+    caFile: place.caFile,
+    async push(repository) {
+      await pushImage(place, repository, `${address}/${repository}:1`);
+      return `${address}/${repository}:1`;
+    },
+    pause: () => end(daemon),
+    async resume() {
+      daemon = await start(place);
+    },
+    async stop() {
+      await end(daemon);
+      rmSync(place.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tells containerd how to speak to a registry; it looks at each pull. */
+export function trustRegistry(folder: string, address: string, caFile?: string): void {
+  const hosts = join(folder, 'certs.d', address);
+  const url = `${caFile ? 'https' : 'http'}://${address}`;
+  mkdirSync(hosts, { recursive: true });
+  const ca = caFile ? `  ca = "${caFile}"\n` : '';
+  const text = `server = "${url}"\n[host."${url}"]\n  capabilities = ["pull", "resolve"]\n${ca}`;
+  writeFileSync(join(hosts, 'hosts.toml'), text);
+}
+
+function makeCertificate(folder: string): string {
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const subject = ['-subj', '/CN=registry', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1'];
+  const args = ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...subject];
+  execFileSync(OPENSSL, args, { stdio: 'ignore' });
+  return cert;
+}
+
+function writeConfiguration({ folder, port, caFile }: Place, { asksForLogin = false }: RegistryOptions): void {
+  writeFileSync(join(folder, 'htpasswd'), HTPASSWD);
+  const config = {
+    version: 0.1,
+    log: { level: 'warn' },
+    storage: { filesystem: { rootdirectory: join(folder, 'data') } },
+    http: {
+      addr: `127.0.0.1:${port}`,
+      headers: { [MARK]: [folder] },
+      ...(caFile && { tls: { certificate: caFile, key: join(folder, 'key.pem') } }),
+    },
+    ...(asksForLogin && { auth: { htpasswd: { realm: 'test', path: join(folder, 'htpasswd') } } }),
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+}
+
+/** Resolves when it answers; rejects with the end of its log when it ends before. */
+async function start(place: Place): Promise<ChildProcess> {
+  const logPath = join(place.folder, 'registry.log');
+  const log = openSync(logPath, 'a');
+  const program = PROGRAMS.find((path) => existsSync(path)) ?? 'docker-registry';
+  // It goes when this process goes, however that ends.
+  const args = ['--pdeathsig', 'TERM', program, 'serve', join(place.folder, 'config.json')];
+  const daemon = spawn('setpriv', args, { stdio: ['ignore', log, log] });
+  closeSync(log);
+  const endsAt = performance.now() + START_MS;
+  while (!(await answers(place))) {
+    if (daemon.exitCode !== null || performance.now() > endsAt) {
+      await end(daemon);
+      throw new Error(`the registry did not start: ${readFileSync(logPath, 'utf8').slice(-2000)}`);
+    }
+    await delay(10);
+  }
+  return daemon;
+}
+
+async function answers(place: Place): Promise<boolean> {
+  try {
+    const { status, mark } = await send(place, 'GET', '/v2/');
+    return status === 200 && mark === place.folder;
+  } catch {
+    return false;
+  }
+}
+
+function end(daemon: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (daemon.exitCode !== null || daemon.signalCode !== null) return resolve();
+    daemon.once('exit', () => resolve());
+    daemon.kill('SIGTERM');
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+async function pushImage(place: Place, repository: string, reference: string): Promise<void> {
+  const content = busyboxImage(goArchitecture(), readFileSync('/bin/busybox'), ['sh', 'sleep', 'true']);
+  const name = new TextEncoder().encode(reference);
+  const files = [...content.files, { kind: 'file', path: 'etc/image', mode: 0o644, data: name } as const];
+  const archive = tarFiles(ociArchive({ ...content, reference, files }).bytes);
+  const index = JSON.parse(new TextDecoder().decode(archive.get('index.json')));
+  const manifestDigest: string = index.manifests[0].digest;
+  for (const [path, data] of archive) {
+    const digest = path.replace(/^blobs\/sha256\//, 'sha256:');
+    if (digest !== path && digest !== manifestDigest) await pushBlob(place, repository, data);
+  }
+  const manifest = archive.get(`blobs/${manifestDigest.replace(':', '/')}`) ?? new Uint8Array();
+  const type = 'application/vnd.oci.image.manifest.v1+json';
+  await expectCreated(send(place, 'PUT', `/v2/${repository}/manifests/1`, manifest, type));
+}
+
+async function pushBlob(place: Place, repository: string, data: Uint8Array): Promise<void> {
+  const { location } = await send(place, 'POST', `/v2/${repository}/blobs/uploads/`);
+  const url = new URL(location ?? '', `http://127.0.0.1:${place.port}`);
+  url.searchParams.set('digest', `sha256:${createHash('sha256').update(data).digest('hex')}`);
+  await expectCreated(send(place, 'PUT', `${url.pathname}${url.search}`, data, 'application/octet-stream'));
+}
+
+async function expectCreated(answer: Promise<Answer>): Promise<void> {
+  const { status } = await answer;
+  if (status !== 201) throw new Error(`the registry refused a push: ${status}`);
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly location: string | undefined;
+  readonly mark: unknown;
+}
+
+function send(
+  { port, caFile }: Place,
+  method: string,
+  path: string,
+  body?: Uint8Array,
+  type?: string,
+): Promise<Answer> {
+  const headers = { ...(type && { 'content-type': type }), ...(body && { 'content-length': body.byteLength }) };
+  const auth = `${LOGIN.username}:${LOGIN.password}`;
+  const options: RequestOptions = { host: '127.0.0.1', port, method, path, auth, headers };
+  return new Promise((resolve, reject) => {
+    const request = caFile ? httpsRequest({ ...options, ca: readFileSync(caFile) }) : httpRequest(options);
+    request.once('error', reject);
+    request.once('response', (response) => {
+      response.resume();
+      const { statusCode: status, headers } = response;
+      response.once('end', () => resolve({ status, location: headers.location, mark: headers[MARK] }));
+    });
+    request.end(body);
+  });
+}
+
+/** The files of a tar archive, as ours are written: no long names, no extensions. */
+function tarFiles(archive: Uint8Array): ReadonlyMap<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>();
+  const text = (from: number, length: number): string =>
+    new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*$/s, '');
+  for (let at = 0; at < archive.byteLength && archive[at] !== 0; ) {
+    const size = Number.parseInt(text(at + 124, 12), 8);
+    files.set(text(at, 100), archive.subarray(at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return files;
+}

@@ -1,0 +1,97 @@
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import type { TestAgent } from './agent-fixture.ts';
+
+/** The back-off after the first failure of a pull. */
+const BACK_OFF_MS = 10_000;
+
+/** Runs the image once, without a network of its own. */
+export function onceOf(name: string, image: string, spec: Partial<Pod['spec']> = {}): Pod {
+  return podOf(name, {
+    hostNetwork: true,
+    restartPolicy: 'Never',
+    containers: [{ name: 'main', image, command: ['true'] }],
+    ...spec,
+  });
+}
+
+/** Pods with images from a registry, and what becomes of them. */
+export class RegistryPods {
+  readonly #it: TestAgent;
+  readonly #pods = new Map<string, Pod>();
+
+  constructor(it: TestAgent) {
+    this.#it = it;
+  }
+
+  /** Beside those that are there already. */
+  add(...added: Pod[]): void {
+    for (const pod of added) this.#pods.set(pod.metadata.name, pod);
+    this.#it.source.set(...this.#pods.values());
+  }
+
+  drop(name: string): void {
+    this.#pods.delete(name);
+    this.add();
+  }
+
+  /** Adds it, and resolves when it has run. */
+  async run(pod: Pod): Promise<void> {
+    const done = this.done(pod.metadata.name);
+    this.add(pod);
+    await done;
+  }
+
+  /** Adds it, and resolves with the message with which it waits for its image. */
+  async failsToPull(pod: Pod): Promise<string> {
+    const { name } = pod.metadata;
+    let message: string | undefined;
+    const failed = this.#it.next((event) => {
+      if (event.kind !== 'status' || event.pod.metadata.name !== name) return false;
+      const waiting = event.status.containerStatuses?.[0]?.state?.waiting;
+      if (waiting?.reason === 'ErrImagePull') message ??= waiting.message;
+      return message !== undefined;
+    }, `${name} cannot be pulled`);
+    this.add(pod);
+    await failed;
+    return message ?? '';
+  }
+
+  /** Lets its back-off pass, and resolves when it has run. */
+  async recovers(name: string): Promise<void> {
+    const done = this.done(name);
+    this.#it.clock.leap(BACK_OFF_MS);
+    await done;
+  }
+
+  done(name: string): Promise<number> {
+    return this.#it.next(
+      (event) => event.kind === 'status' && event.pod.metadata.name === name && event.status.phase === 'Succeeded',
+      `${name} done`,
+    );
+  }
+
+  reasons(name: string): readonly string[] {
+    const report = this.#it.agent.pods().find(({ pod }) => pod.metadata.name === name);
+    return report?.events.map(({ reason }) => reason) ?? [];
+  }
+
+  /** Resolves when each was told this; one after the other, for the patience is for each. */
+  async told(names: readonly string[], reason: string): Promise<void> {
+    for (const name of names) {
+      if (this.reasons(name).includes(reason)) continue;
+      await this.#it.next(
+        (event) => event.kind === 'event' && event.pod.metadata.name === name && event.event.reason === reason,
+        `${name} is told ${reason}`,
+      );
+    }
+  }
+
+  /** How often the runtime was asked to pull it. */
+  pulls(image: string): number {
+    return this.#it.calls.all.filter(
+      ({ method, request }) =>
+        method === 'PullImage' && (request as { image: { image: string } }).image.image === image, // what this method has
+    ).length;
+  }
+}
