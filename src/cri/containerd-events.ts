@@ -3,14 +3,14 @@ import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
 import { AsyncQueue } from './async-queue.ts';
 import { connectSocket } from './client.ts';
-import { CriError, isNotFound } from './cri-error.ts';
+import { CriError } from './cri-error.ts';
 import { ContainerCreate, ContainerDelete, TaskDelete, TaskStart } from './generated/containerd-events.ts';
 import { EventsDefinition, PublishRequest } from './generated/containerd-services-events-v1.ts';
 import type { Envelope } from './generated/containerd-types-event.ts';
-import { ContainerState, PodSandboxState } from './generated/runtime-v1.ts';
 import { callStream, callUnary } from './grpc-call.ts';
 import type { RuntimeEvent, RuntimeEvents } from './runtime-events.ts';
 import type { RuntimeService } from './services.ts';
+import { untilStopped } from './until-stopped.ts';
 
 export interface ContainerdEventsOptions {
   /** Of containerd, which serves CRI and its own events on one socket. */
@@ -23,11 +23,9 @@ export interface ContainerdEventsOptions {
 /** Where containerd's CRI keeps its containers. */
 const NAMESPACE = 'k8s.io';
 const TOPICS = ['/containers/create', '/containers/delete', '/tasks/start', '/tasks/delete'];
-const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 
-/** How long to wait for a marker before the next is sent, and between looks until CRI shows an exit. */
+/** How long to wait for a marker before the next is sent. */
 const MARKER_MS = 5;
-const SETTLE_MS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /**
  * Over containerd's own event service, for those (before 1.7) whose CRI has no GetContainerEvents.
@@ -112,39 +110,9 @@ function tell(subscription: Subscription, { topic, event }: Envelope, signal: Ab
   else if (topic === '/tasks/delete') {
     const { containerId, id } = TaskDelete.decode(bytes);
     if (id !== '' && id !== containerId) return; // a command that ran inside, not the container
-    settle(subscription, containerId, signal).then(
+    untilStopped(containerId, subscription, signal).then(
       (podUid) => queue.push({ kind: 'stopped', id: containerId, ...(podUid ? { podUid } : {}) }),
       (reason: unknown) => queue.break(reason),
     );
-  }
-}
-
-/** Resolves when CRI shows that it has stopped, with the pod's UID; also when CRI does not come to see it. */
-async function settle({ runtime, clock }: Subscription, id: string, signal: AbortSignal): Promise<string | undefined> {
-  for (const ms of SETTLE_MS) {
-    const seen = await lookAt(runtime, id, signal);
-    if (!seen.runs) return seen.podUid;
-    await clock.sleep(ms, signal);
-  }
-  return undefined;
-}
-
-async function lookAt(
-  runtime: RuntimeService,
-  id: string,
-  signal: AbortSignal,
-): Promise<{ readonly runs: boolean; readonly podUid?: string | undefined }> {
-  try {
-    const { status } = await runtime.containerStatus({ containerId: id, verbose: false }, signal);
-    return { runs: status?.state === ContainerState.CONTAINER_RUNNING, podUid: status?.labels[POD_UID_LABEL] };
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-  try {
-    const { status } = await runtime.podSandboxStatus({ podSandboxId: id, verbose: false }, signal);
-    return { runs: status?.state === PodSandboxState.SANDBOX_READY, podUid: status?.metadata?.uid };
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return { runs: false };
   }
 }
