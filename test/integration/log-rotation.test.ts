@@ -170,11 +170,13 @@ suite('the log of a container that writes all the time', { skip: skipReason(), t
   const policy = { maxBytes: MAX_BYTES, maxFiles: 100, maxWorkers: 1, monitorIntervalMs: 10_000 };
 
   test('is rotated without a line lost, double or out of order', async (t) => {
-    const it = await startTestAgent({ containerLogs: policy });
+    // Looked at often, so that there are several rotations however quick the machine is.
+    const it = await startTestAgent({ containerLogs: { ...policy, monitorIntervalMs: 100 } });
     t.after(() => it.stop());
     const lines = 150_000;
     const folder = await writeAll(t, it, { lines, command: writer(lines) });
-    assert.ok(filesOf(folder).some((name) => name.endsWith('.gz')));
+    assert.ok(filesOf(folder).length > 3, filesOf(folder).join());
+    await untilSo(() => filesOf(folder).some((name) => name.endsWith('.gz')));
     const witness = new Witness();
     await readAll(folder, (line) => witness.see(line));
     assert.equal(witness.next, lines);

@@ -21,7 +21,6 @@ const PULL_SECRETS = 'src/kubelet/images/pull-secrets.ts';
 const ROTATE = 'src/kubelet/containers/rotate-log.ts';
 const ROTATION = 'src/kubelet/containers/log-rotation.ts';
 const STATUS_WRITER = 'src/kubelet/status/status-writer.ts';
-const MIRROR_WRITER = 'src/kubelet/sources/mirror-writer.ts';
 const MIRRORS = 'src/kubelet/sources/mirror-pods.ts';
 
 /** Mistakes in what pods can have besides containers, and in what writes to the API server. */
@@ -119,7 +118,6 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
   ),
   mutation('statuses are not written', STATUS_WRITER, 'return api.patch(', 'return pod ?? api.patch('),
   mutation('pods that have ended are not deleted', STATUS_WRITER, 'await this.#deps.api.delete(', 'void ('),
-  mutation('a mirror that could not be written is given up', MIRROR_WRITER, 'bell.ring();\n      await', 'await'),
   mutation(
     'mirrors are not written anew',
     MIRRORS,
