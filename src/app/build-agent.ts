@@ -3,12 +3,10 @@ import { LogLinks } from '../kubelet/containers/log-links.ts';
 import type { PodEvents } from '../kubelet/explain/pod-events.ts';
 import { objectsStep } from '../kubelet/objects/objects-step.ts';
 import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
-import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
 import { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import { watchRuntime } from '../kubelet/observe/watch-runtime.ts';
 import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
 import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
-import { containerOf } from '../kubelet/sync/container-of.ts';
 import { CrashBackoff } from '../kubelet/sync/crash-backoff.ts';
 import { type AttentivePodSyncer, createPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
@@ -60,7 +58,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     runtime: cri.runtime,
     backoff: new CrashBackoff(settings.maxContainerRestartPeriodMs),
     steps: [sandboxes.userNamespaces, ...around.steps],
-    started: seenBeforeHook(around.started, observed, life.signal),
+    started: around.started,
     hooks: hookInputs(parts, senses),
     ...containerInputs({ ...inputs, ...pulls, objects, services, volumes: around.volumes }),
   });
@@ -135,20 +133,4 @@ function aroundContainers(
   const started: StartDeps['started'] = (...container) =>
     links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error }));
   return { directories, cgroups, volumes, steps, started };
-}
-
-/**
- * A postStart hook may take long, and its worker looks at the pod only afterwards. It is looked at before as well, so
- * that the log of the container can be read meanwhile.
- */
-function seenBeforeHook(
-  started: StartDeps['started'],
-  observed: ObservedPods,
-  life: AbortSignal,
-): StartDeps['started'] {
-  return async (pod, name, ...rest) => {
-    await started(pod, name, ...rest);
-    if (!containerOf(pod.spec, name)?.lifecycle?.postStart) return;
-    await observed.refresh(pod.metadata.uid, life).catch(() => undefined); // the worker looks again, and tells
-  };
 }

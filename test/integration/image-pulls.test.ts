@@ -1,7 +1,8 @@
 /** Pulls from Debian's registry on loopback, by real containerd: open, with TLS, away, slow, lying. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
 import { onceOf, RegistryPods } from './registry-pods.ts';
 import { type RegistryProxy, startRegistryProxy } from './registry-proxy.ts';
@@ -74,6 +75,24 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 120_000 }
     const slow = pods.done('slow');
     proxy.resume();
     await slow;
+  });
+
+  test('a container that is up is shown while the image of another is pulled', async () => {
+    const proxy = await proxied();
+    await registry.push('team/late');
+    proxy.stall();
+    const late = { name: 'late', image: `${proxy.address}/team/late:1`, command: ['true'] };
+    const up = it.next(({ kind, ...event }) => {
+      if (kind !== 'status' || !('status' in event) || event.pod.metadata.name !== 'half') return false;
+      return event.status.containerStatuses?.some(({ name, ready }) => name === 'up' && ready) ?? false;
+    }, 'half is half up');
+    pods.add(podOf('half', { hostNetwork: true, containers: [shell('up', OBEDIENT), late] }));
+    await up;
+    assert.equal(it.report('half').status.phase, 'Pending');
+    proxy.resume();
+    const gone = it.gone('half');
+    pods.drop('half');
+    await gone;
   });
 
   test('a registry that lies about digests is not believed', async () => {

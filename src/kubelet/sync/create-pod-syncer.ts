@@ -183,9 +183,13 @@ class Syncer implements AttentivePodSyncer {
     if (plan.kind === 'adjust' && plan.kill.length + plan.start.length === 0) return new Map();
     const refresh = (id: string, until: AbortSignal): Promise<ObservedPod | undefined> => observed.refresh(id, until);
     const tried: ExecuteDeps['tried'] = (...start) => this.#starting.tried(...start);
+    const started: ExecuteDeps['started'] = async (of, name, ...log) => {
+      await this.#deps.started(of, name, ...log);
+      await this.#starting.running(of, name, signal);
+    };
     this.#starting.begin(pod, plan, signal);
     try {
-      const deps = { ...this.#deps, refresh, tried };
+      const deps = { ...this.#deps, refresh, started, tried };
       return await this.#telling(pod, () => executePodPlan(pod, plan, observed.get(uid), deps, signal));
     } finally {
       this.#starting.end(uid);

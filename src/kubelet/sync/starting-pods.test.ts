@@ -23,7 +23,13 @@ function watched(...ids: string[]) {
   const life = new AbortController();
   let isThere = false;
   const starting = new StartingPods({
-    observed: { get: () => (isThere ? seen : undefined) },
+    observed: {
+      get: () => (isThere ? seen : undefined),
+      refresh: async () => {
+        shown.push('look');
+        return seen;
+      },
+    },
     probes: { follow: (_, given) => void shown.push(`probe ${idsOf(given)}`) },
     publisher: {
       note: (_, name, failure) => void shown.push(`${name} ${failure?.reason ?? 'started'}`),
@@ -78,3 +84,30 @@ test('nothing is shown after the pass', () => {
   appear();
   assert.deepEqual(shown, []);
 });
+
+const withHook: Pod = {
+  ...pod,
+  spec: { containers: [{ name: 'a', image: 'busybox', lifecycle: { postStart: { sleep: { seconds: 1 } } } }] },
+};
+const looks: Record<string, { of: Pod; plan: PodPlan; tried: string[]; shown: string[] }> = {
+  'while another one is started': { of: pod, plan: FIRST, tried: [], shown: ['look'] },
+  'while its hook runs': { of: withHook, plan: { ...FIRST, start: start.slice(0, 1) }, tried: [], shown: ['look'] },
+  'while its hook runs in a sandbox that is replaced': {
+    of: withHook,
+    plan: { ...FIRST, attempt: 1, because: 'not ready' },
+    tried: [],
+    shown: ['look'],
+  },
+  'not when it is the last: its worker looks': { of: pod, plan: FIRST, tried: ['b'], shown: [] },
+};
+
+for (const [name, { of, plan, tried, shown: expected }] of Object.entries(looks)) {
+  test(`a pod is looked at when a container runs, ${name}`, async () => {
+    const { starting, shown, life } = watched('a1', 'b1');
+    starting.begin(of, plan, life.signal);
+    for (const each of tried) starting.tried(of, each, undefined);
+    shown.length = 0;
+    await starting.running(of, 'a', life.signal);
+    assert.deepEqual(shown, expected);
+  });
+}

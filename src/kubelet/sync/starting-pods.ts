@@ -2,12 +2,13 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ObservedPods } from '../observe/observed-pods.ts';
 import type { Probes } from '../probes/probes.ts';
+import { containerOf } from './container-of.ts';
 import type { PodError } from './pod-error.ts';
 import type { PodPlan } from './pod-plan.ts';
 import type { PodStatusPublisher } from './pod-status-publisher.ts';
 
 export interface StartingPodsDeps {
-  readonly observed: Pick<ObservedPods, 'get'>;
+  readonly observed: Pick<ObservedPods, 'get' | 'refresh'>;
   readonly probes: Pick<Probes, 'follow'>;
   readonly publisher: Pick<PodStatusPublisher, 'note' | 'publishMeanwhile'>;
 }
@@ -42,6 +43,17 @@ export class StartingPods {
     if (plan.kind !== 'adjust' && !(plan.kind === 'newSandbox' && plan.attempt === 0)) return;
     const before = new Set(this.#deps.observed.get(uid)?.containers.map(({ id }) => id));
     this.#pods.set(uid, { pod, before, left: new Set(plan.start.map(({ name }) => name)), signal });
+  }
+
+  /**
+   * A container runs. While its worker waits for its postStart hook, or for another container, nobody would look at the
+   * pod: it is looked at now, so that the container is shown, and its log can be read.
+   */
+  async running({ metadata: { uid }, spec }: Pod, name: string, signal: AbortSignal): Promise<void> {
+    const hasHook = containerOf(spec, name)?.lifecycle?.postStart !== undefined;
+    const hasOthers = (this.#pods.get(uid)?.left.size ?? 0) > 1;
+    if (!hasHook && !hasOthers) return;
+    await this.#deps.observed.refresh(uid, signal).catch(() => undefined); // the worker looks again, and tells
   }
 
   /** A container has started, or could not. */
