@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import type { Container, ExecAction, HTTPGetAction, LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
 import { formatPod } from '../../api/pod-names.ts';
-import { textOf } from '../../base/text-of.ts';
-import { CriError, hasCode, rpcErrorText } from '../../cri/cri-error.ts';
+import { hasCode } from '../../cri/cri-error.ts';
+import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Network } from '../../host/network.ts';
 import type { PodEvents } from '../explain/pod-events.ts';
@@ -90,7 +90,7 @@ function nameOf({ pod, container }: HookSubject): string {
 
 function execFailureText(error: unknown, words: string): string {
   if (hasCode(error, 'DeadlineExceeded')) return `command timed out: ${goQuote(words)} timed out after 0s`;
-  return error instanceof CriError ? rpcErrorText(error) : textOf(error);
+  return goErrorText(error);
 }
 
 /** No more of what a command says than probes keep: it ends up in the pod's status. */

@@ -1,8 +1,8 @@
 import type { ExecAction, Probe, TCPSocketAction } from '../../api/generated/core-v1.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import { expandEnv } from '../../base/env-expand.ts';
-import { textOf } from '../../base/text-of.ts';
-import { CriError, hasCode, rpcErrorText } from '../../cri/cri-error.ts';
+import { hasCode } from '../../cri/cri-error.ts';
+import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Network } from '../../host/network.ts';
 import { goQuote } from '../sync/config/go-quote.ts';
@@ -39,7 +39,7 @@ export async function checkProbe(
     if (probe.grpc) return await checkGrpc(probe.grpc, target, deps, limit);
   } catch (error) {
     signal.throwIfAborted();
-    return unknown(error instanceof CriError ? rpcErrorText(error) : textOf(error));
+    return unknown(goErrorText(error));
   } finally {
     limit.end();
   }

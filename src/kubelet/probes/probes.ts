@@ -4,6 +4,7 @@ import type { Log } from '../explain/log.ts';
 import type { PodEvents } from '../explain/pod-events.ts';
 import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../observe/observed-pod.ts';
 import { isSidecar } from '../status/restart-rules.ts';
+import { containerFieldPath } from '../sync/container-field-path.ts';
 import type { CheckOutcome } from './check-outcome.ts';
 import { type CheckDeps, checkProbe } from './check-probe.ts';
 import { ContainerProbes, type ContainerProbesDeps, type ProbedContainer } from './container-probes.ts';
@@ -158,7 +159,7 @@ export class Probes implements ProbeResults {
 
   #tell(pod: Pod, name: string, kind: ProbeKind, outcome: CheckOutcome): void {
     const event = eventOf(kind, outcome);
-    if (event) this.#deps.events.record(pod, 'Warning', event.reason, event.message, fieldPathOf(pod, name));
+    if (event) this.#deps.events.record(pod, 'Warning', event.reason, event.message, containerFieldPath(pod, name));
   }
 
   #own(loop: Promise<void>, signal: AbortSignal): void {
@@ -207,9 +208,4 @@ function eventOf(kind: ProbeKind, outcome: CheckOutcome): { reason: string; mess
         message: `${probe} errored and resulted in ${outcome.state} state: ${outcome.output}`,
       };
   }
-}
-
-function fieldPathOf({ spec }: Pod, name: string): string {
-  const isRegular = spec.containers.some((container) => container.name === name);
-  return isRegular ? `spec.containers{${name}}` : `spec.initContainers{${name}}`;
 }

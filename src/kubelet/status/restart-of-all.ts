@@ -1,4 +1,4 @@
-import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '../../api/generated/core-v1.ts';
 import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
 import { restartsAllAfter } from './restart-rules.ts';
 
@@ -25,7 +25,7 @@ export function restartsAll(
 ): boolean {
   if (isRestartingAll(previous)) return true;
   const shown = [...(previous?.initContainerStatuses ?? []), ...(previous?.containerStatuses ?? [])];
-  return [...(spec.initContainers ?? []), ...spec.containers].some((container) => {
+  return concerned(spec).some((container) => {
     const seen = newestContainer(observed, container.name);
     if (seen?.state !== 'exited') return false;
     return [seen.exitCode, ...shownExits(shown, container.name)].some((code) => restartsAllAfter(container, code));
@@ -36,8 +36,12 @@ function shownExits(shown: readonly ContainerStatus[], name: string): number[] {
   return shown.flatMap((status) => (status.name === name ? (status.state?.terminated?.exitCode ?? []) : []));
 }
 
+/** Ephemeral containers stay as they are. */
+function concerned({ initContainers = [], containers }: PodSpec): readonly Container[] {
+  return [...initContainers, ...containers];
+}
+
 /** Whether nothing is left that would have to go first. */
 export function isCleared({ spec }: Pod, observed: ObservedPod | undefined): boolean {
-  const all = [...(spec.initContainers ?? []), ...spec.containers];
-  return !all.some(({ name }) => newestContainer(observed, name));
+  return !concerned(spec).some(({ name }) => newestContainer(observed, name));
 }

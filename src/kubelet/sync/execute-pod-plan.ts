@@ -1,7 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
-import { textOf } from '../../base/text-of.ts';
-import { CriError, rpcErrorText } from '../../cri/cri-error.ts';
+import { goErrorText } from '../../cri/go-error-text.ts';
 import type { RemovalDeps } from '../garbage/remove-dead-container.ts';
 import { currentSandbox, type ObservedPod } from '../observe/observed-pod.ts';
 import { ownGraceOf } from '../workers/pod-grace.ts';
@@ -68,7 +67,7 @@ async function replaceSandbox(
     return inPlace && { ...inPlace, containers: observed?.containers ?? [] };
   } catch (error) {
     signal.throwIfAborted();
-    const text = error instanceof CriError ? rpcErrorText(error) : textOf(error);
+    const text = goErrorText(error);
     deps.events.record(pod, 'Warning', 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${text}`);
     throw error;
   }

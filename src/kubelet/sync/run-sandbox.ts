@@ -1,7 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
-import { CriError, rpcErrorText } from '../../cri/cri-error.ts';
 import type { PodSandboxConfig, UserNamespace } from '../../cri/generated/runtime-v1.ts';
+import { goErrorText } from '../../cri/go-error-text.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { PodEvents } from '../explain/pod-events.ts';
@@ -73,7 +72,7 @@ async function telling<T>(work: () => Promise<T>, signal: AbortSignal): Promise<
     return await work();
   } catch (error) {
     signal.throwIfAborted();
-    const text = error instanceof CriError ? rpcErrorText(error) : textOf(error);
+    const text = goErrorText(error);
     const eventMessage = `Failed to create pod sandbox: ${text}`;
     throw new PodError('CreatePodSandboxError', text, { cause: error, eventMessage });
   }
