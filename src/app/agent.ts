@@ -1,9 +1,9 @@
+import type { Log } from '../base/log.ts';
 import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/cluster/api-server.ts';
 import type { LogRotationPolicy } from '../kubelet/containers/rotation-plan.ts';
-import type { Log } from '../kubelet/explain/log.ts';
 import type { DeadContainerPolicy } from '../kubelet/garbage/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/garbage/image-policy.ts';
 import type { AgentView } from '../kubelet/server/agent-view.ts';

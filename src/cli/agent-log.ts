@@ -1,4 +1,4 @@
-import type { Log } from '../kubelet/explain/log.ts';
+import type { Log } from '../base/log.ts';
 import { createLog } from '../observability/create-log.ts';
 import { logCriCalls } from '../observability/cri-log.ts';
 import type { CommandContext } from './command-context.ts';

@@ -1,11 +1,11 @@
 import type { AgentSettings } from '../app/agent.ts';
 import { buildAgent } from '../app/build-agent.ts';
+import type { Log } from '../base/log.ts';
 import { chooseRuntimeEvents } from '../cri/choose-runtime-events.ts';
 import { connectCri } from '../cri/client.ts';
 import type { Cri } from '../cri/services.ts';
 import { unstickContainers } from '../cri/unstick-containers.ts';
 import type { Host } from '../host/host.ts';
-import type { Log } from '../kubelet/explain/log.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { BuiltAgent } from './local-agent.ts';
 

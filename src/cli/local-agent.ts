@@ -1,4 +1,5 @@
 import type { Agent } from '../app/agent.ts';
+import { UndoStack } from '../base/undo-stack.ts';
 import type { RuntimeService } from '../cri/services.ts';
 import type { Clock } from '../host/clock.ts';
 import type { FileSystem } from '../host/file-system.ts';
@@ -69,7 +70,7 @@ export async function startLocalAgent(
   wiring: AgentWiring,
   signal: AbortSignal,
 ): Promise<LocalAgent> {
-  const undo = new Undo();
+  const undo = new UndoStack();
   let running: RunningAgent | undefined;
   try {
     const server = await serveLocalApi(options, () => running);
@@ -93,12 +94,12 @@ export async function startLocalAgent(
     });
     finished.catch(() => {}); // told to whoever awaits `finished`, and by `stop`
     const stop = async (): Promise<boolean> => {
-      await undo.run();
+      await runAll(undo);
       return isClean;
     };
     return { agent, runtime, finished, stop };
   } catch (error) {
-    await undo.run();
+    await runAll(undo);
     throw error;
   }
 }
@@ -129,20 +130,8 @@ async function pidBehind(network: Network, socketPath: string, signal: AbortSign
   }
 }
 
-/** Last in, first out; a failing step does not stop the rest. */
-class Undo {
-  readonly #steps: Array<() => Promise<void>> = [];
-
-  push(step: () => Promise<void>): void {
-    this.#steps.push(step);
-  }
-
-  async run(): Promise<void> {
-    const failures: unknown[] = [];
-    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
-      await step().catch((error: unknown) => failures.push(error));
-    }
-    if (failures.length === 1) throw failures[0];
-    if (failures.length > 1) throw new AggregateError(failures, 'cannot stop everything');
-  }
+async function runAll(undo: UndoStack): Promise<void> {
+  const failures = await undo.run(new AbortController().signal);
+  if (failures.length === 1) throw failures[0];
+  if (failures.length > 1) throw new AggregateError(failures, 'cannot stop everything');
 }

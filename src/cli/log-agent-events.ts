@@ -1,4 +1,4 @@
-import type { Log } from '../kubelet/explain/log.ts';
+import type { Log } from '../base/log.ts';
 import type { AgentView } from '../kubelet/server/agent-view.ts';
 
 /** Writes what the agent tells about pods and manifests to the log, for who has no screen to look at. */

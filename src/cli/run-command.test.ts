@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Log, silentLog } from '../kubelet/explain/log.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { READY, reportOf } from '../kubelet/server/fake/scripted-view.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import { firstWanted } from './check-manifests.ts';

@@ -1,5 +1,5 @@
+import type { Log } from '../base/log.ts';
 import { textOf } from '../base/text-of.ts';
-import type { Log } from '../kubelet/explain/log.ts';
 import type { PodReport } from '../kubelet/server/agent-view.ts';
 import { manifestName } from '../kubelet/server/manifest-name.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';

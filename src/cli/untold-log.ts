@@ -1,5 +1,5 @@
+import type { Log, LogFields } from '../base/log.ts';
 import { textOf } from '../base/text-of.ts';
-import type { Log, LogFields } from '../kubelet/explain/log.ts';
 
 /** A log without the failures of pods that are on the screen: they come again with each try. */
 export function untoldLog(log: Log, isNews: (pod: string, error: string) => boolean): Log {

@@ -1,8 +1,8 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import { isMirrorPod, podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
+import type { Log } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
-import type { Log } from './explain/log.ts';
 import type { ObservedPods } from './observe/observed-pods.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';

@@ -8,6 +8,7 @@ import { BUSYBOX_IMAGE, ensureLocalImages, PAUSE_IMAGE } from '../../src/app/ima
 import { type PrivateRuntime, startPrivateRuntime } from '../../src/app/private-runtime/private-runtime.ts';
 import { missingPrograms } from '../../src/app/private-runtime/programs.ts';
 import { runtimePaths } from '../../src/app/private-runtime/runtime-paths.ts';
+import { silentLog } from '../../src/base/log.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import {
   CreateContainerRequest,
@@ -18,7 +19,6 @@ import {
 } from '../../src/cri/generated/runtime-v1.ts';
 import type { Host } from '../../src/host/host.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { silentLog } from '../../src/kubelet/explain/log.ts';
 
 const HOST_PORT = 20_000 + (process.pid % 10_000);
 const linuxHost = createLinuxHost();

@@ -1,13 +1,13 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
+import type { Log } from '../../src/base/log.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
 import type { MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
 import type { MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
-import type { Log } from '../../src/kubelet/explain/log.ts';
 import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
 import type { Draw } from './draw.ts';

@@ -1,9 +1,9 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { isMirrorPod } from '../../src/api/pod-names.ts';
+import type { Log } from '../../src/base/log.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
-import type { Log } from '../../src/kubelet/explain/log.ts';
 import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import { createFileSource } from '../../src/kubelet/sources/file-source.ts';
 import { parseStaticPods, type StaticReferences } from '../../src/kubelet/sources/parse-static-pods.ts';

@@ -1,10 +1,10 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
+import type { Log } from '../../src/base/log.ts';
 import type { Effect } from '../../src/cri/fake/effects.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
-import type { Log } from '../../src/kubelet/explain/log.ts';
 import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
 import { AgentLife } from './agent-life.ts';
 import { Draw } from './draw.ts';

@@ -1,7 +1,7 @@
+import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Host } from '../../host/host.ts';
 import type { ProcessIdentity } from '../../host/processes.ts';
-import type { Log } from '../../kubelet/explain/log.ts';
 import { PAUSE_IMAGE } from '../images/local-images.ts';
 import { CONFLIST_NAME, cniConfig } from './cni-config.ts';
 import { containerdConfig } from './containerd-config.ts';

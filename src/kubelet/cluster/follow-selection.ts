@@ -1,7 +1,7 @@
 import { GrowingPause } from '../../base/growing-pause.ts';
+import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
-import type { Log } from '../explain/log.ts';
 import {
   ApiError,
   type ApiObjects,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { silentLog } from '../explain/log.ts';
 import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
 import { LogRotation } from './log-rotation.ts';
 import type { LogRotationPolicy } from './rotation-plan.ts';

@@ -1,6 +1,6 @@
+import type { Log } from '../../base/log.ts';
 import { Slots } from '../../base/slots.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { Log } from '../explain/log.ts';
 import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
 import { type LogLook, nextLookMs } from './next-look.ts';
 import { type ContainerLog, type RotateLogDeps, restoreLog, rotateLog } from './rotate-log.ts';

@@ -1,8 +1,8 @@
 import { LatestOnly } from '../../base/latest-only.ts';
+import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import { unlessGone } from '../../cri/unless-gone.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { Log } from '../explain/log.ts';
 import type { ObservedPods } from '../observe/observed-pods.ts';
 import type { WorkerView } from '../workers/pod-questions.ts';
 import {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Log } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../cri/generated/runtime-v1.ts';
 import type { Cri } from '../../cri/services.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import type { Log } from '../explain/log.ts';
 import { ImageCollector } from './image-collector.ts';
 import type { ImagePolicy } from './image-policy.ts';
 

@@ -1,11 +1,11 @@
 import { formatDurationMs } from '../../base/duration.ts';
+import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
-import type { Log } from '../explain/log.ts';
 import {
   diskFailure,
   type ImagePolicy,

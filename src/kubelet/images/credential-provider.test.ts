@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { ProgramContext } from '../../host/fake/memory-process.ts';
-import { silentLog } from '../explain/log.ts';
 import { CredentialProvider, loginsOfProviders, type ProviderSpec } from './credential-provider.ts';
 
 const VERSION = 'credentialprovider.kubelet.k8s.io/v1';

@@ -1,8 +1,8 @@
 import { abortable } from '../../base/abortable.ts';
+import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Processes } from '../../host/processes.ts';
-import type { Log } from '../explain/log.ts';
 import { type CacheKeyType, ProviderError, parseProviderResponse, providerRequest } from './provider-exchange.ts';
 import type { DockerConfig, LoginSource } from './registry-login.ts';
 import { matchesRegistry, parseRegistryPattern } from './registry-pattern.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { silentLog } from '../explain/log.ts';
 import { NodeLogins } from './node-logins.ts';
 
 const settings = { rootDir: '/var/lib/kubelet', workingDir: '/work', homeDir: '/root' };

@@ -1,7 +1,7 @@
 import { join } from 'node:path/posix';
+import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import type { Log } from '../explain/log.ts';
 import { parseDockerConfigJson, parseDockercfg } from './docker-config.ts';
 import type { DockerConfig } from './registry-login.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { silentLog } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { Image, ListImagesResponse } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { silentLog } from '../explain/log.ts';
 import { encodeIntent, encodePulled, recordFileName } from './pull-record.ts';
 import { PullRecords } from './pull-records.ts';
 

@@ -1,10 +1,10 @@
 import { withoutTagAndDigest } from '../../base/image-name.ts';
+import type { Log } from '../../base/log.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import { ListImagesRequest } from '../../cri/generated/runtime-v1.ts';
 import type { ImageService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { Log } from '../explain/log.ts';
 import type { PullEvidence } from './judge-present-image.ts';
 import { asCredentials, type PulledFor, withPulledFor } from './merge-pull-record.ts';
 import { encodeIntent, encodePulled, type ImagePulledRecord, recordFileName } from './pull-record.ts';

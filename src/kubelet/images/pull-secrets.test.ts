@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Secret } from '../../api/generated/core-v1.ts';
+import { silentLog } from '../../base/log.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { silentLog } from '../explain/log.ts';
 import { PodEvents } from '../explain/pod-events.ts';
 import { missingObject } from '../objects/pod-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';

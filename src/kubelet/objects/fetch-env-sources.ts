@@ -1,6 +1,6 @@
 import type { Container, FileKeySelector, Pod } from '../../api/generated/core-v1.ts';
+import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { Log } from '../explain/log.ts';
 import { type Answer, type EnvFile, type EnvironmentSources, envFileId } from '../sync/config/env-sources.ts';
 import type { HostVolume } from '../volumes/pod-volumes.ts';
 import { ObjectError, type PodObjects } from './pod-objects.ts';

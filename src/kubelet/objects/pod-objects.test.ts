@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConfigMap, Pod, PodSpec, Secret } from '../../api/generated/core-v1.ts';
+import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
-import { silentLog } from '../explain/log.ts';
 import { ClusterObjects } from './cluster-objects.ts';
 import { ManifestObjects } from './manifest-objects.ts';
 import type { PodObjects } from './pod-objects.ts';

@@ -1,6 +1,6 @@
+import type { Log } from '../../base/log.ts';
 import type { RuntimeEvents } from '../../cri/runtime-events.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { Log } from '../explain/log.ts';
 import type { ObservedPods } from './observed-pods.ts';
 import type { RuntimeHealth } from './runtime-health.ts';
 

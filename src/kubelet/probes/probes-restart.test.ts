@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod, PodSpec, PodStatus } from '../../api/generated/core-v1.ts';
+import { silentLog } from '../../base/log.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { Network } from '../../host/network.ts';
-import { silentLog } from '../explain/log.ts';
 import { PodEvents } from '../explain/pod-events.ts';
 import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ProbeKind } from './probe-results.ts';

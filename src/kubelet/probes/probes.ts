@@ -1,6 +1,6 @@
 import type { Container, Pod, Probe } from '../../api/generated/core-v1.ts';
+import type { Log } from '../../base/log.ts';
 import type { Random } from '../../host/random.ts';
-import type { Log } from '../explain/log.ts';
 import type { PodEvents } from '../explain/pod-events.ts';
 import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../observe/observed-pod.ts';
 import { isSidecar } from '../status/restart-rules.ts';

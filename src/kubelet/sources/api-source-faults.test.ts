@@ -1,13 +1,13 @@
 /** Whatever a server does, the source ends up with what the server has. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../cluster/api-server.ts';
 import { boundApiServer } from '../cluster/bounded-api-server.ts';
 import type { ApiFault } from '../cluster/fake/api-faults.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../cluster/fake/memory-api-server.ts';
-import { silentLog } from '../explain/log.ts';
 import { createApiSource } from './api-source.ts';
 import type { SourceSnapshot } from './pod-source.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { type Log, silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../cluster/api-server.ts';
 import type { ApiVerb } from '../cluster/fake/api-faults.ts';
 import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
-import { type Log, silentLog } from '../explain/log.ts';
 import { createApiSource } from './api-source.ts';
 import type { SourceSnapshot } from './pod-source.ts';
 

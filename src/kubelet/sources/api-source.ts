@@ -1,12 +1,12 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { CONFIG_SEEN, CONFIG_SOURCE, podFullName } from '../../api/pod-names.ts';
 import { ChangeBell } from '../../base/change-bell.ts';
+import type { Log } from '../../base/log.ts';
 import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, Selection } from '../cluster/api-server.ts';
 import { followSelection, type ObjectChange } from '../cluster/follow-selection.ts';
-import type { Log } from '../explain/log.ts';
 import type { PodSource, SourceSnapshot } from './pod-source.ts';
 
 export interface ApiSourceOptions {

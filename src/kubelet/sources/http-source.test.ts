@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Log, silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { MemoryService } from '../../host/fake/memory-network.ts';
 import type { ServerResponse } from '../../host/network.ts';
-import { type Log, silentLog } from '../explain/log.ts';
 import { createHttpSource, type HttpSourceOptions } from './http-source.ts';
 import type { SourceSnapshot } from './pod-source.ts';
 

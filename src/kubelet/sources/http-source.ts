@@ -1,9 +1,9 @@
 import { GrowingPause } from '../../base/growing-pause.ts';
+import { type Log, silentLog } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Network } from '../../host/network.ts';
 import type { Random } from '../../host/random.ts';
-import { type Log, silentLog } from '../explain/log.ts';
 import { fetchManifest, type ManifestAnswer } from './fetch-manifest.ts';
 import { keepLost } from './keep-lost.ts';
 import { parseStaticPods, type StaticReferences } from './parse-static-pods.ts';

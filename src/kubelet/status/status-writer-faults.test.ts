@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError, type ApiServer } from '../cluster/api-server.ts';
 import { boundApiServer } from '../cluster/bounded-api-server.ts';
 import type { ApiFault } from '../cluster/fake/api-faults.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../cluster/fake/memory-api-server.ts';
-import { silentLog } from '../explain/log.ts';
 import { StatusStore } from './status-store.ts';
 import { createStatusWriter } from './status-writer.ts';
 

@@ -1,13 +1,13 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { isMirrorPod } from '../../api/pod-names.ts';
 import { GrowingPause } from '../../base/growing-pause.ts';
+import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { ApiError, type ApiServer, type ObjectKey } from '../cluster/api-server.ts';
 import { isApiError } from '../cluster/is-api-error.ts';
 import { patchShape } from '../cluster/patch-shapes.ts';
 import { strategicDiff } from '../cluster/strategic-diff.ts';
-import type { Log } from '../explain/log.ts';
 import { mergePodStatus, statusesAgree } from './merge-pod-status.ts';
 import { isTerminal } from './pod-phase.ts';
 import type { StatusStore, VersionedStatus } from './status-store.ts';

@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
+import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
-import type { Log } from '../explain/log.ts';
 import { ABANDONED } from '../explain/timeline.ts';
 import { ownGraceOf } from './pod-grace.ts';
 import type { PodEnding, PodSyncer } from './pod-syncer.ts';

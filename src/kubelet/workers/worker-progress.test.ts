@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { silentLog } from '../explain/log.ts';
 import type { PodSyncer, SyncOutcome } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import type { WorkerProgress } from './worker-progress.ts';

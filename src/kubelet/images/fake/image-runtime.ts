@@ -1,4 +1,5 @@
 import { deepEqual, ok } from 'node:assert/strict';
+import { silentLog } from '../../../base/log.ts';
 import {
   type AuthConfig,
   Image,
@@ -9,7 +10,6 @@ import {
   PullImageResponse,
 } from '../../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
-import { silentLog } from '../../explain/log.ts';
 import { examplePod } from '../../sync/config/pod.fixture.ts';
 import { PodError } from '../../sync/pod-error.ts';
 import { credentialsFor } from '../credentials-for.ts';
