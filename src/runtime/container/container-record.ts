@@ -1,0 +1,46 @@
+import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
+import type { OciSpec } from '../oci/oci-spec.ts';
+
+/**
+ * What is kept of a container, on disk before it is believed.
+ *
+ *   creating ──► created ──► starting ──► running ──► exited ──► (removed)
+ *                   │            │                      ▲
+ *                   └────────────┴──────────────────────┘   a start that failed, a stop before the start
+ *
+ * Who finds `creating` at its start was killed in the middle of it: it is taken away. `starting` is looked at: either it
+ * runs by now, or it is ended and counts as exited.
+ */
+export interface ContainerRecord {
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly config: ContainerConfig;
+  readonly imageId: string;
+  /** The image as `ContainerStatus.image_ref` tells it. */
+  readonly imageRef: string;
+  readonly runtimeHandler: string;
+  readonly createdAtNs: bigint;
+  /** From the image, or the container's own: `SIGTERM` unless somebody chose. */
+  readonly stopSignal: string;
+  /** Below the sandbox's log folder; empty: no log. */
+  readonly logPath: string;
+  /** What was asked of the runtime, resources as of the last update. Absent while creating. */
+  readonly spec?: OciSpec;
+  readonly life: ContainerLife;
+}
+
+export type ContainerLife =
+  | { readonly phase: 'creating' }
+  | { readonly phase: 'created' }
+  | { readonly phase: 'starting' }
+  | { readonly phase: 'running'; readonly pid: number; readonly startedAtNs: bigint }
+  | {
+      readonly phase: 'exited';
+      /** Absent: it never ran. */
+      readonly startedAtNs?: bigint;
+      readonly finishedAtNs: bigint;
+      readonly exitCode: number;
+      /** `Completed`, `Error`, `OOMKilled`, `StartError`, `Unknown` */
+      readonly reason: string;
+      readonly message: string;
+    };

@@ -1,0 +1,36 @@
+import type { RuntimeSettings } from './runtime-settings.ts';
+
+/** Where everything of the embedded runtime lies: every path below its two folders is made here. */
+export interface RuntimePaths {
+  /** One file for each sandbox and container: `<id>.json`. */
+  readonly sandboxRecords: string;
+  readonly containerRecords: string;
+  /** Images, blobs and unpacked layers; storage/ and images/ divide it among themselves. */
+  readonly storage: string;
+  /** Results of CNI ADD, kept until DEL has succeeded. */
+  readonly cniCache: string;
+  /** State of the OCI runtimes, one folder for each program: `crun --root`. */
+  readonly ociState: string;
+  /** conmon writes a file named after the container here when it ends. */
+  readonly exits: string;
+  /** The sockets of conmon (`attach`); short, for a socket's path has at most 107 bytes. */
+  readonly sockets: string;
+  /** Pinned namespaces, shm, hosts, hostname and resolv.conf of one sandbox. */
+  sandbox(id: string): string;
+  /** The bundle of one container (or pause container): config.json, rootfs. */
+  bundle(id: string): string;
+}
+
+export function runtimePaths({ rootDir, stateDir }: Pick<RuntimeSettings, 'rootDir' | 'stateDir'>): RuntimePaths {
+  return {
+    sandboxRecords: `${rootDir}/sandboxes`,
+    containerRecords: `${rootDir}/containers`,
+    storage: `${rootDir}/storage`,
+    cniCache: `${rootDir}/cni`,
+    ociState: `${stateDir}/oci`,
+    exits: `${stateDir}/exits`,
+    sockets: `${stateDir}/s`,
+    sandbox: (id) => `${stateDir}/sandboxes/${id}`,
+    bundle: (id) => `${stateDir}/containers/${id}`,
+  };
+}

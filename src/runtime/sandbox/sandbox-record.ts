@@ -1,0 +1,52 @@
+import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { IdMap } from '../storage/snapshots.ts';
+
+/**
+ * What is kept of a sandbox, on disk before it is believed. The record is written before anything of the sandbox is made
+ * and removed after the last of it is gone; every step between can be undone from it alone, however often.
+ *
+ *   creating ──► ready ──► notReady ──► (removed)
+ *       │          │            ▲
+ *       └──────────┴► unknown ──┘   an undo failed; StopPodSandbox tries it again
+ *
+ * Who finds `creating` at its start was killed in the middle of it: it is taken away.
+ */
+export interface SandboxRecord {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  readonly runtimeHandler: string;
+  readonly createdAtNs: bigint;
+  readonly life: SandboxLife;
+  /** The file `<paths.sandbox(id)>/ns/<kind>` of each namespace that it has of its own; absent: the machine's. */
+  readonly namespaces: SandboxNamespaces;
+  /** Has a process that holds its PID or user namespace, with the sandbox's own id as container id. */
+  readonly pause: boolean;
+  /** Empty for the network of the machine, and until it is set up. */
+  readonly ips: readonly string[];
+  /** As plugins told them; for verbose status. */
+  readonly networkResults: Readonly<Record<string, unknown>>;
+}
+
+export type SandboxLife =
+  | { readonly phase: 'creating' }
+  | { readonly phase: 'ready' }
+  /** Its network may still have to be torn down: `StopPodSandbox` does that again and again until it succeeds. */
+  | { readonly phase: 'notReady'; readonly networkDown: boolean }
+  | { readonly phase: 'unknown'; readonly reason: string };
+
+export interface SandboxNamespaces {
+  readonly network?: string;
+  readonly ipc?: string;
+  readonly uts?: string;
+  readonly pid?: string;
+  readonly user?: { readonly path: string; readonly idMap: IdMap };
+}
+
+/** What containers of a sandbox have from it, below `paths.sandbox(id)`. */
+export interface SandboxFiles {
+  readonly hosts: string;
+  readonly hostname: string;
+  readonly resolvConf: string;
+  /** A tmpfs, or `/dev/shm` of the machine where the IPC namespace is the machine's. */
+  readonly shm: string;
+}

@@ -1,0 +1,13 @@
+import type { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
+
+/** Where verbs tell what happened, after the record says so. */
+export interface EventSink {
+  /** A sandbox is told with its own id as container id, as containerd does. */
+  publish(event: RuntimeHappening): void;
+}
+
+export interface RuntimeHappening {
+  readonly type: ContainerEventType;
+  readonly sandboxId: string;
+  readonly containerId: string;
+}
