@@ -11,7 +11,7 @@ import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import { agentLog } from './agent-log.ts';
-import { buildOnRuntime } from './build-on-runtime.ts';
+import { buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { aborted, Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
@@ -96,17 +96,21 @@ function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandCont
   const endpoint = config.containerRuntimeEndpoint;
   return {
     // Not ours to start or stop.
-    startRuntime: async () => ({ endpoint, isEmpty: async () => true, stop: async () => true }),
-    build: (_, signal) =>
+    startRuntime: async () => ({
+      connect: (options) => connectEndpoint(endpoint, options),
+      prepare: ({ runtime }, signal) => checkRuntimeVersion(runtime, endpoint, signal),
+      isEmpty: async () => true,
+      stop: async () => true,
+    }),
+    build: (runtime, signal) =>
       buildOnRuntime(
         {
           host,
-          endpoint,
-          runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout,
+          connection: runtime.connect({ ...host, runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout }),
           sources: staticSources(settings, host, log),
           settings: agentSettings(settings, machine),
           log,
-          prepare: ({ runtime }) => checkRuntimeVersion(runtime, endpoint, signal),
+          prepare: (cri) => runtime.prepare(cri, signal),
         },
         signal,
       ),

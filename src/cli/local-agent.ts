@@ -1,12 +1,14 @@
 import type { Agent } from '../app/agent.ts';
 import { UndoStack } from '../base/undo-stack.ts';
-import type { RuntimeService } from '../cri/services.ts';
+import type { ConnectOptions } from '../cri/client.ts';
+import type { Cri, RuntimeService } from '../cri/services.ts';
 import type { Clock } from '../host/clock.ts';
 import type { FileSystem } from '../host/file-system.ts';
 import { type HttpServer, type Network, NetworkError } from '../host/network.ts';
 import { createLocalApi, type RunningAgent } from '../kubelet/server/local-api.ts';
 import type { VersionInfo } from '../kubelet/server/local-api-types.ts';
 import { createLocalClient } from '../kubelet/server/local-client.ts';
+import type { RuntimeConnection } from './build-on-runtime.ts';
 import { CommandError } from './command-context.ts';
 import { localSocket } from './local-socket.ts';
 
@@ -18,11 +20,13 @@ export interface AgentWiring {
   /** A runtime of our own, that ends with us. */
   startRuntime(signal: AbortSignal): Promise<StartedRuntime>;
   /** An agent on that runtime; it does not work yet. */
-  build(endpoint: string, signal: AbortSignal): Promise<BuiltAgent>;
+  build(runtime: StartedRuntime, signal: AbortSignal): Promise<BuiltAgent>;
 }
 
 export interface StartedRuntime {
-  readonly endpoint: string;
+  connect(options: ConnectOptions): RuntimeConnection;
+  /** Brings it to where an agent can begin: its version checked, the images that it is to have. */
+  prepare(cri: Cri, signal: AbortSignal): Promise<unknown>;
   /** Whether it holds nothing of a pod, not even of one that nobody waits for any more. */
   isEmpty(): Promise<boolean>;
   /** Whether it leaves nothing behind. */
@@ -80,7 +84,7 @@ export async function startLocalAgent(
     undo.push(async () => {
       isClean = await runtime.stop();
     });
-    const built = await wiring.build(runtime.endpoint, signal);
+    const built = await wiring.build(runtime, signal);
     undo.push(async () => built.close());
     signal.throwIfAborted();
     const { agent } = built;

@@ -6,25 +6,25 @@ import { bridgeName, DEFAULT_ROOT_DIR } from '../app/private-runtime/runtime-pat
 import type { Log } from '../base/log.ts';
 import { socketPathOf } from '../cri/endpoint.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import { buildOnRuntime } from './build-on-runtime.ts';
+import { buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
 import type { CommandContext } from './command-context.ts';
 import type { RunOptions } from './commands.ts';
-import type { AgentWiring, BuiltAgent } from './local-agent.ts';
+import type { AgentWiring, BuiltAgent, StartedRuntime } from './local-agent.ts';
 
 /** A private containerd below `--root` and `--state`, and an agent with kubelet's defaults on it. */
 export function localWiring(options: RunOptions, source: PodSource, context: CommandContext, log: Log): AgentWiring {
   const { rootDir, stateDir, podCidr } = options;
   const { host, machine } = context;
-  const build = async (endpoint: string, signal: AbortSignal): Promise<BuiltAgent> => {
+  const build = async (runtime: StartedRuntime, signal: AbortSignal): Promise<BuiltAgent> => {
     const flags = [`--root-dir=${rootDir}/kubelet`];
     const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
     // Log collectors of the machine are a cluster's: these pods are none of their business.
     const { containerLogsDir: _, ...ofKubelet } = agentSettings(settings, machine);
+    const connection = runtime.connect({ ...host, runtimeRequestTimeoutMs: settings.parsed.ms.runtimeRequestTimeout });
     return buildOnRuntime(
       {
         host,
-        endpoint,
-        runtimeRequestTimeoutMs: settings.parsed.ms.runtimeRequestTimeout,
+        connection,
         sources: [source],
         settings: {
           ...ofKubelet,
@@ -33,12 +33,20 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
           keptImages: [PAUSE_IMAGE, BUSYBOX_IMAGE],
         },
         log,
-        prepare: ({ images }) => ensureLocalImages({ ...host, images, socketPath: socketPathOf(endpoint) }, signal),
+        prepare: (cri) => runtime.prepare(cri, signal),
       },
       signal,
     );
   };
-  return { startRuntime: (signal) => startPrivateRuntime({ host, rootDir, stateDir, podCidr, log }, signal), build };
+  const startRuntime = async (signal: AbortSignal): Promise<StartedRuntime> => {
+    const { endpoint, ...runtime } = await startPrivateRuntime({ host, rootDir, stateDir, podCidr, log }, signal);
+    return {
+      ...runtime,
+      connect: (given) => connectEndpoint(endpoint, given),
+      prepare: ({ images }, until) => ensureLocalImages({ ...host, images, socketPath: socketPathOf(endpoint) }, until),
+    };
+  };
+  return { startRuntime, build };
 }
 
 /** Pods live beside those of a kubelet, and of a `nodelet run` with another root, on the same machine. */

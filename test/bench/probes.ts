@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import type { Pod, Probe } from '../../src/api/generated/core-v1.ts';
 import type { Agent } from '../../src/app/agent.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { buildOnRuntime } from '../../src/cli/build-on-runtime.ts';
+import { buildOnRuntime, connectEndpoint } from '../../src/cli/build-on-runtime.ts';
 import { RPC_CHANNEL, type RpcTrace } from '../../src/cri/instrument.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { Host } from '../../src/host/host.ts';
@@ -254,8 +254,7 @@ try {
   const { agent, close } = await buildOnRuntime(
     {
       host: place.host,
-      endpoint: place.endpoint,
-      runtimeRequestTimeoutMs: 120_000,
+      connection: connectEndpoint(place.endpoint, { ...place.host, runtimeRequestTimeoutMs: 120_000 }),
       sources: [source],
       settings: { ...SETTINGS, ...place.settings, hostIPs: [TARGET_HOST] },
       log: silentLog,

@@ -5,7 +5,7 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { buildOnRuntime } from '../../src/cli/build-on-runtime.ts';
+import { buildOnRuntime, connectEndpoint } from '../../src/cli/build-on-runtime.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { timelineText } from '../../src/kubelet/explain/timeline-text.ts';
 import { why } from '../../src/kubelet/explain/why.ts';
@@ -51,8 +51,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
   const { agent, close } = await buildOnRuntime(
     {
       host: { ...host, clock },
-      endpoint: containerd.endpoint,
-      runtimeRequestTimeoutMs: 120_000,
+      connection: connectEndpoint(containerd.endpoint, { clock, runtimeRequestTimeoutMs: 120_000 }),
       sources: [source],
       settings: {
         ...SETTINGS,

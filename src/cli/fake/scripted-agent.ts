@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Agent } from '../../app/agent.ts';
 import { ScriptedView } from '../../kubelet/server/fake/scripted-view.ts';
 import type { AgentWiring } from '../local-agent.ts';
@@ -46,7 +47,8 @@ export class ScriptedAgent extends ScriptedView implements Agent {
       startRuntime: async () => {
         this.happened.push('runtime started');
         const stop = async (): Promise<boolean> => this.happened.push('runtime stopped') > 0 && this.isClean;
-        return { endpoint: 'unix:///x', isEmpty: async () => this.halfMade-- <= 0, stop };
+        const connect = (): never => assert.fail('nobody connects');
+        return { connect, prepare: async () => {}, isEmpty: async () => this.halfMade-- <= 0, stop };
       },
       build: async () => ({
         agent: this,
