@@ -11,16 +11,16 @@ import { timelineText } from '../../src/kubelet/explain/timeline-text.ts';
 import { why } from '../../src/kubelet/explain/why.ts';
 import type { AgentEvent, PodReport } from '../../src/kubelet/server/agent-view.ts';
 import { ScriptedSource, SETTINGS } from '../agent/memory-agent.ts';
-import { startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { CriCalls } from './cri-calls.ts';
 import { type RecordedClock, recordedClock } from './recorded-clock.ts';
+import { startRuntime, type TestRuntime } from './runtime-fixture.ts';
 
 /** How long anything that a test waits for may take on a busy machine. */
 const PATIENCE_MS = 30_000;
 
-/** The agent of `nodelet run`, in this process, on a containerd of its own and with pods that the test sets. */
+/** The agent of `nodelet run`, in this process, on a runtime of its own and with pods that the test sets. */
 export interface TestAgent {
-  readonly containerd: TestContainerd;
+  readonly runtime: TestRuntime;
   readonly agent: Agent;
   readonly source: ScriptedSource;
   /** Its calls to the runtime. */
@@ -36,13 +36,13 @@ export interface TestAgent {
   gone(name: string): Promise<number>;
   /** Resolves when each of these obedient containers of a pod of `podOf` obeys. */
   listening(name: string, ...containers: string[]): Promise<void>;
-  /** Ends the pods, the agent and containerd, and takes everything away. */
+  /** Ends the pods, the agent and the runtime, and takes everything away. */
   stop(): Promise<void>;
 }
 
 export async function startTestAgent(settings: Partial<AgentSettings> = {}): Promise<TestAgent> {
-  const containerd = await startContainerd();
-  const podLogsDir = join(containerd.folder, 'pod-logs');
+  const runtime = await startRuntime();
+  const podLogsDir = join(runtime.folder, 'pod-logs');
   const source = new ScriptedSource();
   const life = new AbortController();
   const calls = new CriCalls();
@@ -51,13 +51,13 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
   const { agent, close } = await buildOnRuntime(
     {
       host: { ...host, clock },
-      connection: connectEndpoint(containerd.endpoint, { clock, runtimeRequestTimeoutMs: 120_000 }),
+      connection: connectEndpoint(runtime.endpoint, { clock, runtimeRequestTimeoutMs: 120_000 }),
       sources: [source],
       settings: {
         ...SETTINGS,
-        rootDir: join(containerd.folder, 'kubelet'),
+        rootDir: join(runtime.folder, 'kubelet'),
         podLogsDir,
-        cgroupRoot: containerd.cgroupParent,
+        cgroupRoot: runtime.cgroupParent,
         ...settings,
       },
       log: silentLog,
@@ -69,7 +69,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
   const done = agent.run(life.signal);
   const next = (fits: (event: AgentEvent) => boolean, what: string): Promise<number> => nextEvent(agent, fits, what);
   return {
-    containerd,
+    runtime,
     agent,
     source,
     calls,
@@ -90,7 +90,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
       await done;
       close();
       calls.stop();
-      await containerd.stop();
+      await runtime.stop();
     },
   };
 }

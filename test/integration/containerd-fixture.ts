@@ -1,26 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { accessSync, constants, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ensureLocalImages, PAUSE_IMAGE } from '../../src/app/images/local-images.ts';
-import { type CriConnection, connectCri } from '../../src/cri/client.ts';
-import { ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
+import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { type Footprint, removeLeftovers } from './containerd-leftovers.ts';
+import { end, newFootprint, removePods, startedDaemon, writeNetwork } from './daemon-fixture.ts';
+import type { TestRuntime } from './runtime-fixture.ts';
 
 const START_MS = 20_000;
-const STOP_MS = 30_000;
 const PROGRAMS = ['containerd', 'ctr', 'containerd-shim-runc-v2', 'runc', 'ip', 'setpriv'];
 const FILES = [
   '/usr/lib/cni/bridge',
@@ -31,17 +20,9 @@ const FILES = [
 ];
 
 /** A containerd of our own, with the two local images (src/app/images) and a network between its pods and this machine. */
-export interface TestContainerd {
-  readonly endpoint: string;
-  readonly folder: string;
-  /** For `cgroupParent` of the pods; goes when it stops. */
-  readonly cgroupParent: string;
+export interface TestContainerd extends TestRuntime {
   /** Runs `ctr` against it, in the namespace of CRI. */
   ctr(...args: string[]): string;
-  /** Ends it with SIGKILL and starts it again on the same folder. Containers go on. */
-  restart(): Promise<void>;
-  /** Ends the pods that are left, then containerd, and takes everything away. */
-  stop(): Promise<void>;
 }
 
 /** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
@@ -58,16 +39,22 @@ export function skipReason(): string | false {
   return false;
 }
 
-let started = 0;
-
 export async function startContainerd(): Promise<TestContainerd> {
-  sweepDeadRuns();
-  const footprint = footprintOf(process.pid, started++);
+  const footprint = newFootprint('containerd');
   const { folder, socketPath, cgroupParent } = footprint;
   const endpoint = `unix://${socketPath}`;
-  writeConfiguration(footprint, started);
+  writeNetwork(footprint);
+  writeConfiguration(footprint);
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
-  let daemon = await startDaemon(folder, cri);
+  const start = (): Promise<ChildProcess> => {
+    const logPath = join(folder, 'containerd.log');
+    const log = openSync(logPath, 'a');
+    // It goes when this process goes, however that ends.
+    const args = ['--pdeathsig', 'TERM', 'containerd', '--config', join(folder, 'config.toml')];
+    const daemon = spawn('setpriv', args, { stdio: ['ignore', log, log] });
+    return startedDaemon(daemon, cri, () => readFileSync(logPath, 'utf8'));
+  };
+  let daemon = await start();
   const ctr = (...args: string[]) =>
     execFileSync('ctr', ['--address', socketPath, '--namespace', 'k8s.io', ...args], { encoding: 'utf8' });
   const signal = AbortSignal.timeout(START_MS);
@@ -76,10 +63,17 @@ export async function startContainerd(): Promise<TestContainerd> {
     endpoint,
     folder,
     cgroupParent,
+    pid: () => daemon.pid ?? 0,
     ctr,
+    async tag(from, to) {
+      ctr('images', 'tag', from, to);
+    },
+    async load(path) {
+      ctr('images', 'import', '--no-unpack', path);
+    },
     async restart() {
       await end(daemon, 'SIGKILL');
-      daemon = await startDaemon(folder, cri);
+      daemon = await start();
     },
     async stop() {
       await removePods(cri).catch(() => {}); // what it cannot take away itself goes with the leftovers
@@ -90,53 +84,7 @@ export async function startContainerd(): Promise<TestContainerd> {
   };
 }
 
-const FOLDER_NAME = /^nodelet-containerd-(\d+)-(\d+)$/;
-
-function footprintOf(pid: number, count: number): Footprint {
-  const folder = join(tmpdir(), `nodelet-containerd-${pid}-${count}`);
-  return {
-    folder,
-    socketPath: join(folder, 'containerd.sock'),
-    bridge: `nlt${pid}-${count}`,
-    cgroupParent: `/nodelet-test-${pid}-${count}`,
-  };
-}
-
-/** A run that was killed could not clean up after itself. */
-function sweepDeadRuns(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const match = FOLDER_NAME.exec(name);
-    if (match && !existsSync(`/proc/${match[1]}`)) removeLeftovers(footprintOf(Number(match[1]), Number(match[2])));
-  }
-}
-
-/** A subnet that no other run on this machine has: 10.64.0.0/10, cut by process number. */
-function subnetOf(count: number): string {
-  const number = (process.pid * 4 + count) % (64 * 256);
-  return `10.${64 + (number >> 8)}.${number & 255}.0/24`;
-}
-
-function writeConfiguration({ folder, socketPath, bridge }: Footprint, count: number): void {
-  mkdirSync(join(folder, 'cni'), { recursive: true });
-  const network = {
-    cniVersion: '0.4.0',
-    name: bridge,
-    plugins: [
-      {
-        type: 'bridge',
-        bridge,
-        isGateway: true,
-        hairpinMode: true,
-        ipam: {
-          type: 'host-local',
-          dataDir: join(folder, 'ipam'),
-          ranges: [[{ subnet: subnetOf(count) }]],
-          routes: [{ dst: '0.0.0.0/0' }],
-        },
-      },
-    ],
-  };
-  writeFileSync(join(folder, 'cni/10-nodelet-test.conflist'), JSON.stringify(network));
+function writeConfiguration({ folder, socketPath }: Footprint): void {
   writeFileSync(
     join(folder, 'config.toml'),
     `version = 2
@@ -160,55 +108,6 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
     runtime_type = "io.containerd.runc.v2"
 `,
   );
-}
-
-/** Resolves when it answers and has found its network; rejects with the end of its log when it cannot. */
-async function startDaemon(folder: string, cri: CriConnection): Promise<ChildProcess> {
-  const logPath = join(folder, 'containerd.log');
-  const log = openSync(logPath, 'a');
-  // It goes when this process goes, however that ends.
-  const args = ['--pdeathsig', 'TERM', 'containerd', '--config', join(folder, 'config.toml')];
-  const daemon = spawn('setpriv', args, { stdio: ['ignore', log, log] });
-  const deadline = AbortSignal.timeout(START_MS);
-  while (!(await isReady(cri, deadline))) {
-    if (daemon.exitCode !== null || deadline.aborted) {
-      throw new Error(`containerd did not start: ${readFileSync(logPath, 'utf8').slice(-2000)}`);
-    }
-    await delay(20);
-  }
-  return daemon;
-}
-
-async function isReady(cri: CriConnection, signal: AbortSignal): Promise<boolean> {
-  try {
-    const { status } = await cri.runtime.status({ verbose: false }, signal);
-    return status?.conditions.every((condition) => condition.status) ?? false;
-  } catch {
-    return false;
-  }
-}
-
-async function removePods(cri: CriConnection): Promise<void> {
-  const signal = AbortSignal.timeout(STOP_MS);
-  const { items } = await cri.runtime.listPodSandbox(ListPodSandboxRequest.create(), signal);
-  await Promise.allSettled(
-    items.map(async ({ id }) => {
-      await cri.runtime.stopPodSandbox({ podSandboxId: id }, signal);
-      await cri.runtime.removePodSandbox({ podSandboxId: id }, signal);
-    }),
-  );
-}
-
-function end(daemon: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  return new Promise((resolve) => {
-    if (daemon.exitCode !== null || daemon.signalCode !== null) return resolve();
-    const killer = setTimeout(() => daemon.kill('SIGKILL'), STOP_MS);
-    daemon.once('exit', () => {
-      clearTimeout(killer);
-      resolve();
-    });
-    daemon.kill(signal);
-  });
 }
 
 function isInPath(program: string): boolean {

@@ -2,22 +2,24 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Everything that a private containerd makes on the machine follows from its folder's name. */
+/** Everything that a runtime of a test makes on the machine follows from its folder's name. */
 export interface Footprint {
   readonly folder: string;
   readonly socketPath: string;
   readonly bridge: string;
   /** Below which tests put the cgroups of their pods. */
   readonly cgroupParent: string;
+  /** The addresses of its pods. */
+  readonly subnet: string;
 }
 
 /**
- * Takes away what a containerd left that is gone: shims and their containers, network namespaces, mounts, the bridge,
+ * Takes away what a runtime left that is gone: monitors and their containers, network namespaces, mounts, the bridge,
  * cgroups and files. Nothing to do is fine.
  */
 export function removeLeftovers(footprint: Footprint): void {
   const namespaces = networkNamespaces(footprint.folder);
-  killShims(footprint.socketPath);
+  killMonitors(footprint);
   for (const path of namespaces) quietly('ip', 'netns', 'delete', path.slice(path.lastIndexOf('/') + 1));
   unmountBelow(footprint.folder);
   quietly('ip', 'link', 'delete', footprint.bridge);
@@ -41,11 +43,14 @@ export function networkNamespaces(folder: string): readonly string[] {
   return [...new Set(paths)];
 }
 
-/** A shim is a daemon of its own; it is told by the socket that it reports to. */
-function killShims(socketPath: string): void {
+/** A monitor is a daemon of its own: a shim is told by the socket that it reports to, conmon by the files it writes. */
+function killMonitors({ socketPath, folder }: Footprint): void {
   const processes = runningProcesses();
-  const shims = processes.filter(({ args }) => args[0]?.includes('containerd-shim') && args.includes(socketPath));
-  const doomed = new Set(shims.map(({ pid }) => pid));
+  const monitors = processes.filter(({ args }) => {
+    if (args[0]?.includes('containerd-shim')) return args.includes(socketPath);
+    return args[0]?.endsWith('conmon') && args.some((arg) => arg.includes(`${folder}/`));
+  });
+  const doomed = new Set(monitors.map(({ pid }) => pid));
   for (let grown = true; grown; ) {
     const children = processes.filter(({ pid, parent }) => doomed.has(parent) && !doomed.has(pid));
     for (const { pid } of children) doomed.add(pid);

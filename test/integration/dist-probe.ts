@@ -1,8 +1,13 @@
-/** A program for dist.test.ts: makes a mount in the folder it is told, and takes it away again. */
+/** A program for dist.test.ts: makes a mount in the folder it is told, holds a namespace there, and takes both away again. */
 import { linuxMounts } from '../../src/host/linux/linux-mounts.ts';
+import { createLinuxNamespaces } from '../../src/host/linux/linux-namespaces.ts';
 
 const target = process.argv[2] ?? '';
+const namespaces = createLinuxNamespaces();
 await linuxMounts.mount({ source: 'nodelet-probe', target, type: 'tmpfs' });
-const found = (await linuxMounts.list()).find((mount) => mount.target === target);
+const files = { network: `${target}/net`, uts: `${target}/uts` };
+await namespaces.create({ files, hostname: 'probe' });
+const found = (await linuxMounts.list()).filter((mount) => mount.target.startsWith(target));
+await namespaces.remove(Object.values(files));
 await linuxMounts.unmount(target);
-console.log(`${found?.type} ${found?.source}`);
+console.log(found.map(({ type, source }) => `${type} ${source}`).join(', '));

@@ -33,7 +33,7 @@ suite('garbage', { skip: skipReason(), timeout: 90_000 }, () => {
 
   before(async () => {
     it = await startTestAgent({ maxContainerRestartPeriodMs: 100 });
-    cri = connectCri(it.containerd.endpoint, { clock: host.clock, runtimeRequestTimeoutMs: 10_000 });
+    cri = connectCri(it.runtime.endpoint, { clock: host.clock, runtimeRequestTimeoutMs: 10_000 });
     const volumeMounts = [{ name: 'count', mountPath: '/count' }];
     it.source.set(
       podOf('crash', {
@@ -49,14 +49,14 @@ suite('garbage', { skip: skipReason(), timeout: 90_000 }, () => {
   });
 
   function logFolder(): string {
-    return join(it.containerd.folder, 'pod-logs/default_crash_uid-crash/main');
+    return join(it.runtime.folder, 'pod-logs/default_crash_uid-crash/main');
   }
 
   test('of a container that kept crashing only the last dead one is left, with its log and its message', async () => {
     await until(async () => restarts() === RUNS - 1 && (await attempts()).length <= 2, 'two containers');
     assert.deepEqual(await attempts(), [RUNS - 2, RUNS - 1]);
     assert.deepEqual(readdirSync(logFolder()).sort(byText), [`${RUNS - 2}.log`, `${RUNS - 1}.log`]);
-    const messages = join(it.containerd.folder, 'kubelet/pods/uid-crash/containers/main');
+    const messages = join(it.runtime.folder, 'kubelet/pods/uid-crash/containers/main');
     assert.equal(readdirSync(messages).length, 2);
   });
 
@@ -105,9 +105,9 @@ suite('garbage', { skip: skipReason(), timeout: 90_000 }, () => {
     const data = new TextEncoder().encode('nobody needs this');
     const files = [{ kind: 'file', path: 'file', mode: 0o644, data }] as const;
     const { bytes } = ociArchive({ reference: UNUSED_IMAGE, architecture: goArchitecture(), files, config: {} });
-    const path = join(it.containerd.folder, 'unused.tar');
+    const path = join(it.runtime.folder, 'unused.tar');
     writeFileSync(path, bytes);
-    it.containerd.ctr('images', 'import', '--no-unpack', path);
+    await it.runtime.load(path);
     await until(async () => (await imageNames()).includes(UNUSED_IMAGE), 'the image is known');
   }
 

@@ -20,7 +20,7 @@ suite('hooks', { skip: skipReason(), timeout: 120_000 }, () => {
 
   before(async () => {
     it = await startTestAgent();
-    shared = join(it.containerd.folder, 'shared');
+    shared = join(it.runtime.folder, 'shared');
     mkdirSync(shared);
   });
   after(() => it.stop());

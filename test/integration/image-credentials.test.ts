@@ -57,7 +57,7 @@ suite('images that want credentials', { skip: registrySkipReason(), timeout: 120
     const providers = { config: join(folder, 'config.json'), binDir: folder };
     it = await startTestAgent({ serializeImagePulls: false, imagePulls: { ...SETTINGS.imagePulls, providers } });
     pods = new RegistryPods(it);
-    for (const { address } of [registry, provided]) trustRegistry(it.containerd.folder, address);
+    for (const { address } of [registry, provided]) trustRegistry(it.runtime.folder, address);
   });
   after(async () => {
     await it.stop();

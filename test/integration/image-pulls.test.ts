@@ -25,8 +25,8 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 120_000 }
       startRegistry({ tls: true }),
     ]);
     pods = new RegistryPods(it);
-    trustRegistry(it.containerd.folder, registry.address);
-    trustRegistry(it.containerd.folder, secure.address, secure.caFile);
+    trustRegistry(it.runtime.folder, registry.address);
+    trustRegistry(it.runtime.folder, secure.address, secure.caFile);
   });
   after(async () => {
     for (const proxy of proxies) await proxy.stop();
@@ -37,7 +37,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 120_000 }
   const proxied = async (): Promise<RegistryProxy> => {
     const proxy = await startRegistryProxy(registry);
     proxies.push(proxy);
-    trustRegistry(it.containerd.folder, proxy.address);
+    trustRegistry(it.runtime.folder, proxy.address);
     return proxy;
   };
 

@@ -10,7 +10,7 @@ export interface Inside {
 }
 
 export function lookInside(it: TestAgent, signal: AbortSignal): Inside {
-  const cri = connectCri(it.containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+  const cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
   return {
     async ask(pod, container, line) {
       const found = it.report(pod).observed?.containers.find(({ name }) => name === container);

@@ -108,7 +108,7 @@ async function writeAll(
   const seconds = (to - from) / 1000;
   const megabytes = (lines * LINE_BYTES) / 1e6;
   const cores = (user + system) / 1e6 / seconds;
-  const folder = join(it.containerd.folder, 'pod-logs', 'default_busy_uid-busy', 'main');
+  const folder = join(it.runtime.folder, 'pod-logs', 'default_busy_uid-busy', 'main');
   const sizes = filesOf(folder).map((name) => {
     const size = statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
     return `${name} ${(size / 1e6).toFixed(1)} MB`;

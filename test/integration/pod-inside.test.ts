@@ -27,8 +27,8 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
       containerStopSignals: true,
       podPidsLimit: 512,
     });
-    cri = connectCri(it.containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
-    folder = it.containerd.folder;
+    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+    folder = it.runtime.folder;
   });
   after(async () => {
     cri.close();
@@ -169,7 +169,7 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
     assert.ok(path, 'has a control group');
     const own = readCgroup(path[1] ?? path[2] ?? '');
     assert.deepEqual(own, { memory: 64 * 2 ** 20, cpu: 0.25 });
-    const pod = `${it.containerd.cgroupParent}/kubepods/burstable/pod${it.report('resources').pod.metadata.uid}`;
+    const pod = `${it.runtime.cgroupParent}/kubepods/burstable/pod${it.report('resources').pod.metadata.uid}`;
     assert.deepEqual(readCgroup(pod), { memory: 64 * 2 ** 20, cpu: 0.25 });
     assert.equal(readFirst(`pids${pod}/pids.max`, `${pod}/pids.max`), '512');
   });

@@ -17,7 +17,7 @@ suite('the containers of a pod', { skip: skipReason(), timeout: 120_000 }, () =>
 
   before(async () => {
     it = await startTestAgent({ maxContainerRestartPeriodMs: 1000 });
-    cri = connectCri(it.containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
   });
   after(async () => {
     cri.close();
@@ -155,7 +155,7 @@ suite('the containers of a pod', { skip: skipReason(), timeout: 120_000 }, () =>
   });
 
   test('one is made anew when its image is another, and the rest stays', async () => {
-    it.containerd.ctr('images', 'tag', BUSYBOX_IMAGE, OTHER_IMAGE);
+    await it.runtime.tag(BUSYBOX_IMAGE, OTHER_IMAGE);
     const ready = it.ready('edit');
     const pod = podOf('edit', { containers: [shell('main', OBEDIENT), shell('kept', OBEDIENT)] });
     it.source.set(pod);
@@ -205,7 +205,7 @@ suite('the containers of a pod', { skip: skipReason(), timeout: 120_000 }, () =>
     it.source.set(pod);
     await running;
     assert.equal(status('image')?.state?.waiting?.reason, 'ErrImageNeverPull');
-    it.containerd.ctr('images', 'tag', BUSYBOX_IMAGE, 'localhost/nodelet/late:1');
+    await it.runtime.tag(BUSYBOX_IMAGE, 'localhost/nodelet/late:1');
     await it.ready('image');
   });
 

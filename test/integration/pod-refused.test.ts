@@ -22,7 +22,7 @@ interface Case {
   readonly reason: string;
   readonly message: RegExp;
   /** Takes the cause away; what it answers with is the container from then on. */
-  readonly mend: (it: TestAgent) => Partial<Container> | undefined;
+  readonly mend: (it: TestAgent) => Promise<Partial<Container> | undefined>;
 }
 
 const CASES: Record<string, Case> = {
@@ -31,14 +31,14 @@ const CASES: Record<string, Case> = {
     reason: 'CreateContainerConfigError',
     message:
       /^container has runAsNonRoot and image will run as root \(pod: "nonroot_default\(uid-nonroot\)", container: bad\)$/,
-    mend: () => ({ securityContext: { runAsNonRoot: true, runAsUser: 1000 } }),
+    mend: async () => ({ securityContext: { runAsNonRoot: true, runAsUser: 1000 } }),
   },
   seccomp: {
     bad: { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'late.json' } } },
     reason: 'CreateContainerError',
     message: /cannot load seccomp profile ".*\/kubelet\/seccomp\/late\.json": open .*: no such file or directory$/,
-    mend({ containerd }) {
-      const folder = join(containerd.folder, 'kubelet/seccomp');
+    async mend({ runtime }) {
+      const folder = join(runtime.folder, 'kubelet/seccomp');
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, 'late.json'), JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW' }));
       return undefined;
@@ -48,9 +48,9 @@ const CASES: Record<string, Case> = {
     bad: { command: ['/nowhere'] },
     reason: 'RunContainerError',
     message: /exec: "\/nowhere": stat \/nowhere: no such file or directory/,
-    mend({ containerd }) {
+    async mend({ runtime }) {
       // Under another name the image is another container: it need not wait for the back-off of the one before.
-      containerd.ctr('images', 'tag', BUSYBOX_IMAGE, SECOND_NAME);
+      await runtime.tag(BUSYBOX_IMAGE, SECOND_NAME);
       return { image: SECOND_NAME };
     },
   },
@@ -58,14 +58,14 @@ const CASES: Record<string, Case> = {
     bad: { image: 'Not/A::name' },
     reason: 'InvalidImageName',
     message: /^Failed to apply default image tag "Not\/A::name": couldn't parse image name "Not\/A::name": /,
-    mend: () => ({ image: BUSYBOX_IMAGE }),
+    mend: async () => ({ image: BUSYBOX_IMAGE }),
   },
   never: {
     bad: { image: LOADED_LATER, imagePullPolicy: 'Never' },
     reason: 'ErrImageNeverPull',
     message: /^Container image "localhost\/nodelet\/later:1" is not present with pull policy of Never$/,
-    mend({ containerd }) {
-      containerd.ctr('images', 'tag', BUSYBOX_IMAGE, LOADED_LATER);
+    async mend({ runtime }) {
+      await runtime.tag(BUSYBOX_IMAGE, LOADED_LATER);
       return undefined;
     },
   },
@@ -77,7 +77,7 @@ suite('what cannot be honoured', { skip: skipReason(), timeout: 120_000 }, () =>
 
   before(async () => {
     it = await startTestAgent({ clusterDns: ['10.0.0.10'] });
-    hostPath = join(it.containerd.folder, 'late-folder');
+    hostPath = join(it.runtime.folder, 'late-folder');
   });
   after(() => it.stop());
 
@@ -135,7 +135,9 @@ suite('what cannot be honoured', { skip: skipReason(), timeout: 120_000 }, () =>
     const names = [...Object.keys(CASES), 'folder', 'class', 'handler'];
     const all = Promise.all(names.map((name) => it.ready(name)));
     mkdirSync(hostPath);
-    const mended = Object.entries(CASES).map(([name, { bad, mend }]) => caseOf(name, mend(it) ?? bad));
+    const mended = await Promise.all(
+      Object.entries(CASES).map(async ([name, { bad, mend }]) => caseOf(name, (await mend(it)) ?? bad)),
+    );
     it.source.set(...mended, ...late());
     it.source.setObjects({
       runtimeClasses: [

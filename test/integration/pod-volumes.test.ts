@@ -31,8 +31,8 @@ suite('the volumes of a container', { skip: skipReason(), timeout: 120_000 }, ()
 
   before(async () => {
     it = await startTestAgent();
-    cri = connectCri(it.containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
-    folder = it.containerd.folder;
+    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+    folder = it.runtime.folder;
   });
   after(async () => {
     cri.close();

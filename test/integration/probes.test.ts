@@ -23,7 +23,7 @@ suite('probes', { skip: skipReason(), timeout: 120_000, concurrency: true }, () 
   after(() => it.stop());
 
   /** A file of the machine, in the folder that the pod's container sees as /shared. */
-  const shared = (pod: string, file: string): string => join(it.containerd.folder, `shared-${pod}`, file);
+  const shared = (pod: string, file: string): string => join(it.runtime.folder, `shared-${pod}`, file);
 
   const podWith = (name: string, line: string, main: Partial<Container>, spec: Partial<Pod['spec']> = {}): Pod =>
     podOf(name, {

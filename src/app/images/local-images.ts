@@ -68,7 +68,18 @@ async function pauseContent({ fs }: LocalImageParts): Promise<ImageContent> {
   };
 }
 
-async function busyboxContent({ fs, processes }: LocalImageParts, signal: AbortSignal): Promise<ImageContent> {
+/** For a runtime that takes archives itself. */
+export async function busyboxArchive(
+  parts: Pick<LocalImageParts, 'fs' | 'processes'>,
+  signal: AbortSignal,
+): Promise<OciArchive> {
+  return ociArchive(await busyboxContent(parts, signal));
+}
+
+async function busyboxContent(
+  { fs, processes }: Pick<LocalImageParts, 'fs' | 'processes'>,
+  signal: AbortSignal,
+): Promise<ImageContent> {
   const { stdout } = await processes.run({ program: BUSYBOX, args: ['--list'] }, signal);
   const applets = new TextDecoder().decode(stdout).trim().split('\n');
   return busyboxImage(goArchitecture(), await fs.readFile(BUSYBOX), applets);

@@ -1,0 +1,90 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { busyboxArchive } from '../../src/app/images/local-images.ts';
+import { connectCri } from '../../src/cri/client.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { startContainerd } from './containerd-fixture.ts';
+import { removeLeftovers } from './containerd-leftovers.ts';
+import { end, newFootprint, removePods, startedDaemon, writeNetwork } from './daemon-fixture.ts';
+
+/** A CRI runtime of our own, with a local image and a network between its pods and this machine. */
+export interface TestRuntime {
+  readonly endpoint: string;
+  readonly folder: string;
+  /** For `cgroupParent` of the pods; goes when it stops. */
+  readonly cgroupParent: string;
+  pid(): number;
+  /** Gives an image a second name. */
+  tag(from: string, to: string): Promise<void>;
+  /** Takes an image archive in. */
+  load(path: string): Promise<void>;
+  /** Ends it with SIGKILL and starts it again on the same folder. Containers go on. */
+  restart(): Promise<void>;
+  /** Ends the pods that are left, then the runtime, and takes everything away. */
+  stop(): Promise<void>;
+}
+
+/** Which runtime the tests of the agent run on: `NODELET_TEST_RUNTIME`. */
+export const TEST_RUNTIME = process.env['NODELET_TEST_RUNTIME'] === 'embedded' ? 'embedded' : 'containerd';
+
+export function startRuntime(): Promise<TestRuntime> {
+  return TEST_RUNTIME === 'embedded' ? startEmbedded() : startContainerd();
+}
+
+const BIN = join(import.meta.dirname, '../../bin/nodelet');
+const START_MS = 20_000;
+const run = promisify(execFile);
+
+export interface EmbeddedOptions {
+  /** In the place of this checkout's program. */
+  readonly command?: readonly string[];
+  /** More flags for `nodelet cri`. */
+  readonly flags?: readonly string[];
+}
+
+/** `nodelet cri` as a process of its own. */
+export async function startEmbedded({ command = [BIN], flags = [] }: EmbeddedOptions = {}): Promise<TestRuntime> {
+  const footprint = newFootprint('embedded');
+  const { folder, socketPath, cgroupParent } = footprint;
+  const endpoint = `unix://${socketPath}`;
+  writeNetwork(footprint);
+  const places = ['--root', join(folder, 'root'), '--state', join(folder, 'state')];
+  const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
+  const [program = BIN, ...first] = command;
+  const serve = [...first, 'cri', '--listen', endpoint, ...places, '--cni-conf-dir', join(folder, 'cni'), ...flags];
+  const start = (): Promise<ChildProcess> => {
+    const logPath = join(folder, 'nodelet-cri.log');
+    const log = openSync(logPath, 'a');
+    // It goes when this process goes, however that ends.
+    const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', program, ...serve], { stdio: ['ignore', log, log] });
+    return startedDaemon(daemon, cri, () => readFileSync(logPath, 'utf8'));
+  };
+  const image = async (verb: string, ...args: string[]): Promise<void> => {
+    await run(program, [...first, 'image', verb, ...places, ...args]);
+  };
+  let daemon = await start();
+  const archive = join(folder, 'busybox.tar');
+  writeFileSync(archive, (await busyboxArchive(createLinuxHost(), AbortSignal.timeout(START_MS))).bytes);
+  await image('load', archive);
+  return {
+    endpoint,
+    folder,
+    cgroupParent,
+    pid: () => daemon.pid ?? 0,
+    tag: (from, to) => image('tag', from, to),
+    load: (path) => image('load', path),
+    async restart() {
+      await end(daemon, 'SIGKILL');
+      daemon = await start();
+    },
+    async stop() {
+      await removePods(cri).catch(() => {}); // what it cannot take away itself goes with the leftovers
+      cri.close();
+      await end(daemon, 'SIGTERM');
+      removeLeftovers(footprint);
+    },
+  };
+}
