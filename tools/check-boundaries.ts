@@ -33,7 +33,7 @@ const WIRES_PORTS = ['app', 'cli', '(root)'];
 /** Packages that belong to one folder (a prefix of the path below src). */
 const PACKAGE_HOME: Record<string, readonly string[]> = {
   '@grpc/grpc-js': ['cri/'],
-  '@bufbuild/protobuf': ['cri/'],
+  '@bufbuild/protobuf': ['cri/', 'runtime/nri/generated/'],
   koffi: ['host/linux/'],
   ws: ['host/linux/'],
   yaml: ['api/', 'app/', 'cli/'],

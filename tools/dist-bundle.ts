@@ -1,5 +1,6 @@
 import { build } from 'esbuild';
 import { embedKoffi } from './dist-embed-koffi.ts';
+import { embedNamespaceThread } from './dist-embed-thread.ts';
 
 /** Packages written for CommonJS call `require` for what is built into Node.js. */
 const PROLOGUE = `#!/usr/bin/env node
@@ -22,7 +23,7 @@ export async function bundle(entry: string, output: string): Promise<void> {
     target: 'node20',
     banner: { js: PROLOGUE },
     loader: { '.node': 'binary' },
-    plugins: [embedKoffi()],
+    plugins: [embedKoffi(), embedNamespaceThread()],
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: 'eof',

@@ -5,13 +5,17 @@ import type { Plugin } from 'esbuild';
 /** koffi asks this module of its own for the native part before it looks anywhere else. */
 const LOADER = /^\.\/src\/static\.js$/;
 
-/** Puts koffi's native part for this machine's architecture (glibc) into the bundle. */
-export function embedKoffi(): Plugin {
+/** koffi's native part for this machine's architecture (glibc). */
+export function koffiAddon(): string {
   const require = createRequire(import.meta.url);
-  const addon = join(
+  return join(
     dirname(require.resolve(`@koromix/koffi-linux-${process.arch}/package.json`)),
     `linux_${process.arch}/koffi.node`,
   );
+}
+
+/** Puts koffi's native part into the bundle; `bytes` is a module whose default export it is. */
+export function embedKoffi(bytes = JSON.stringify(koffiAddon())): Plugin {
   return {
     name: 'embed-koffi',
     setup(build) {
@@ -22,7 +26,7 @@ export function embedKoffi(): Plugin {
         resolveDir: import.meta.dirname,
         contents: `
           import { loadAddon } from './dist-addon-loader.ts';
-          import bytes from ${JSON.stringify(addon)};
+          import bytes from ${bytes};
           export const loadStatic = () => loadAddon(bytes);`,
       }));
     },

@@ -24,7 +24,7 @@ enum	Colour
 value	Colour	0	RED
 `;
 
-const PROTO = `// Written from demo.tsv by tools/generate-cri.ts.
+const PROTO = `// Written from demo.tsv by tools/generate-proto.ts.
 syntax = "proto3";
 package demo.v1;
 

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { generateApi } from './generate-api.ts';
 import { generateConfig } from './generate-config.ts';
 import { generateCri } from './generate-cri.ts';
+import { generateNri } from './generate-nri.ts';
 
 /** A generator owns whole folders: what it does not write there is stale. */
 export interface Generated {
@@ -42,7 +43,7 @@ function write(generated: Generated): void {
 
 const check = process.argv.includes('--check');
 let count = 0;
-for (const generate of [generateApi, generateConfig, generateCri]) {
+for (const generate of [generateApi, generateConfig, generateCri, generateNri]) {
   const generated = generate(root);
   count += generated.files.size;
   if (check) {

@@ -10,7 +10,7 @@ export interface ProtoTextOptions {
 /** The .proto file (proto3) that a table describes. */
 export function protoText(table: ProtoTable, { source, imports = [] }: ProtoTextOptions): string {
   const head = [
-    `// Written from ${source} by tools/generate-cri.ts.`,
+    `// Written from ${source} by tools/generate-proto.ts.`,
     'syntax = "proto3";',
     `package ${table.package};`,
   ];

@@ -27,6 +27,16 @@ const logs = {
   tailLines: undefined,
   sinceMs: undefined,
 };
+const places = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
+const cri = {
+  ...places,
+  listen: 'unix:///run/nodelet/cri.sock',
+  cniConfDir: '/etc/cni/net.d',
+  cniBinDirs: ['/opt/cni/bin', '/usr/lib/cni'],
+  handlers: new Map(),
+  nriSocket: undefined,
+  verbosity: 0,
+};
 const exec = { ...client, pod: 'hello', container: undefined, stdin: false, tty: false, command: ['ls', '-l'] };
 
 /** Records what it is asked for, and answers with 7. */
@@ -47,6 +57,7 @@ function recorder(calls: unknown[]): Commands {
     stop: called('stop'),
     kubelet: called('kubelet'),
     cri: called('cri'),
+    image: called('image'),
     version: called('version'),
   };
 }
@@ -93,7 +104,38 @@ const understood: Record<string, unknown[]> = {
   ],
   'kubelet --version': ['kubelet', ['--version']],
   kubelet: ['kubelet', []],
-  'cri --listen unix:///x': ['cri'],
+  cri: ['cri', cri],
+  'cri --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --v 4':
+    [
+      'cri',
+      {
+        listen: 'unix:///x',
+        rootDir: '/r',
+        stateDir: '/s',
+        cniConfDir: '/c',
+        cniBinDirs: ['/a', '/b'],
+        handlers: new Map([['k', '/bin/k']]),
+        nriSocket: '/n',
+        verbosity: 4,
+      },
+    ],
+  'image load app.tar --root /r --state /s': [
+    'image',
+    { rootDir: '/r', stateDir: '/s', verb: 'load', archive: 'app.tar' },
+  ],
+  'image ls': ['image', { ...places, verb: 'ls' }],
+  'image tag a b': ['image', { ...places, verb: 'tag', image: 'a', name: 'b' }],
+  'image rm a b': ['image', { ...places, verb: 'rm', images: ['a', 'b'] }],
+  'image build-from-rootfs /r a:1 --cmd sh --cmd=-c --env A=b --user 1:2 --workdir /w': [
+    'image',
+    {
+      ...places,
+      verb: 'build-from-rootfs',
+      rootfs: '/r',
+      name: 'a:1',
+      config: { cmd: ['sh', '-c'], entrypoint: [], env: ['A=b'], user: '1:2', workingDir: '/w' },
+    },
+  ],
   version: ['version'],
 };
 
@@ -115,6 +157,9 @@ const misused: Record<string, RegExp> = {
   'logs hello --since yesterday': /It must be a duration such as 30s/,
   'logs hello --tail -5': /It must be a whole number/,
   'exec hello': /missing required argument 'command'/,
+  'cri --listen /run/x.sock': /It must be a socket such as unix:/,
+  'cri --runtime-handler kata': /It must be a name and the path of a program/,
+  'image load': /missing required argument 'archive'/,
   stop: /name the pods to stop, or give --all/,
   'stop --all hello': /name the pods to stop, or give --all/,
   frobnicate: /unknown command 'frobnicate'/,
@@ -139,7 +184,7 @@ test('nodelet without a command shows its help', async () => {
 test('nodelet --help names every command and the exit codes', async () => {
   const { context, written } = scriptedContext();
   assert.equal(await runWith(recorder([]), ['--help'], context), 0);
-  for (const name of ['run', 'ps', 'logs', 'exec', 'stop', 'kubelet', 'cri', 'version']) {
+  for (const name of ['run', 'ps', 'logs', 'exec', 'stop', 'image', 'kubelet', 'cri', 'version']) {
     assert.match(written.stdout, new RegExp(`^  ${name} `, 'm'));
   }
   assert.match(written.stdout, /Exit codes:\n {2}0 {3}done/);

@@ -77,9 +77,8 @@ function commandsOf(context: CommandContext): Commands {
     exec: async (options) => (await import('./exec-command.ts')).execCommand(options, context),
     stop: async (options) => (await import('./stop-command.ts')).stopCommand(options, context),
     kubelet: async (flags) => (await import('./kubelet-command.ts')).kubeletCommand(flags, context),
-    cri: async () => {
-      throw new CommandError('the embedded runtime is not part of this version yet');
-    },
+    cri: async (options) => (await import('./cri-command.ts')).criCommand(options, context),
+    image: async (options) => (await import('./image-command.ts')).imageCommand(options, context),
     version: async () => {
       await context.terminal.stdout.write(`nodelet ${context.version}\n`);
       return EXIT.ok;

@@ -9,7 +9,8 @@ export interface Commands {
   stop(options: StopOptions): Promise<number>;
   /** kubelet's own flags, as they were given. */
   kubelet(flags: readonly string[]): Promise<number>;
-  cri(): Promise<number>;
+  cri(options: CriOptions): Promise<number>;
+  image(options: ImageOptions): Promise<number>;
   version(): Promise<number>;
 }
 
@@ -63,4 +64,45 @@ export interface StopOptions extends ClientOptions {
   /** Empty: every pod, and the agent with them. */
   readonly pods: readonly string[];
   readonly graceSeconds: number | undefined;
+}
+
+/** The folders of a runtime: of every command that has one, or talks to one. */
+export interface RuntimePlaces {
+  readonly rootDir: string;
+  readonly stateDir: string;
+}
+
+export interface CriOptions extends RuntimePlaces {
+  /** `unix://…` */
+  readonly listen: string;
+  readonly cniConfDir: string;
+  readonly cniBinDirs: readonly string[];
+  /** Programs by the name of their handler, besides those that are always looked for. */
+  readonly handlers: ReadonlyMap<string, string>;
+  /** Absent: no NRI. */
+  readonly nriSocket: string | undefined;
+  readonly verbosity: number;
+}
+
+export type ImageOptions = RuntimePlaces &
+  (
+    | { readonly verb: 'load'; readonly archive: string }
+    | { readonly verb: 'ls' }
+    | { readonly verb: 'tag'; readonly image: string; readonly name: string }
+    | { readonly verb: 'rm'; readonly images: readonly string[] }
+    | {
+        readonly verb: 'build-from-rootfs';
+        readonly rootfs: string;
+        readonly name: string;
+        readonly config: ImageSettings;
+      }
+  );
+
+/** What containers of an image start with. */
+export interface ImageSettings {
+  readonly cmd: readonly string[];
+  readonly entrypoint: readonly string[];
+  readonly env: readonly string[];
+  readonly user: string;
+  readonly workingDir: string;
 }

@@ -4,7 +4,11 @@ import { kubeletHelp } from '../app/config/kubelet-help.ts';
 import { type KubeletSettings, loadKubeletConfig } from '../app/config/load-config.ts';
 import { notHonoured } from '../app/config/not-honoured.ts';
 import { formatProblem } from '../app/config/problem.ts';
+import { DEFAULT_CHOICES } from '../app/embedded/embedded-settings.ts';
+import { startEmbedded } from '../app/embedded/start-embedded.ts';
+import { DEFAULT_ROOT_DIR } from '../app/pod-network/bridge-name.ts';
 import type { Log } from '../base/log.ts';
+import { connectInProcess } from '../cri/in-process.ts';
 import { checkRuntimeVersion } from '../cri/version-check.ts';
 import type { Host } from '../host/host.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
@@ -14,11 +18,14 @@ import { agentLog } from './agent-log.ts';
 import { buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { aborted, Ending } from './ending.ts';
-import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
+import { type AgentWiring, type LocalAgent, type StartedRuntime, startLocalAgent } from './local-agent.ts';
 import { logAgentEvents } from './log-agent-events.ts';
 import { requireRootOnLinux } from './require-root.ts';
 
 const STATE_DIR = '/run/nodelet';
+
+/** As `containerRuntimeEndpoint`: the runtime of this program. */
+const EMBEDDED = 'embedded';
 
 /** The Kubernetes whose kubelet this takes the place of. */
 const KUBERNETES_VERSION = 'v1.36.4';
@@ -91,17 +98,13 @@ async function start(
   }
 }
 
-function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandContext, log: Log): AgentWiring {
+function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: Log): AgentWiring {
   const { config, parsed } = settings;
+  const { host, machine } = context;
   const endpoint = config.containerRuntimeEndpoint;
   return {
-    // Not ours to start or stop.
-    startRuntime: async () => ({
-      connect: (options) => connectEndpoint(endpoint, options),
-      prepare: ({ runtime }, signal) => checkRuntimeVersion(runtime, endpoint, signal),
-      isEmpty: async () => true,
-      stop: async () => true,
-    }),
+    startRuntime: (signal) =>
+      endpoint === EMBEDDED ? embeddedRuntime(context, log, signal) : foreignRuntime(endpoint),
     build: (runtime, signal) =>
       buildOnRuntime(
         {
@@ -114,6 +117,35 @@ function kubeletWiring(settings: KubeletSettings, { host, machine }: CommandCont
         },
         signal,
       ),
+  };
+}
+
+/** Not ours to start or stop. */
+async function foreignRuntime(endpoint: string): Promise<StartedRuntime> {
+  return {
+    connect: (options) => connectEndpoint(endpoint, options),
+    prepare: ({ runtime }, signal) => checkRuntimeVersion(runtime, endpoint, signal),
+    isEmpty: async () => true,
+    stop: async () => true,
+  };
+}
+
+/** In this process; its containers outlive it. The network is the cluster's, as on any node. */
+async function embeddedRuntime(
+  { host, version }: CommandContext,
+  log: Log,
+  signal: AbortSignal,
+): Promise<StartedRuntime> {
+  const places = { rootDir: DEFAULT_ROOT_DIR, stateDir: STATE_DIR };
+  const runtime = await startEmbedded({ ...DEFAULT_CHOICES, ...places, host, version, log }, signal);
+  return {
+    connect: (options) => connectInProcess(runtime.cri, options),
+    prepare: async () => {},
+    isEmpty: async () => runtime.isEmpty(),
+    async stop() {
+      await runtime.close();
+      return true; // what runs is meant to
+    },
   };
 }
 

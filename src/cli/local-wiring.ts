@@ -1,17 +1,16 @@
 import { agentSettings } from '../app/agent-settings.ts';
 import { loadKubeletConfig } from '../app/config/load-config.ts';
-import { BUSYBOX_IMAGE, ensureLocalImages, PAUSE_IMAGE } from '../app/images/local-images.ts';
-import { startPrivateRuntime } from '../app/private-runtime/private-runtime.ts';
-import { bridgeName, DEFAULT_ROOT_DIR } from '../app/private-runtime/runtime-paths.ts';
+import { startLocalRuntime } from '../app/embedded/local-runtime.ts';
+import { BUSYBOX_IMAGE } from '../app/images/local-images.ts';
+import { bridgeName, DEFAULT_ROOT_DIR } from '../app/pod-network/bridge-name.ts';
 import type { Log } from '../base/log.ts';
-import { socketPathOf } from '../cri/endpoint.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import { buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
+import { buildOnRuntime } from './build-on-runtime.ts';
 import type { CommandContext } from './command-context.ts';
 import type { RunOptions } from './commands.ts';
 import type { AgentWiring, BuiltAgent, StartedRuntime } from './local-agent.ts';
 
-/** A private containerd below `--root` and `--state`, and an agent with kubelet's defaults on it. */
+/** The embedded runtime below `--root` and `--state`, and an agent with kubelet's defaults on it. */
 export function localWiring(options: RunOptions, source: PodSource, context: CommandContext, log: Log): AgentWiring {
   const { rootDir, stateDir, podCidr } = options;
   const { host, machine } = context;
@@ -30,7 +29,7 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
           ...ofKubelet,
           podLogsDir: `${rootDir}/pod-logs`,
           cgroupRoot: cgroupRootOf(rootDir),
-          keptImages: [PAUSE_IMAGE, BUSYBOX_IMAGE],
+          keptImages: [BUSYBOX_IMAGE],
         },
         log,
         prepare: (cri) => runtime.prepare(cri, signal),
@@ -38,14 +37,8 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
       signal,
     );
   };
-  const startRuntime = async (signal: AbortSignal): Promise<StartedRuntime> => {
-    const { endpoint, ...runtime } = await startPrivateRuntime({ host, rootDir, stateDir, podCidr, log }, signal);
-    return {
-      ...runtime,
-      connect: (given) => connectEndpoint(endpoint, given),
-      prepare: ({ images }, until) => ensureLocalImages({ ...host, images, socketPath: socketPathOf(endpoint) }, until),
-    };
-  };
+  const startRuntime = (signal: AbortSignal): Promise<StartedRuntime> =>
+    startLocalRuntime({ host, rootDir, stateDir, podCidr, version: context.version, log }, signal);
   return { startRuntime, build };
 }
 

@@ -3,6 +3,7 @@ import { addExec, addLogs, addPs, addStop } from './client-options.ts';
 import type { Commands } from './commands.ts';
 import { addTimeline, addWhy } from './explain-options.ts';
 import { duration, folder, ipv4Cidr, wholeNumber } from './option-values.ts';
+import { addCri, addImage } from './runtime-options.ts';
 
 const OVERVIEW = `
 Examples:
@@ -12,6 +13,7 @@ Examples:
   nodelet why hello               why a pod is not ready
   nodelet exec -it hello -- sh    a shell in a container
   nodelet stop hello              end a pod
+  nodelet image load app.tar      take an image in
 
 Exit codes:
   0   done
@@ -59,6 +61,8 @@ export function buildProgram(commands: Commands, output: ProgramOutput, ended: E
   addTimeline(program, commands, ended);
   addExec(program, commands, ended);
   addStop(program, commands, ended);
+  addImage(program, commands, ended);
+  addCri(program, commands, ended);
   addNodeCommands(program, commands, ended);
   return program;
 }
@@ -93,7 +97,7 @@ function addRun(program: Command, { run }: Commands, ended: Ended): void {
     });
 }
 
-function addNodeCommands(program: Command, { kubelet, cri, version }: Commands, ended: Ended): void {
+function addNodeCommands(program: Command, { kubelet, version }: Commands, ended: Ended): void {
   program
     .command('kubelet')
     .description('Be the node agent of this machine, in the place of kubelet.')
@@ -104,12 +108,6 @@ function addNodeCommands(program: Command, { kubelet, cri, version }: Commands, 
     .passThroughOptions()
     .addHelpText('after', KUBELET_HELP)
     .action(async (flags: string[]) => ended(await kubelet(flags)));
-  program
-    .command('cri')
-    .description('Be a CRI runtime for another agent (not part of this version yet).')
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action(async () => ended(await cri()));
   program
     .command('version')
     .description('Print the version.')

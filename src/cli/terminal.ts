@@ -18,6 +18,8 @@ export interface Terminal {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly inputIsTerminal: boolean;
+  /** What is piped into the program, to its end. */
+  input(): AsyncIterable<Uint8Array>;
   /** Keys as they are pressed, Ctrl-C included: the terminal is in raw mode until the iteration ends. */
   keys(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** The size now, and again whenever it changes; nothing where there is no terminal. */
@@ -31,6 +33,7 @@ export function processTerminal(): Terminal {
     stdout: outputTo(stdout),
     stderr: outputTo(stderr),
     inputIsTerminal: stdin.isTTY === true,
+    input: () => stdin,
     keys: (signal) => rawKeys(stdin, signal),
     sizes: (signal) => sizesOf(stdout, signal),
   };

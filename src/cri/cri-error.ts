@@ -41,6 +41,11 @@ export function codeOfNumber(number: number): CriCode {
   return code === undefined || code === 'OK' ? 'Unknown' : code;
 }
 
+/** A name that gRPC does not know counts as `Unknown`. */
+export function codeOfName(name: string): CriCode {
+  return CODES.find((code): code is CriCode => code === name && code !== 'OK') ?? 'Unknown';
+}
+
 export function numberOfCode(code: CriCode): number {
   return CODES.indexOf(code);
 }

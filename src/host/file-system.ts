@@ -1,3 +1,5 @@
+import type { TreeMember, TreeUsage, TreeWriter } from './tree.ts';
+
 /**
  * Files. Paths are absolute. Failures are `FileSystemError`s with the errno name in `code`, whichever the
  * implementation.
@@ -26,6 +28,8 @@ export interface FileSystem {
   appendFile(path: string, data: string | Uint8Array): Promise<void>;
   /** After a crash a reader finds the old bytes or the new, never a mix. One writer per path. */
   writeAtomic(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
+  /** The same without waiting for the disk: a `kill -9` cannot hurt the file, a loss of power can. */
+  writeReplacing(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
 
   /**
    * Creates missing parents too; an existing folder is fine and stays as it is. `mode` is of the last folder and
@@ -77,6 +81,16 @@ export interface FileSystem {
 
   /** Space and inodes of the file system that holds `path`. */
   usage(path: string): Promise<FileSystemUsage>;
+
+  /** Puts members into an existing folder, from which nothing leads out. */
+  writeTree(root: string): Promise<TreeWriter>;
+  /**
+   * All that is in a folder, and first the folder itself; every member after its folder. Links are told, not followed,
+   * and other file systems are not entered. A file's content is to be read before the next member is asked for.
+   */
+  readTree(root: string, signal: AbortSignal): AsyncIterable<TreeMember>;
+  /** Of the folder with all that is in it; nothing there takes nothing. */
+  treeUsage(root: string, signal: AbortSignal): Promise<TreeUsage>;
 }
 
 export interface OpenFile extends AsyncDisposable {
@@ -107,6 +121,13 @@ export interface FileStat {
   readonly modifiedMs: number;
   readonly device: number;
   readonly inode: number;
+  /** Of a character or block device: which one it stands for. */
+  readonly special?: DeviceNumbers;
+}
+
+export interface DeviceNumbers {
+  readonly major: number;
+  readonly minor: number;
 }
 
 export interface FileSystemUsage {

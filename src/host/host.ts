@@ -1,8 +1,13 @@
+import type { CgroupStats } from './cgroup-stats.ts';
 import type { Cgroups } from './cgroups.ts';
 import type { Clock } from './clock.ts';
+import type { ConnectedPrograms } from './connected-programs.ts';
+import type { Fifos } from './fifos.ts';
 import type { FileSystem } from './file-system.ts';
 import type { Mounts } from './mounts.ts';
+import type { Namespaces } from './namespaces.ts';
 import type { Network } from './network.ts';
+import type { NetworkNamespaces } from './network-namespaces.ts';
 import type { Processes } from './processes.ts';
 import type { Random } from './random.ts';
 
@@ -14,8 +19,13 @@ export interface Host {
   readonly clock: Clock;
   readonly random: Random;
   readonly fs: FileSystem;
+  readonly fifos: Fifos;
   readonly mounts: Mounts;
+  readonly namespaces: Namespaces;
   readonly processes: Processes;
+  readonly connectedPrograms: ConnectedPrograms;
   readonly cgroups: Cgroups;
+  readonly cgroupStats: CgroupStats;
   readonly network: Network;
+  readonly networkNamespaces: NetworkNamespaces;
 }

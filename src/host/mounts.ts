@@ -12,6 +12,16 @@ export interface Mounts {
    * bound there before goes, unless it is the same.
    */
   bindBeneath(root: string, path: string, target: string): Promise<void>;
+  /**
+   * Layers one above the other. However many there are, they fit; what their paths contain does not matter. With
+   * `idMap` the lower ones show their files with mapped ids; EINVAL: the kernel or their file system cannot.
+   */
+  mountOverlay(request: OverlayRequest): Promise<void>;
+  /**
+   * Binds `source`, without what is mounted below it, where its files show mapped ids. The target is made, as a folder or a
+   * file. EINVAL: the kernel or the file system cannot.
+   */
+  bindMapped(source: string, target: string, idMap: MountIdMap): Promise<void>;
   /** The topmost mount at `target`; nothing mounted there is fine. `lazy` detaches it even while it is in use. */
   unmount(target: string, options?: { readonly lazy?: boolean }): Promise<void>;
   /** Oldest first, as /proc/self/mountinfo lists them; targets unescaped. */
@@ -26,6 +36,33 @@ export interface MountRequest {
   readonly flags?: readonly MountFlag[];
   /** The file system's own options: `size=64m,mode=0777`. */
   readonly data?: string;
+}
+
+export interface OverlayRequest {
+  readonly target: string;
+  /** The uppermost first; folders of one and the same parent where an `idMap` is given. */
+  readonly lower: readonly string[];
+  /** Where changes go, and an empty folder beside it; absent: nothing can be changed. */
+  readonly upper?: { readonly folder: string; readonly work: string };
+  /** Marks are `user.overlay.*` attributes, which an unprivileged user may set. */
+  readonly userXattr?: boolean;
+  /** Changes never wait for the disk, and after a loss of power `work` has to be made anew. EINVAL: the kernel cannot. */
+  readonly volatile?: boolean;
+  readonly idMap?: MountIdMap;
+}
+
+/** Ids on disk and how they are shown: as in a user namespace. */
+export interface MountIdMap {
+  readonly uids: readonly IdRange[];
+  readonly gids: readonly IdRange[];
+  /** A file of a user namespace with this map; absent: one is made for the occasion. */
+  readonly userNamespacePath?: string;
+}
+
+export interface IdRange {
+  readonly containerId: number;
+  readonly hostId: number;
+  readonly length: number;
 }
 
 export type MountFlag =

@@ -21,6 +21,9 @@ export interface Network {
    */
   webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection>;
 
+  /** Serves WebSockets on a free port of 127.0.0.1; each request is decided on before its handshake. */
+  serveWebSockets(handler: WebSocketHandler): Promise<WebSocketServer>;
+
   /**
    * A gRPC connection in clear text, for a few calls. Resolves when the server has shown that it speaks HTTP/2; rejects
    * with a `NetworkError`. The caller closes it; the signal ends only the connecting.
@@ -33,7 +36,16 @@ export interface Network {
    * Closing waits for nothing: it ends open connections and removes the file.
    */
   serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer>;
+
+  /** The same for whatever is no HTTP: each connection is handed over as bytes. Who accepts one closes it. */
+  serveStream(address: SocketFile, accept: (stream: ByteStream) => void): Promise<StreamServer>;
+
+  /** The other side of `serveStream`. Resolves when the connection stands; the signal ends only the connecting. */
+  connectStream(target: DialTarget, signal: AbortSignal): Promise<ByteStream>;
 }
+
+/** For whoever only asks others. */
+export type NetworkClient = Pick<Network, 'lookup' | 'dial' | 'request' | 'grpc'>;
 
 export interface SocketFile {
   readonly socketPath: string;
@@ -44,6 +56,24 @@ export type DialTarget = { readonly host: string; readonly port: number } | { re
 
 export interface Connection {
   close(): void;
+}
+
+/** Bytes both ways. */
+export interface ByteStream {
+  /**
+   * In order, cut anyhow, read once; ends when either side has closed, however that came about. A slow reader slows the
+   * sender down.
+   */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Resolves when all of it is handed to the kernel; rejects with a `NetworkError` when the connection is gone. */
+  write(data: Uint8Array): Promise<void>;
+  /** Both ways at once; what was written and not read may be lost. */
+  close(): void;
+}
+
+export interface StreamServer {
+  /** Ends open connections and removes the file. */
+  close(): Promise<void>;
 }
 
 export interface HttpRequest {
@@ -80,6 +110,35 @@ export interface WebSocketConnection {
   /** Resolves when the message is handed to the kernel: the way to wait for a slow reader. */
   send(message: Uint8Array): Promise<void>;
   close(): void;
+}
+
+/** Somebody asks for a path of ours, most likely to make a WebSocket of it. */
+export interface WebSocketOffer {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** What the connection is to become: `websocket`, `SPDY/3.1`, … Empty for a plain HTTP request. */
+  readonly upgrade: string;
+  /** In the client's order. */
+  readonly protocols: readonly string[];
+}
+
+export type WebSocketVerdict =
+  | { readonly kind: 'refuse'; readonly status: number; readonly message: string }
+  | {
+      readonly kind: 'accept';
+      /** One that the client offers; empty for a client that offers none. */
+      readonly protocol: string;
+      /** Owns the connection from here on, and its own failures. */
+      serve(connection: WebSocketConnection): void;
+    };
+
+/** Asked for every request. Who accepts what is no WebSocket makes the client see a 400. */
+export type WebSocketHandler = (offer: WebSocketOffer) => WebSocketVerdict;
+
+export interface WebSocketServer {
+  readonly port: number;
+  /** Ends open connections; waits for nothing. */
+  close(): Promise<void>;
 }
 
 export interface GrpcConnection {

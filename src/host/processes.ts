@@ -19,8 +19,30 @@ export interface Processes {
   /** Resolves when the process has ended (at once if it has), also when it is no child of ours. */
   waitForExit(process: ProcessIdentity, signal: AbortSignal): Promise<void>;
 
-  /** No error when it is gone already, or when its number now belongs to another process. */
-  kill(process: ProcessIdentity, signal: ProcessSignal): Promise<void>;
+  /**
+   * No error when it is gone already, or when its number now belongs to another process. A signal without a name here is
+   * told by its number.
+   */
+  kill(process: ProcessIdentity, signal: ProcessSignal | number): Promise<void>;
+
+  /**
+   * Kills a process, what it started, and the process groups of all these. What left both its parent and its group is
+   * not reached.
+   */
+  killTree(process: ProcessIdentity): Promise<void>;
+
+  /**
+   * Starts a program in a session of its own and hands over its streams. Whoever takes it reads both outputs to the end
+   * or kills it. Rejects with a `ProcessStartError`.
+   */
+  spawn(command: StreamedCommand): Promise<RunningProgram>;
+
+  /**
+   * Starts a program that goes on without us, in a session of its own, and waits for its first line: descriptor 3 is a
+   * pipe to us, descriptor 4 one from us that has one byte in it. `line` is empty when the program ended without one.
+   * Rejects with a `ProcessStartError`, or when the signal aborts; the caller then sees to what has been started.
+   */
+  startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorWords>;
 }
 
 export type ProcessSignal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGHUP' | 'SIGUSR1';
@@ -34,6 +56,50 @@ export interface Command {
   readonly input?: string | Uint8Array;
   /** Who writes more to one of its outputs is killed, and the run rejects with a `ProcessOutputError`; absent: no limit. */
   readonly maxOutputBytes?: number;
+}
+
+export interface StreamedCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** `terminal`: all three streams are a terminal of its own. */
+  readonly streams: 'outputOnly' | 'all' | 'terminal';
+}
+
+export interface RunningProgram extends ProcessIdentity {
+  /** A slow reader slows the program down. */
+  readonly stdout: AsyncIterable<Uint8Array>;
+  /** Empty with a terminal. */
+  readonly stderr: AsyncIterable<Uint8Array>;
+  /** Resolves when the program (or its pipe) has taken it, or is gone. */
+  write(data: Uint8Array): Promise<void>;
+  /** With a terminal: as Ctrl-D does it. */
+  closeInput(): void;
+  /** Of its terminal. */
+  resize(size: TerminalSize): Promise<void>;
+  /** 128 + number when a signal ended it. Its outputs may have more to read. */
+  readonly exited: Promise<number>;
+  /** As `killTree`; its outputs end then, whoever else holds them. */
+  kill(): Promise<void>;
+}
+
+export interface TerminalSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface MonitorCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+export interface MonitorWords {
+  /** Without its end. */
+  readonly line: string;
+  /** What it wrote to its standard error until then. */
+  readonly stderr: string;
 }
 
 export interface Finished {

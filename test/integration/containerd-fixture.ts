@@ -29,7 +29,10 @@ export interface TestContainerd extends TestRuntime {
 export function skipReason(): string | false {
   if (process.getuid?.() !== 0) return 'needs root';
   const missing = [...PROGRAMS.filter((program) => !isInPath(program)), ...FILES.filter((file) => !existsSync(file))];
-  if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
+  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupFault();
+}
+
+export function cgroupFault(): string | false {
   if (!existsSync('/sys/fs/cgroup/cgroup.controllers') && !existsSync('/sys/fs/cgroup/memory')) return 'needs cgroups';
   try {
     accessSync('/sys/fs/cgroup', constants.W_OK);
@@ -41,7 +44,7 @@ export function skipReason(): string | false {
 
 export async function startContainerd(): Promise<TestContainerd> {
   const footprint = newFootprint('containerd');
-  const { folder, socketPath, cgroupParent } = footprint;
+  const { folder, socketPath, cgroupParent, bridge } = footprint;
   const endpoint = `unix://${socketPath}`;
   writeNetwork(footprint);
   writeConfiguration(footprint);
@@ -63,6 +66,7 @@ export async function startContainerd(): Promise<TestContainerd> {
     endpoint,
     folder,
     cgroupParent,
+    bridge,
     pid: () => daemon.pid ?? 0,
     ctr,
     async tag(from, to) {

@@ -7,15 +7,13 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { emptyPodChains } from '../../src/app/private-runtime/nat-leftovers.ts';
-import { runtimePaths } from '../../src/app/private-runtime/runtime-paths.ts';
-import { connectCri } from '../../src/cri/client.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { emptyPodChains } from '../../src/app/pod-network/nat-leftovers.ts';
 import { Draw } from '../sim/draw.ts';
-import { skipReason } from './containerd-fixture.ts';
 import { CrashManifests } from './crash-manifests.ts';
 import { type RunningNodelet, TestNodelet } from './nodelet-fixture.ts';
 import { RestartWitness } from './restart-witness.ts';
+import { embeddedSkipReason } from './runtime-fixture.ts';
+import { RuntimeRecords } from './runtime-records.ts';
 
 /** Wanted from the beginning to the end. */
 const STEADY = ['steady-0', 'steady-1', 'steady-2'];
@@ -48,10 +46,7 @@ export interface CrashLoopResult {
 export async function crashLoop({ seconds, seed, slot }: CrashLoopOptions): Promise<CrashLoopResult> {
   const nodelet = new TestNodelet(slot);
   const manifests = new CrashManifests(`${nodelet.folder}/manifests`);
-  const cri = connectCri(`unix://${runtimePaths(nodelet).socket}`, {
-    clock: linuxClock,
-    runtimeRequestTimeoutMs: 30_000,
-  });
+  const records = new RuntimeRecords(nodelet.rootDir);
   const chainsBefore = emptyChains();
   const over = new AbortController();
   const watching: Promise<void>[] = [];
@@ -61,7 +56,7 @@ export async function crashLoop({ seconds, seed, slot }: CrashLoopOptions): Prom
     for (const name of STEADY) await first.line(new RegExp(`${name} +● ready`));
     const before = await steadyContainers(nodelet);
 
-    const witness = new RestartWitness(cri);
+    const witness = new RestartWitness(records);
     const changing = new AbortController();
     watching.push(witness.watch(over.signal), changeManifests(manifests, new Draw(seed, 'manifests'), changing.signal));
     const { kills, last } = await killInALoop(nodelet, first, manifests.folder, new Draw(seed, 'kills'), seconds);
@@ -70,7 +65,7 @@ export async function crashLoop({ seconds, seed, slot }: CrashLoopOptions): Prom
     await until(async () => (await podsReady(nodelet)) === manifests.names.length, last, 'all wanted pods are ready');
     const wrong = differences(before, await steadyContainers(nodelet));
     for (const name of manifests.names) manifests.remove(name);
-    await until(async () => (await witness.sandboxes()).length === 0, last, 'all pods are gone');
+    await until(async () => records.sandboxes().length === 0, last, 'all pods are gone');
     over.abort();
     await Promise.all(watching);
     last.process.kill('SIGTERM');
@@ -89,7 +84,6 @@ export async function crashLoop({ seconds, seed, slot }: CrashLoopOptions): Prom
   } finally {
     over.abort();
     await Promise.all(watching);
-    cri.close();
     await nodelet.cleanUp();
   }
 }
@@ -175,7 +169,7 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: { seconds: { type: 'string', default: '120' }, seed: { type: 'string', default: '1' } },
   });
-  const cannot = skipReason();
+  const cannot = embeddedSkipReason();
   if (cannot) throw new Error(`this machine cannot run it: ${cannot}`);
   const result = await crashLoop({ seconds: Number(values.seconds), seed: Number(values.seed), slot: 2 });
   const { kills, created, deleted, podsSeen, wrong, leaks, exitCode } = result;

@@ -12,6 +12,7 @@ import { ContainerState } from '../../src/cri/generated/runtime-v1.ts';
 import type { RuntimeEvent } from '../../src/cri/runtime-events.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { linuxRandom } from '../../src/host/linux/linux-random.ts';
+import { containerdRefusals } from '../contract/cri/refusals.ts';
 import { eventually, runPod, type Subject, signal, statusOf } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { networkNamespaces } from './containerd-leftovers.ts';
@@ -26,7 +27,8 @@ function subjectOf(containerd: TestContainerd): Started {
     cri,
     events: { watch: () => assert.fail('not used here') },
     image: BUSYBOX_IMAGE,
-    unpullable: { image: '', code: '' },
+    unpullable: '',
+    refusals: containerdRefusals('Unknown'),
     logDirectory: join(containerd.folder, 'logs'),
     cgroupParent: containerd.cgroupParent,
     readLog: async (path) => readFileSync(path, 'utf8'),

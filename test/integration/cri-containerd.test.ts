@@ -6,6 +6,7 @@ import { containerdEvents } from '../../src/cri/containerd-events.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { linuxRandom } from '../../src/host/linux/linux-random.ts';
 import { criContract } from '../contract/cri/cri-contract.ts';
+import { containerdRefusals } from '../contract/cri/refusals.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
 
 criContract(
@@ -18,7 +19,8 @@ criContract(
       cri,
       events: containerdEvents({ endpoint, runtime: cri.runtime, clock: linuxClock, random: linuxRandom }),
       image: BUSYBOX_IMAGE,
-      unpullable: { image: '127.0.0.1:1/absent:1', code: 'Unknown' },
+      unpullable: '127.0.0.1:1/absent:1',
+      refusals: containerdRefusals('Unknown'),
       logDirectory: join(containerd.folder, 'logs'),
       cgroupParent: containerd.cgroupParent,
       readLog: (path) => readFile(path, 'utf8'),

@@ -5,9 +5,12 @@ import { createLinuxNamespaces } from '../../src/host/linux/linux-namespaces.ts'
 const target = process.argv[2] ?? '';
 const namespaces = createLinuxNamespaces();
 await linuxMounts.mount({ source: 'nodelet-probe', target, type: 'tmpfs' });
-const files = { network: `${target}/net`, uts: `${target}/uts` };
-await namespaces.create({ files, hostname: 'probe' });
-const found = (await linuxMounts.list()).filter((mount) => mount.target.startsWith(target));
-await namespaces.remove(Object.values(files));
-await linuxMounts.unmount(target);
-console.log(found.map(({ type, source }) => `${type} ${source}`).join(', '));
+try {
+  const files = { network: `${target}/net`, uts: `${target}/uts` };
+  await namespaces.create({ files, hostname: 'probe' });
+  const found = (await linuxMounts.list()).filter((mount) => mount.target.startsWith(target));
+  await namespaces.remove(Object.values(files));
+  console.log(found.map(({ type, source }) => `${type} ${source}`).join(', '));
+} finally {
+  await linuxMounts.unmount(target, { lazy: true });
+}

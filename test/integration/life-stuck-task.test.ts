@@ -1,4 +1,5 @@
 /** A container whose start was broken off is removed, though containerd holds a task that its CRI knows nothing of. */
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { unstickContainers } from '../../src/cri/unstick-containers.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { containerdRefusals } from '../contract/cri/refusals.ts';
 import { runPod, signal } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
 
@@ -24,7 +26,8 @@ test('a container with a task that nobody knows of can be removed once nothing r
     cri,
     events: { watch: () => assert.fail('not used here') },
     image: BUSYBOX_IMAGE,
-    unpullable: { image: '', code: '' },
+    unpullable: '',
+    refusals: containerdRefusals('Unknown'),
     logDirectory: join(containerd.folder, 'logs'),
     cgroupParent: containerd.cgroupParent,
     readLog: () => assert.fail('not used here'),

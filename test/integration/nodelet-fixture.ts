@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bridgeName } from '../../src/app/private-runtime/runtime-paths.ts';
+import { bridgeName } from '../../src/app/pod-network/bridge-name.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
 

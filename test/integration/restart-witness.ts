@@ -1,16 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CriConnection } from '../../src/cri/client.ts';
-import {
-  type Container,
-  ContainerStatusRequest,
-  ListContainersRequest,
-  ListPodSandboxRequest,
-  type PodSandbox,
-  PodSandboxState,
-} from '../../src/cri/generated/runtime-v1.ts';
+import type { ContainerRecord } from '../../src/runtime/container/container-record.ts';
+import type { SandboxRecord } from '../../src/runtime/sandbox/sandbox-record.ts';
+import type { RuntimeRecords } from './runtime-records.ts';
 
-const LOOK_MS = 50;
-const PATIENCE_MS = 30_000;
+const LOOK_MS = 20;
 
 interface SeenContainer {
   readonly id: string;
@@ -25,13 +18,13 @@ interface SeenContainer {
 export class RestartWitness {
   /** One line each. */
   readonly wrong = new Set<string>();
-  readonly #cri: CriConnection;
+  readonly #records: RuntimeRecords;
   /** `uid/container` → all that there were, oldest first. */
   readonly #containers = new Map<string, Map<string, SeenContainer>>();
   readonly #pods = new Set<string>();
 
-  constructor(cri: CriConnection) {
-    this.#cri = cri;
+  constructor(records: RuntimeRecords) {
+    this.#records = records;
   }
 
   /** How many pods it has seen with a sandbox. */
@@ -42,55 +35,32 @@ export class RestartWitness {
   /** Until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#look().catch((error: unknown) => this.wrong.add(`the runtime did not answer: ${error}`));
+      this.#noteDoubles(this.#records.sandboxes());
+      for (const container of this.#records.containers()) this.#note(container);
       await delay(LOOK_MS, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** The sandboxes that there are now. */
-  async sandboxes(): Promise<readonly PodSandbox[]> {
-    const { items } = await this.#cri.runtime.listPodSandbox(ListPodSandboxRequest.create(), patience());
-    return items;
-  }
-
-  async #look(): Promise<void> {
-    this.#noteDoubles(await this.sandboxes());
-    const { containers } = await this.#cri.runtime.listContainers(ListContainersRequest.create(), patience());
-    for (const container of containers) await this.#note(container);
-  }
-
-  #noteDoubles(sandboxes: readonly PodSandbox[]): void {
-    for (const { metadata } of sandboxes) this.#pods.add(metadata?.uid ?? '');
-    const up = sandboxes.filter(({ state }) => state === PodSandboxState.SANDBOX_READY);
-    for (const [name, all] of Map.groupBy(up, ({ metadata }) => metadata?.name)) {
+  #noteDoubles(sandboxes: readonly SandboxRecord[]): void {
+    for (const { config } of sandboxes) this.#pods.add(config.metadata?.uid ?? '');
+    const up = sandboxes.filter(({ life }) => life.phase === 'ready');
+    for (const [name, all] of Map.groupBy(up, ({ config }) => config.metadata?.name)) {
       if (all.length > 1) this.wrong.add(`${name} is up ${all.length} times: ${all.map(({ id }) => id).join(', ')}`);
     }
   }
 
-  async #note({ id, labels, metadata, createdAt }: Container): Promise<void> {
+  #note({ id, config, createdAtNs, life }: ContainerRecord): void {
+    const { labels, metadata } = config;
     const key = `${labels['io.kubernetes.pod.uid']}/${metadata?.name}`;
     const known = this.#containers.get(key) ?? new Map<string, SeenContainer>();
     this.#containers.set(key, known);
     for (const earlier of known.values()) {
       if (earlier.id !== id && earlier.started && !known.has(id)) {
         const pod = `${labels['io.kubernetes.pod.name']} (${labels['io.kubernetes.pod.uid']})`;
-        this.wrong.add(`${pod}: ${metadata?.name} was made again at ${createdAt}: ${id} after ${earlier.id}`);
+        this.wrong.add(`${pod}: ${metadata?.name} was made again at ${createdAtNs}: ${id} after ${earlier.id}`);
       }
     }
-    if (!known.get(id)?.started) known.set(id, { id, started: await this.#hasStarted(id) });
+    const started = life.phase === 'running' || (life.phase === 'exited' && life.startedAtNs !== undefined);
+    known.set(id, { id, started: started || (known.get(id)?.started ?? false) });
   }
-
-  async #hasStarted(containerId: string): Promise<boolean> {
-    try {
-      const request = ContainerStatusRequest.fromPartial({ containerId });
-      const { status } = await this.#cri.runtime.containerStatus(request, patience());
-      return status !== undefined && status.startedAt > 0n;
-    } catch {
-      return false; // gone meanwhile
-    }
-  }
-}
-
-function patience(): AbortSignal {
-  return AbortSignal.timeout(PATIENCE_MS);
 }

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { busyboxArchive } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { startContainerd } from './containerd-fixture.ts';
+import { cgroupFault, startContainerd } from './containerd-fixture.ts';
 import { removeLeftovers } from './containerd-leftovers.ts';
 import { end, newFootprint, removePods, startedDaemon, writeNetwork } from './daemon-fixture.ts';
 
@@ -16,6 +16,8 @@ export interface TestRuntime {
   readonly folder: string;
   /** For `cgroupParent` of the pods; goes when it stops. */
   readonly cgroupParent: string;
+  /** Between its pods and this machine; also the name of their network. */
+  readonly bridge: string;
   pid(): number;
   /** Gives an image a second name. */
   tag(from: string, to: string): Promise<void>;
@@ -34,6 +36,22 @@ export function startRuntime(): Promise<TestRuntime> {
   return TEST_RUNTIME === 'embedded' ? startEmbedded() : startContainerd();
 }
 
+const PROGRAMS = [
+  '/usr/bin/conmon',
+  '/usr/bin/catatonit',
+  '/bin/busybox',
+  '/usr/lib/cni/bridge',
+  '/usr/lib/cni/host-local',
+];
+
+/** Why this machine cannot run `nodelet cri`, for `{ skip }` of a test; `false` when it can. */
+export function embeddedSkipReason(): string | false {
+  if (process.getuid?.() !== 0) return 'needs root';
+  const missing = PROGRAMS.filter((path) => !existsSync(path));
+  if (!existsSync('/usr/bin/crun') && !existsSync('/usr/sbin/runc')) missing.push('crun or runc');
+  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupFault();
+}
+
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
 const START_MS = 20_000;
 const run = promisify(execFile);
@@ -48,7 +66,7 @@ export interface EmbeddedOptions {
 /** `nodelet cri` as a process of its own. */
 export async function startEmbedded({ command = [BIN], flags = [] }: EmbeddedOptions = {}): Promise<TestRuntime> {
   const footprint = newFootprint('embedded');
-  const { folder, socketPath, cgroupParent } = footprint;
+  const { folder, socketPath, cgroupParent, bridge } = footprint;
   const endpoint = `unix://${socketPath}`;
   writeNetwork(footprint);
   const places = ['--root', join(folder, 'root'), '--state', join(folder, 'state')];
@@ -73,6 +91,7 @@ export async function startEmbedded({ command = [BIN], flags = [] }: EmbeddedOpt
     endpoint,
     folder,
     cgroupParent,
+    bridge,
     pid: () => daemon.pid ?? 0,
     tag: (from, to) => image('tag', from, to),
     load: (path) => image('load', path),

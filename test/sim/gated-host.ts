@@ -27,7 +27,12 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
       (code, name, target) => new MountError(code, name === 'mount' ? 'mount' : 'unmount', target),
     ),
     cgroups: { ...failing(host.cgroups, fileError), version: host.cgroups.version },
+    cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },
+    namespaces: plain(host.namespaces),
+    networkNamespaces: plain(host.networkNamespaces),
+    connectedPrograms: plain(host.connectedPrograms),
     processes: plain(host.processes),
+    fifos: plain(host.fifos),
     network: plain(host.network),
   };
 }

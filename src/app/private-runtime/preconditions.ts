@@ -1,9 +1,9 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
-import { addressConflict } from './address-conflict.ts';
+import { RuntimeStartError } from '../embedded/runtime-start-error.ts';
+import { addressConflict } from '../pod-network/address-conflict.ts';
 import { missingPrograms } from './programs.ts';
 import { type RuntimePaths, socketPathFault } from './runtime-paths.ts';
-import { RuntimeStartError } from './runtime-start-error.ts';
 
 export interface PreconditionParts {
   readonly fs: FileSystem;

@@ -2,7 +2,9 @@ import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Host } from '../../host/host.ts';
 import type { ProcessIdentity } from '../../host/processes.ts';
+import { RuntimeStartError } from '../embedded/runtime-start-error.ts';
 import { PAUSE_IMAGE } from '../images/local-images.ts';
+import { emptyChains, hostPortChainsExist, removeUnusedBridge } from '../pod-network/network-leftovers.ts';
 import { CONFLIST_NAME, cniConfig } from './cni-config.ts';
 import { containerdConfig } from './containerd-config.ts';
 import { configDigest, type DaemonRecord, daemonRecordText } from './daemon-record.ts';
@@ -10,16 +12,8 @@ import { daemonArguments, findDaemon } from './find-daemon.ts';
 import { mayRaiseLimits, workingSnapshotter } from './machine-limits.ts';
 import { checkPreconditions } from './preconditions.ts';
 import { daemonEnvironment } from './programs.ts';
-import {
-  emptyChains,
-  hasPods,
-  hostPortChainsExist,
-  isEmpty,
-  removeLeftovers,
-  removeUnusedBridge,
-} from './remove-leftovers.ts';
+import { hasPods, isEmpty, removeLeftovers } from './remove-leftovers.ts';
 import { type RuntimePaths, runtimePaths } from './runtime-paths.ts';
-import { RuntimeStartError } from './runtime-start-error.ts';
 import { answers, waitUntilReady } from './wait-until-ready.ts';
 
 const READY_MS = 30_000;
@@ -81,7 +75,7 @@ export async function startPrivateRuntime(
 
 async function ensureDaemon(parts: Parts, signal: AbortSignal): Promise<DaemonRecord> {
   const { host, log, paths } = parts;
-  await removeUnusedBridge({ ...host, paths }, signal);
+  await removeUnusedBridge({ ...host, ...paths }, signal);
   const config = await writeConfiguration(parts);
   const found = await findDaemon({ ...host, paths });
   if (found.identity) {
@@ -119,8 +113,7 @@ async function startDaemon(
   signal: AbortSignal,
 ): Promise<DaemonRecord> {
   const { host, paths, log } = parts;
-  const leftoverParts = { ...host, paths };
-  const ownsHostPortChains = earlier?.ownsHostPortChains ?? !(await hostPortChainsExist(leftoverParts, signal));
+  const ownsHostPortChains = earlier?.ownsHostPortChains ?? !(await hostPortChainsExist({ ...host, ...paths }, signal));
   if (((await host.fs.stat(paths.log))?.size ?? 0) > MAX_LOG_BYTES) await host.fs.remove(paths.log);
   signal.throwIfAborted();
 
@@ -185,7 +178,7 @@ async function endDaemon({ host: { clock, processes }, log }: Parts, daemon: Pro
 async function stopRuntime(parts: Parts, daemon: DaemonRecord): Promise<boolean> {
   const { host, log, paths } = parts;
   const leftoverParts = { ...host, paths };
-  const emptyBefore = await emptyChains(leftoverParts, host.clock.deadline(CLEANUP_MS));
+  const emptyBefore = await emptyChains({ ...host, ...paths }, host.clock.deadline(CLEANUP_MS));
   await endDaemon(parts, daemon);
   if (await hasPods(leftoverParts)) {
     log.warn('pods are left: they and their network stay', { bridge: paths.bridge });

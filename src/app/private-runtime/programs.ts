@@ -1,7 +1,5 @@
 import type { FileSystem } from '../../host/file-system.ts';
-
-/** Debian's folders, whatever PATH the user has: after plain `su` it lacks the administrator's. */
-export const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+import { programPath, SEARCH_PATH } from '../pod-network/search-path.ts';
 
 /** Programs by the name a user knows them by. */
 const REQUIRED_PROGRAMS = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc', 'iptables', 'iptables-save', 'ip'];
@@ -17,15 +15,6 @@ export async function missingPrograms(fs: FileSystem): Promise<readonly string[]
   const programs = REQUIRED_PROGRAMS.map(async (name) => ((await programPath(fs, name)) === undefined ? [name] : []));
   const files = REQUIRED_FILES.map(async ([path, name]) => ((await fs.stat(path)) === undefined ? [name] : []));
   return (await Promise.all([...programs, ...files])).flat();
-}
-
-/** `undefined` when no folder of the search path has it. */
-export async function programPath(fs: FileSystem, name: string): Promise<string | undefined> {
-  for (const folder of SEARCH_PATH.split(':')) {
-    const path = `${folder}/${name}`;
-    if ((await fs.stat(path))?.kind === 'file') return path;
-  }
-  return undefined;
 }
 
 /** For the daemon and the programs that it starts. Proxies are for its image pulls. */

@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
-
-/** Where `nodelet run` keeps images and pods unless it is told otherwise. */
-export const DEFAULT_ROOT_DIR = '/var/lib/nodelet';
+import { bridgeName } from '../pod-network/bridge-name.ts';
 
 /** sun_path of unix(7) holds 108 bytes, with the zero at its end. */
 const MAX_SOCKET_PATH_BYTES = 107;
@@ -45,12 +42,6 @@ export function runtimePaths({ rootDir, stateDir }: RuntimeFolders): RuntimePath
     log: `${stateDir}/containerd.log`,
     bridge: bridgeName(rootDir),
   };
-}
-
-/** Two runtimes on one machine never share a bridge. The kernel takes 15 bytes. */
-export function bridgeName(rootDir: string): string {
-  if (rootDir === DEFAULT_ROOT_DIR) return 'nodelet0';
-  return `nl-${createHash('sha256').update(rootDir).digest('hex').slice(0, 10)}`;
 }
 
 /** Why the kernel would refuse the sockets of a runtime there; `undefined` when it takes them. */

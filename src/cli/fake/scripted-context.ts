@@ -31,6 +31,7 @@ export function scriptedContext({ terminal, ...more }: ScriptedContextOptions = 
       stdout: outputTo('stdout'),
       stderr: outputTo('stderr'),
       inputIsTerminal: false,
+      async *input() {},
       keys: () => nothing(),
       sizes: () => nothing(),
       ...terminal,

@@ -13,7 +13,7 @@ export const protobufPackage = "containerd.events";
 
 export const protobufFileName = "containerd-events.proto";
 
-/** Written from protocols/containerd-events-container.tsv, protocols/containerd-events-task.tsv by tools/generate-cri.ts. */
+/** Written from protocols/containerd-events-container.tsv, protocols/containerd-events-task.tsv by tools/generate-proto.ts. */
 
 export interface ContainerCreate {
   id: string;

@@ -14,7 +14,7 @@ export const protobufPackage = "containerd.services.events.v1";
 
 export const protobufFileName = "containerd-services-events-v1.proto";
 
-/** Written from protocols/containerd-services-events-v1-events.tsv by tools/generate-cri.ts. */
+/** Written from protocols/containerd-services-events-v1-events.tsv by tools/generate-proto.ts. */
 
 export interface PublishRequest {
   topic: string;

@@ -13,7 +13,7 @@ export const protobufPackage = "containerd.types";
 
 export const protobufFileName = "containerd-types-event.proto";
 
-/** Written from protocols/containerd-types-event.tsv by tools/generate-cri.ts. */
+/** Written from protocols/containerd-types-event.tsv by tools/generate-proto.ts. */
 
 export interface Envelope {
   timestamp: Date | undefined;

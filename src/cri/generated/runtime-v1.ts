@@ -11,7 +11,7 @@ export const protobufPackage = "runtime.v1";
 
 export const protobufFileName = "runtime-v1.proto";
 
-/** Written from protocols/cri-runtime-v1.tsv by tools/generate-cri.ts. */
+/** Written from protocols/cri-runtime-v1.tsv by tools/generate-proto.ts. */
 
 export const Protocol = { TCP: 0, UDP: 1, SCTP: 2 } as const;
 

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import {
+  type DeviceNumbers,
   type DirectoryEntry,
   type FileStat,
   type FileSystem,
@@ -9,24 +10,29 @@ import {
   type OpenFile,
   type WriteOptions,
 } from '../file-system.ts';
+import type { TreeMember, TreeUsage, TreeWriter } from '../tree.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { type Inode, statOf } from './memory-inode.ts';
 import { MemoryTree } from './memory-tree.ts';
+import { membersOf, treeUsageOf } from './memory-tree-reader.ts';
+import { MemoryTreeWriter } from './memory-tree-writer.ts';
 import { MemoryWatches } from './memory-watches.ts';
 
 /** What can be made to fail: the methods of the port. */
-export type FileOperation = Exclude<keyof FileSystem, 'watch'>;
+export type FileOperation = Exclude<keyof FileSystem, 'watch' | 'readTree'>;
 
 const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
   'writeFile',
   'appendFile',
   'writeAtomic',
+  'writeReplacing',
   'makeDirectory',
   'makeDirectoryBeneath',
   'symbolicLink',
   'compressFile',
+  'writeTree',
 ]);
 
 const ROOMY: FileSystemUsage = {
@@ -87,6 +93,10 @@ export class MemoryFileSystem implements FileSystem {
 
   writeAtomic(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
     return this.#do('writeAtomic', path, () => this.#files.replaceFile(path, bytesOf(data), options?.mode ?? 0o644));
+  }
+
+  writeReplacing(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
+    return this.#do('writeReplacing', path, () => this.#files.replaceFile(path, bytesOf(data), options?.mode ?? 0o644));
   }
 
   makeDirectory(path: string, mode = 0o755): Promise<void> {
@@ -195,6 +205,26 @@ export class MemoryFileSystem implements FileSystem {
     return this.#do('usage', path, () => this.#usage.get(this.#files.find(path, true).inode.device) ?? ROOMY);
   }
 
+  /** Faults of `writeTree` meet what is put, too: `failNext('writeTree', 'ENOSPC', '/root/etc/file')`. */
+  writeTree(root: string): Promise<TreeWriter> {
+    return this.#do('writeTree', root, () => {
+      const { inode } = this.#files.find(root, true);
+      if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
+      const trouble = (path: string) => this.faults.take('writeTree', path) ?? (this.isFull ? 'ENOSPC' : undefined);
+      return new MemoryTreeWriter(root, inode, { tree: this.tree, trouble });
+    });
+  }
+
+  async *readTree(root: string, signal: AbortSignal): AsyncGenerator<TreeMember, void, void> {
+    signal.throwIfAborted();
+    yield* membersOf(this.#watched(root, root));
+  }
+
+  treeUsage(root: string, signal: AbortSignal): Promise<TreeUsage> {
+    const found = () => unlessMissing(() => this.#files.find(root, false).inode);
+    return this.#do('treeUsage', root, () => treeUsageOf(found()), signal);
+  }
+
   /** What `usage` tells from now on of the file system that holds `path`. */
   setUsage(path: string, usage: FileSystemUsage): void {
     this.#usage.set(this.#files.find(path, true).inode.device, usage);
@@ -204,6 +234,11 @@ export class MemoryFileSystem implements FileSystem {
   createSocket(path: string, mode: number): number {
     this.#files.create(path, { kind: 'socket', mode });
     return this.#files.find(path, false).inode.inode;
+  }
+
+  /** Puts a device there. */
+  createDevice(path: string, kind: 'characterDevice' | 'blockDevice', special: DeviceNumbers, mode = 0o666): void {
+    this.#files.create(path, { kind, special, mode });
   }
 
   async #do<T>(operation: FileOperation, path: string, work: () => T, signal?: AbortSignal): Promise<T> {

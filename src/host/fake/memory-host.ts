@@ -1,8 +1,13 @@
 import type { Host } from '../host.ts';
+import { MemoryCgroupStats } from './memory-cgroup-stats.ts';
 import { MemoryCgroups } from './memory-cgroups.ts';
+import { MemoryConnectedPrograms } from './memory-connected-programs.ts';
+import { MemoryFifos } from './memory-fifos.ts';
 import { MemoryFileSystem } from './memory-file-system.ts';
 import { MemoryMounts } from './memory-mounts.ts';
+import { MemoryNamespaces } from './memory-namespaces.ts';
 import { MemoryNetwork } from './memory-network.ts';
+import { MemoryNetworkNamespaces } from './memory-network-namespaces.ts';
 import { MemoryProcesses } from './memory-processes.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -12,10 +17,15 @@ export interface MemoryHost extends Host {
   readonly clock: VirtualClock;
   readonly random: SeededRandom;
   readonly fs: MemoryFileSystem;
+  readonly fifos: MemoryFifos;
   readonly mounts: MemoryMounts;
+  readonly namespaces: MemoryNamespaces;
   readonly processes: MemoryProcesses;
+  readonly connectedPrograms: MemoryConnectedPrograms;
   readonly cgroups: MemoryCgroups;
+  readonly cgroupStats: MemoryCgroupStats;
   readonly network: MemoryNetwork;
+  readonly networkNamespaces: MemoryNetworkNamespaces;
 }
 
 export interface MemoryHostOptions {
@@ -29,13 +39,19 @@ export interface MemoryHostOptions {
 export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHostOptions = {}): MemoryHost {
   const clock = new VirtualClock(startMs === undefined ? {} : { startMs });
   const fs = new MemoryFileSystem(() => clock.now());
+  const mounts = new MemoryMounts(fs);
   return {
     clock,
     random: new SeededRandom(seed),
     fs,
-    mounts: new MemoryMounts(fs),
+    fifos: new MemoryFifos(),
+    mounts,
+    namespaces: new MemoryNamespaces(fs, mounts),
     processes: new MemoryProcesses({ clock, fs }),
+    connectedPrograms: new MemoryConnectedPrograms(),
     cgroups: new MemoryCgroups(cgroupVersion),
+    cgroupStats: new MemoryCgroupStats(cgroupVersion),
     network: new MemoryNetwork(fs),
+    networkNamespaces: new MemoryNetworkNamespaces(),
   };
 }

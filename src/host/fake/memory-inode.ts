@@ -1,4 +1,4 @@
-import type { FileStat } from '../file-system.ts';
+import type { DeviceNumbers, FileStat } from '../file-system.ts';
 
 interface Common {
   readonly inode: number;
@@ -7,6 +7,7 @@ interface Common {
   uid: number;
   gid: number;
   modifiedMs: number;
+  xattrs?: Map<string, Uint8Array>;
 }
 
 export interface FileInode extends Common {
@@ -28,20 +29,31 @@ export interface SocketInode extends Common {
   readonly kind: 'socket';
 }
 
+export interface DeviceInode extends Common {
+  readonly kind: 'characterDevice' | 'blockDevice';
+  readonly special: DeviceNumbers;
+}
+
+export interface FifoInode extends Common {
+  readonly kind: 'fifo';
+}
+
 /** What a name in the memory file system stands for. */
-export type Inode = FileInode | DirectoryInode | LinkInode | SocketInode;
+export type Inode = FileInode | DirectoryInode | LinkInode | SocketInode | DeviceInode | FifoInode;
 
 /** An inode without what the file system itself gives it. */
 export type NewInode =
   | Pick<FileInode, 'kind' | 'mode' | 'bytes'>
   | Pick<DirectoryInode, 'kind' | 'mode' | 'entries'>
   | Pick<LinkInode, 'kind' | 'mode' | 'target'>
-  | Pick<SocketInode, 'kind' | 'mode'>;
+  | Pick<SocketInode | FifoInode, 'kind' | 'mode'>
+  | Pick<DeviceInode, 'kind' | 'mode' | 'special'>;
 
 /** What stat(2) tells of it. */
 export function statOf(inode: Inode): FileStat {
   const { kind, mode, uid, gid, modifiedMs, device } = inode;
-  return { kind, size: sizeOf(inode), mode, uid, gid, modifiedMs, device, inode: inode.inode };
+  const common = { kind, size: sizeOf(inode), mode, uid, gid, modifiedMs, device, inode: inode.inode };
+  return 'special' in inode ? { ...common, special: inode.special } : common;
 }
 
 function sizeOf(inode: Inode): number {

@@ -1,14 +1,24 @@
-import { type MountEntry, MountError, type MountFlag, type MountRequest, type Mounts } from '../mounts.ts';
+import {
+  type MountEntry,
+  MountError,
+  type MountFlag,
+  type MountIdMap,
+  type MountRequest,
+  type Mounts,
+  type OverlayRequest,
+} from '../mounts.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
+import { mergedTree } from './memory-overlay.ts';
 import type { MemoryMount, MemoryTree } from './memory-tree.ts';
 
 const PROPAGATION: ReadonlySet<MountFlag> = new Set(['private', 'rprivate', 'slave', 'rslave', 'shared', 'rshared']);
 
 /**
  * Mounts in a memory file system: bind mounts show the tree of their source, any type shows a new and empty one.
- * Propagation is accepted and does nothing, as there is one mount namespace; an `rbind` takes no mounts below along.
+ * Propagation is accepted and does nothing, as there is one mount namespace; an `rbind` takes no mounts below along. What
+ * is written to an overlay mount stays in the mount.
  */
 export class MemoryMounts implements Mounts {
   /** `faults.failNext('mount', 'EPERM', target?)`. */
@@ -37,6 +47,38 @@ export class MemoryMounts implements Mounts {
       else await this.#fs.writeFile(target, '', { mode: 0o640 });
     }
     this.#do('mount', target, () => this.#mount({ source: from.path, target, flags: ['bind'] }));
+  }
+
+  async mountOverlay({ target, lower, upper, idMap }: OverlayRequest): Promise<void> {
+    this.#do('mount', target, () => {
+      const place = this.#tree.locate(target, true);
+      if (place.inode?.kind !== 'directory') throw new Errno(place.inode ? 'ENOTDIR' : 'ENOENT');
+      const folder = (path: string) => {
+        const { inode } = this.#tree.locate(path, true);
+        if (inode?.kind !== 'directory') throw new Errno(inode ? 'ENOTDIR' : 'ENOENT');
+        return inode;
+      };
+      if (upper) folder(upper.work);
+      const root = mergedTree(this.#tree, lower.map(folder), upper && folder(upper.folder), idMap);
+      const entry = { source: 'overlay', target: place.path, type: 'overlay', readOnly: upper === undefined };
+      this.#tree.addMount(entry, root, place.mount);
+    });
+  }
+
+  /** Shows a copy: what is written there stays in the mount. */
+  async bindMapped(source: string, target: string, idMap: MountIdMap): Promise<void> {
+    const from = this.#do('mount', target, () => this.#tree.locate(source, true));
+    if (from.inode === undefined) throw new MountError('ENOENT', 'mount', target);
+    const root = mergedTree(this.#tree, [from.inode], undefined, idMap);
+    if ((await this.#fs.lstat(target)) === undefined) {
+      if (root.kind === 'directory') await this.#fs.makeDirectory(target, 0o750);
+      else await this.#fs.writeFile(target, '', { mode: 0o640 });
+    }
+    this.#do('mount', target, () => {
+      const place = this.#tree.locate(target, true);
+      const entry = { source: from.path, target: place.path, type: 'bind', readOnly: false };
+      this.#tree.addMount(entry, root, place.mount);
+    });
   }
 
   async unmount(target: string, { lazy = false }: { readonly lazy?: boolean } = {}): Promise<void> {

@@ -1,5 +1,6 @@
 import { ipAddressFaults } from '../../base/ip-address.ts';
 import {
+  type ByteStream,
   type Connection,
   type DialTarget,
   type GrpcAnswer,
@@ -12,14 +13,19 @@ import {
   type Network,
   NetworkError,
   type SocketFile,
+  type StreamServer,
   type WebSocketConnection,
+  type WebSocketHandler,
   type WebSocketRequest,
+  type WebSocketServer,
 } from '../network.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
-import { exchange, type MemoryHttpHandler } from './memory-exchange.ts';
+import { byteStreamPair } from './memory-byte-stream.ts';
+import { exchange, type MemoryHttpHandler, type MemoryRequest } from './memory-exchange.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
 import { webSocketPair } from './memory-web-socket.ts';
+import { offerWebSocket, plainAnswer } from './memory-web-socket-server.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** What answers at an address. Without a handler a connection stands and is reset at the first byte. */
@@ -27,6 +33,9 @@ export interface MemoryService {
   readonly http?: MemoryHttpHandler;
   readonly webSocket?: MemoryWebSocketHandler;
   readonly grpc?: MemoryGrpcHandler;
+  /** What `serveWebSockets` was given. */
+  readonly offers?: WebSocketHandler;
+  readonly stream?: (stream: ByteStream) => void;
   /** With one it speaks TLS, and only that. */
   readonly certificate?: 'trusted' | 'untrusted';
 }
@@ -40,7 +49,7 @@ export interface MemoryWebSocketHandler {
   accept(connection: WebSocketConnection, request: WebSocketRequest): void;
 }
 
-type NetworkOperation = 'dial' | 'request' | 'webSocket' | 'grpc' | 'serve';
+type NetworkOperation = 'dial' | 'request' | 'webSocket' | 'grpc' | 'stream' | 'serve';
 
 interface Listener {
   readonly service: MemoryService | 'blackHole';
@@ -57,6 +66,7 @@ export class MemoryNetwork implements Network {
   readonly names = new Map<string, readonly [string, ...string[]]>([['localhost', ['127.0.0.1']]]);
   readonly #fs: MemoryFileSystem;
   readonly #listeners = new Map<string, Listener>();
+  #nextPort = 40_000;
 
   constructor(fs: MemoryFileSystem) {
     this.#fs = fs;
@@ -103,12 +113,20 @@ export class MemoryNetwork implements Network {
 
   async webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
     const { service, severed } = await this.#connect('webSocket', request.target, signal);
+    if (service.offers) return offerWebSocket(service.offers, request, { signal, severed });
     const protocol = request.protocols.find((each) => service.webSocket?.protocols.includes(each));
     if (service.webSocket === undefined) throw new NetworkError('EPROTO', 'Unexpected server response: 404');
     if (protocol === undefined) throw new NetworkError('EPROTO', 'Server sent no subprotocol');
     const { client, server } = webSocketPair(protocol, signal, severed);
     service.webSocket.accept(server, request);
     return client;
+  }
+
+  async serveWebSockets(handler: WebSocketHandler): Promise<WebSocketServer> {
+    const port = this.#nextPort++;
+    const http = async (request: MemoryRequest) => plainAnswer(handler, request);
+    const listener = this.#add({ host: '127.0.0.1', port }, { http, offers: handler });
+    return { port, close: async () => listener.close() };
   }
 
   async grpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection> {
@@ -128,7 +146,23 @@ export class MemoryNetwork implements Network {
     };
   }
 
-  async serve({ socketPath, mode }: SocketFile, handler: HttpHandler): Promise<HttpServer> {
+  serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
+    return this.#serve(address, { http: handler });
+  }
+
+  serveStream(address: SocketFile, accept: (stream: ByteStream) => void): Promise<StreamServer> {
+    return this.#serve(address, { stream: accept });
+  }
+
+  async connectStream(target: DialTarget, signal: AbortSignal): Promise<ByteStream> {
+    const { service, severed } = await this.#connect('stream', target, signal);
+    if (service.stream === undefined) throw new NetworkError('ECONNRESET', 'read ECONNRESET');
+    const [client, server] = byteStreamPair(severed);
+    service.stream(server);
+    return client;
+  }
+
+  async #serve({ socketPath, mode }: SocketFile, service: MemoryService): Promise<{ close(): Promise<void> }> {
     this.#failIfAsked('serve', socketPath);
     const old = await this.#fs.lstat(socketPath);
     if (old !== undefined) {
@@ -138,7 +172,7 @@ export class MemoryNetwork implements Network {
     }
     this.#listeners.delete(socketPath); // without its file nobody finds it any more
     const inode = this.#createSocket(socketPath, mode);
-    const listener = this.#add({ socketPath }, { http: handler }, inode);
+    const listener = this.#add({ socketPath }, service, inode);
     return {
       close: async () => {
         listener.close();

@@ -7,10 +7,14 @@ export interface ProgramContext {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly input: Uint8Array;
+  /** What is written to one that was spawned, until its input is closed. */
+  readonly typed: AsyncIterable<Uint8Array>;
   /** Aborts when the process is ended from outside; what the program does from then on has no effect. */
   readonly ended: AbortSignal;
   stdout(text: string): void;
   stderr(text: string): void;
+  /** The first line of a monitor, which goes on then. */
+  tell(line: string): void;
   /** Handles a signal that would end it otherwise; SIGKILL cannot be handled. */
   onSignal(signal: Exclude<ProcessSignal, 'SIGKILL'>, handler: () => void): void;
 }
@@ -26,8 +30,9 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly input: Uint8Array;
+  readonly typed?: AsyncIterable<Uint8Array>;
   /** Where the output goes. */
-  write(stream: 'stdout' | 'stderr', text: string): void;
+  write(stream: 'stdout' | 'stderr' | 'words', text: string): void;
 }
 
 const SIGNAL_NUMBERS: Record<ProcessSignal, number> = {
@@ -44,7 +49,7 @@ export class MemoryProcess implements DaemonHandle {
   readonly startTime: number;
   readonly exited: Promise<Pick<Finished, 'exitCode'>>;
   readonly #ended = new AbortController();
-  readonly #handlers = new Map<ProcessSignal, () => void>();
+  readonly #handlers = new Map<number, () => void>();
   readonly #exit: (result: Pick<Finished, 'exitCode'>) => void;
 
   constructor(program: Program, launch: Launch) {
@@ -57,24 +62,27 @@ export class MemoryProcess implements DaemonHandle {
   }
 
   /** Delivers a signal: to the program's handler, else it ends the process. */
-  signal(signal: ProcessSignal): void {
-    const handler = this.#handlers.get(signal);
+  signal(signal: ProcessSignal | number): void {
+    const number = typeof signal === 'number' ? signal : SIGNAL_NUMBERS[signal];
+    const handler = this.#handlers.get(number);
     if (handler) handler();
-    else this.#end(128 + SIGNAL_NUMBERS[signal]);
+    else this.#end(128 + number);
   }
 
   async #run(program: Program, launch: Launch): Promise<void> {
     const { write, startTime, ...seen } = launch;
-    const writeWhileAlive = (stream: 'stdout' | 'stderr', text: string): void => {
+    const writeWhileAlive = (stream: 'stdout' | 'stderr' | 'words', text: string): void => {
       if (!this.#ended.signal.aborted) write(stream, text);
     };
     try {
       const exitCode = await program({
         ...seen,
+        typed: launch.typed ?? nothing(),
         ended: this.#ended.signal,
         stdout: (text) => writeWhileAlive('stdout', text),
         stderr: (text) => writeWhileAlive('stderr', text),
-        onSignal: (signal, handler) => this.#handlers.set(signal, handler),
+        tell: (line) => writeWhileAlive('words', `${line}\n`),
+        onSignal: (signal, handler) => this.#handlers.set(SIGNAL_NUMBERS[signal], handler),
       });
       this.#end(exitCode);
     } catch (error) {
@@ -89,3 +97,5 @@ export class MemoryProcess implements DaemonHandle {
     this.#ended.abort();
   }
 }
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -4,18 +4,25 @@ import {
   type Daemon,
   type DaemonHandle,
   type Finished,
+  type MonitorCommand,
+  type MonitorWords,
   type Processes,
   type ProcessIdentity,
   ProcessOutputError,
   type ProcessSignal,
   ProcessStartError,
+  type RunningProgram,
+  type StreamedCommand,
 } from '../processes.ts';
 import { Faults } from './faults.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
 import { type Launch, MemoryProcess, type Program } from './memory-process.ts';
+import { MemoryStreams } from './memory-streams.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 const TICK_MS = 10;
+
+type StartOperation = 'run' | 'startDaemon' | 'spawn' | 'startMonitor';
 
 export interface MemoryProcessesDeps {
   readonly clock: Clock;
@@ -26,7 +33,7 @@ export interface MemoryProcessesDeps {
 /** Processes that run scripted programs. */
 export class MemoryProcesses implements Processes {
   /** `faults.failNext('run', 'EAGAIN', program?)`. */
-  readonly faults = new Faults<'run' | 'startDaemon'>();
+  readonly faults = new Faults<StartOperation>();
   readonly #clock: Clock;
   readonly #fs: MemoryFileSystem;
   readonly #programs = new Map<string, Program>();
@@ -53,6 +60,7 @@ export class MemoryProcesses implements Processes {
       cwd,
       input: typeof input === 'string' ? new TextEncoder().encode(input) : input,
       write: (stream, text) => {
+        if (stream === 'words') return;
         output[stream] += text;
         if (output[stream].length > maxOutputBytes) onEnd();
       },
@@ -94,12 +102,36 @@ export class MemoryProcesses implements Processes {
     await unlessAborted(process.exited, signal);
   }
 
-  async kill({ pid, startTime }: ProcessIdentity, signal: ProcessSignal): Promise<void> {
+  async kill({ pid, startTime }: ProcessIdentity, signal: ProcessSignal | number): Promise<void> {
     const process = this.#running.get(pid);
     if (process?.startTime === startTime) process.signal(signal);
   }
 
-  #start(operation: 'run' | 'startDaemon', name: string, launch: Omit<Launch, 'pid' | 'startTime'>): MemoryProcess {
+  async killTree(process: ProcessIdentity): Promise<void> {
+    await this.kill(process, 'SIGKILL');
+  }
+
+  async spawn({ program, args, env }: StreamedCommand): Promise<RunningProgram> {
+    const streams = new MemoryStreams();
+    const { typed, write } = streams;
+    const launch = { args, env, cwd: '/', input: new Uint8Array(), typed, write };
+    return streams.of(this.#start('spawn', program, launch));
+  }
+
+  async startMonitor({ program, args, env, cwd }: MonitorCommand, signal: AbortSignal): Promise<MonitorWords> {
+    signal.throwIfAborted();
+    const output = { stdout: '', stderr: '', words: '' };
+    const told = Promise.withResolvers<void>();
+    const write: Launch['write'] = (stream, text) => {
+      output[stream] += text;
+      if (stream === 'words') told.resolve();
+    };
+    const process = this.#start('startMonitor', program, { args, env, cwd, input: new Uint8Array(), write });
+    await unlessAborted(Promise.race([told.promise, process.exited]), signal);
+    return { line: output.words.split('\n', 1)[0] ?? '', stderr: output.stderr };
+  }
+
+  #start(operation: StartOperation, name: string, launch: Omit<Launch, 'pid' | 'startTime'>): MemoryProcess {
     const program = this.#programs.get(name);
     const fault = this.faults.take(operation, name);
     if (fault !== undefined) throw new ProcessStartError(fault, name);

@@ -50,7 +50,8 @@ function asyncCall<Args extends readonly unknown[]>(prototype: string): Call<Arg
     });
 }
 
-function errnoName(number: number): string {
+/** `ENOENT` for 2. */
+export function errnoName(number: number): string {
   const found = Object.entries(koffi.os.errno).find(([, value]) => value === number);
   return found?.[0] ?? `errno ${number}`;
 }

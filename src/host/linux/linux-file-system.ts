@@ -1,4 +1,4 @@
-import type { Dirent, Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import {
   appendFile,
   chmod,
@@ -21,7 +21,6 @@ import { dirname } from 'node:path';
 import { byCodePoint } from '../../base/code-point-order.ts';
 import {
   type DirectoryEntry,
-  type FileKind,
   type FileStat,
   type FileSystem,
   FileSystemError,
@@ -29,13 +28,15 @@ import {
 } from '../file-system.ts';
 import { makeDirectoryBeneath } from './beneath.ts';
 import { compressFile } from './compress-file.ts';
+import { deviceNumbers } from './device-numbers.ts';
 import { errnoCode } from './errno-code.ts';
+import { fileKind } from './file-kind.ts';
 import { openFile, openFileBeneath, readRange } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
 import { renameUnlessTaken } from './rename-unless-taken.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { watchPath } from './watch-path.ts';
-import { writeFileAtomic } from './write-file-atomic.ts';
+import { writeFileAtomic, writeFileReplacing } from './write-file-atomic.ts';
 
 /** The machine's files. */
 export const linuxFileSystem: FileSystem = {
@@ -50,6 +51,7 @@ export const linuxFileSystem: FileSystem = {
   writeFile: (path, data, options) => attempt('write', path, () => writeWhole(path, data, options)),
   appendFile: (path, data) => attempt('append', path, () => appendFile(path, data)),
   writeAtomic: (path, data, options) => attempt('write', path, () => writeFileAtomic(path, data, options?.mode)),
+  writeReplacing: (path, data, options) => attempt('write', path, () => writeFileReplacing(path, data, options?.mode)),
 
   makeDirectory: (path, mode) => attempt('makeDirectory', path, () => makeDirectory(path, mode)),
   makeDirectoryBeneath: (root, path, mode) =>
@@ -70,6 +72,15 @@ export const linuxFileSystem: FileSystem = {
   removeTree: (path) => attempt('removeTree', path, () => removeTree(path)),
   watch: watchPath,
   usage: (path) => attempt('usage', path, () => usageOf(path)),
+
+  // Loading the foreign function interface takes a while, and many commands never need it.
+  writeTree: (root) =>
+    attempt('writeTree', root, async () => new (await import('./linux-tree-writer.ts')).LinuxTreeWriter(root)),
+  async *readTree(root, signal) {
+    yield* (await import('./read-tree.ts')).readTree(root, signal);
+  },
+  treeUsage: (root, signal) =>
+    attempt('treeUsage', root, async () => (await import('./read-tree.ts')).treeUsage(root, signal), signal),
 };
 
 /** Runs one operation and gives its failure the port's shape. */
@@ -111,7 +122,7 @@ async function makeDirectory(path: string, mode?: number): Promise<void> {
 async function readSorted(path: string): Promise<DirectoryEntry[]> {
   const entries = await readdir(path, { withFileTypes: true });
   return entries
-    .map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
+    .map((entry) => ({ name: entry.name, kind: fileKind(entry) }))
     .sort((a, b) => byCodePoint(a.name, b.name));
 }
 
@@ -128,7 +139,7 @@ async function usageOf(path: string) {
 
 function asFileStat(stats: Stats): FileStat {
   return {
-    kind: kindOf(stats),
+    kind: fileKind(stats),
     size: stats.size,
     mode: stats.mode & 0o7777,
     uid: stats.uid,
@@ -136,15 +147,6 @@ function asFileStat(stats: Stats): FileStat {
     modifiedMs: stats.mtimeMs,
     device: stats.dev,
     inode: stats.ino,
+    ...(stats.isCharacterDevice() || stats.isBlockDevice() ? { special: deviceNumbers(stats.rdev) } : {}),
   };
-}
-
-function kindOf(entry: Stats | Dirent): FileKind {
-  if (entry.isFile()) return 'file';
-  if (entry.isDirectory()) return 'directory';
-  if (entry.isSymbolicLink()) return 'symlink';
-  if (entry.isSocket()) return 'socket';
-  if (entry.isCharacterDevice()) return 'characterDevice';
-  if (entry.isBlockDevice()) return 'blockDevice';
-  return 'fifo';
 }

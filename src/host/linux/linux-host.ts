@@ -1,9 +1,14 @@
 import type { Host } from '../host.ts';
+import { createLinuxCgroupStats } from './linux-cgroup-stats.ts';
 import { createLinuxCgroups } from './linux-cgroups.ts';
 import { linuxClock } from './linux-clock.ts';
+import { linuxConnectedPrograms } from './linux-connected-programs.ts';
+import { linuxFifos } from './linux-fifos.ts';
 import { linuxFileSystem } from './linux-file-system.ts';
 import { linuxMounts } from './linux-mounts.ts';
+import { createLinuxNamespaces } from './linux-namespaces.ts';
 import { linuxNetwork } from './linux-network.ts';
+import { linuxNetworkNamespaces } from './linux-network-namespaces.ts';
 import { createLinuxProcesses } from './linux-processes.ts';
 import { linuxRandom } from './linux-random.ts';
 
@@ -14,9 +19,14 @@ export function createLinuxHost(): Host {
     clock,
     random: linuxRandom,
     fs,
+    fifos: linuxFifos,
     mounts: linuxMounts,
+    namespaces: createLinuxNamespaces(),
     processes: createLinuxProcesses({ clock }),
+    connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
+    cgroupStats: createLinuxCgroupStats(),
     network: linuxNetwork,
+    networkNamespaces: linuxNetworkNamespaces,
   };
 }

@@ -1,5 +1,5 @@
-import { lstat, mkdir, open, readFile, rmdir, unlink } from 'node:fs/promises';
-import { type MountEntry, MountError, type MountRequest, type Mounts } from '../mounts.ts';
+import { lstat, mkdir, open, readFile, rmdir, stat, unlink } from 'node:fs/promises';
+import { type MountEntry, MountError, type MountIdMap, type MountRequest, type Mounts } from '../mounts.ts';
 import { openBeneath } from './beneath.ts';
 import { errnoCode } from './errno-code.ts';
 import { mountCalls } from './mount-calls.ts';
@@ -11,7 +11,14 @@ const MNT_DETACH = 2;
 const UMOUNT_NOFOLLOW = 8;
 
 /** The mount table of this process's mount namespace. */
-export const linuxMounts: Mounts = { mount, bindBeneath, unmount, list };
+export const linuxMounts: Mounts = {
+  mount,
+  bindBeneath,
+  mountOverlay: async (request) => (await import('./mount-overlay.ts')).mountOverlay(request),
+  bindMapped,
+  unmount,
+  list,
+};
 
 /** Loading the foreign function interface takes a while, and many commands never mount. */
 function loadLibc() {
@@ -44,6 +51,15 @@ async function bindBeneath(root: string, path: string, target: string): Promise<
     await mount({ source: `/proc/self/fd/${source.fd}`, target, flags: ['bind'] });
   } catch (error) {
     if (error instanceof MountError) throw error;
+    throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
+  }
+}
+
+async function bindMapped(source: string, target: string, idMap: MountIdMap): Promise<void> {
+  try {
+    await makeTarget(target, (await stat(source)).isDirectory());
+    await (await import('./attach-mapped.ts')).attachMapped(source, target, idMap);
+  } catch (error) {
     throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
   }
 }

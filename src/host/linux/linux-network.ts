@@ -1,4 +1,5 @@
 import type { Network } from '../network.ts';
+import { connectStream, serveStream } from './byte-stream.ts';
 import { dial } from './dial.ts';
 import { connectGrpc } from './grpc-connection.ts';
 import { request } from './http-request.ts';
@@ -11,10 +12,16 @@ export const linuxNetwork: Network = {
   dial,
   request,
   serve,
+  serveStream,
+  connectStream,
   grpc: connectGrpc,
   webSocket: async (request, signal) => {
     // Only exec, attach and port-forward need the package.
     const { openWebSocket } = await import('./web-socket.ts');
     return openWebSocket(request, signal);
+  },
+  serveWebSockets: async (handler) => {
+    const { serveWebSockets } = await import('./web-socket-server.ts');
+    return serveWebSockets(handler);
   },
 };

@@ -11,9 +11,12 @@ import {
   ProcessStartError,
 } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
+import { killTree, sendSignal } from './kill-tree.ts';
 import { parseProcStat } from './proc-stat.ts';
 import { exitCodeOf, runCommand } from './run-command.ts';
 import { spawnProgram, startError } from './spawn-program.ts';
+import { spawnStreamed } from './spawn-streamed.ts';
+import { startMonitor } from './start-monitor.ts';
 
 /**
  * Node.js cannot wait for a pidfd without giving a thread of its pool to it, so a process that is no child of ours is
@@ -40,7 +43,16 @@ export function createLinuxProcesses({ clock }: { readonly clock: Clock }): Proc
     while (await isAlive(process)) await clock.sleep(LOOK_AGAIN_MS, signal);
   }
 
-  return { run: runCommand, startDaemon, identify, waitForExit, kill };
+  return {
+    run: runCommand,
+    startDaemon,
+    identify,
+    waitForExit,
+    kill,
+    killTree: async (process) => killTree(process),
+    spawn: spawnStreamed,
+    startMonitor,
+  };
 }
 
 interface OwnChild {
@@ -98,13 +110,8 @@ async function isAlive(process: ProcessIdentity): Promise<boolean> {
   return (await identify(process.pid))?.startTime === process.startTime;
 }
 
-async function kill(target: ProcessIdentity, signal: ProcessSignal): Promise<void> {
-  if (!(await isAlive(target))) return;
-  try {
-    process.kill(target.pid, signal);
-  } catch (error) {
-    if (errnoCode(error) !== 'ESRCH') throw error;
-  }
+async function kill(target: ProcessIdentity, signal: ProcessSignal | number): Promise<void> {
+  if (await isAlive(target)) sendSignal(target.pid, signal);
 }
 
 function exitOf(own: OwnChild, signal: AbortSignal): Promise<void> {

@@ -35,6 +35,15 @@ export function openWebSocket(request: WebSocketRequest, signal: AbortSignal): P
   });
 }
 
+/** The server's end of a connection that stands. */
+export function serverConnectionOf(socket: WebSocket): WebSocketConnection {
+  const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
+  socket.on('message', (data: Buffer) => queue.push(new Uint8Array(data)));
+  socket.on('error', (error) => queue.fail(asNetworkError(error)));
+  socket.once('close', () => queue.end());
+  return connectionOf(socket, queue);
+}
+
 function authorityOf({ host, port }: { readonly host: string; readonly port: number }): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

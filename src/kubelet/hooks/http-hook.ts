@@ -1,6 +1,6 @@
 import type { Container, HTTPGetAction, HTTPHeader } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
-import type { Network } from '../../host/network.ts';
+import type { NetworkClient } from '../../host/network.ts';
 import { type GetOutcome, httpGet } from '../probes/http-get.ts';
 import { type ProbeUrl, urlOfAction } from '../probes/probe-url.ts';
 import { noTimeLimit } from '../probes/time-limit.ts';
@@ -23,7 +23,7 @@ export async function runHttpHook(
   action: HTTPGetAction,
   container: Container,
   podIP: string | undefined,
-  network: Network,
+  network: NetworkClient,
   signal: AbortSignal,
 ): Promise<HttpHookOutcome> {
   if (!action.host && podIP === undefined) return { kind: 'failed', text: 'failed to find networking container' };

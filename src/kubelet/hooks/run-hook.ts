@@ -4,7 +4,7 @@ import { formatPod } from '../../api/pod-names.ts';
 import { hasCode } from '../../cri/cri-error.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { Network } from '../../host/network.ts';
+import type { NetworkClient } from '../../host/network.ts';
 import type { PodEvents } from '../explain/pod-events.ts';
 import { MAX_OUTPUT_BYTES } from '../probes/check-outcome.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
@@ -21,7 +21,7 @@ export interface HookSubject {
 
 export interface HookDeps {
   readonly clock: Clock;
-  readonly network: Network;
+  readonly network: NetworkClient;
   readonly exec: ExecInContainer;
   readonly events: PodEvents;
   /** Where a pod is reached now; `undefined` while it has no address. */

@@ -3,7 +3,7 @@ import { formatDurationMs } from '../../base/duration.ts';
 import { textOf } from '../../base/text-of.ts';
 import { type CriCode, codeOfNumber } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
-import { type GrpcAnswer, type GrpcConnection, type Network, NetworkError } from '../../host/network.ts';
+import { type GrpcAnswer, type GrpcConnection, type NetworkClient, NetworkError } from '../../host/network.ts';
 import type { CheckOutcome, ProbeTarget } from './check-outcome.ts';
 import { dialFailureText, hostPort } from './failure-text.ts';
 import { HEALTH_CHECK, healthRequest, healthStatus } from './grpc-health.ts';
@@ -22,7 +22,7 @@ const PAUSE_GROWTH = 1.6;
 export async function checkGrpc(
   { port, service = '' }: GRPCAction,
   { podIP }: ProbeTarget,
-  { network, clock }: { readonly network: Network; readonly clock: Clock },
+  { network, clock }: { readonly network: NetworkClient; readonly clock: Clock },
   limit: TimeLimit,
 ): Promise<CheckOutcome> {
   const connection = await connect(podIP, port, network, clock, limit);
@@ -46,7 +46,7 @@ export async function checkGrpc(
 async function connect(
   host: string,
   port: number,
-  network: Network,
+  network: NetworkClient,
   clock: Clock,
   limit: TimeLimit,
 ): Promise<GrpcConnection | undefined> {

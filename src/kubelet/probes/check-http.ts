@@ -1,6 +1,6 @@
 import type { HTTPGetAction } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
-import type { Network } from '../../host/network.ts';
+import type { NetworkClient } from '../../host/network.ts';
 import type { CheckOutcome, ProbeTarget } from './check-outcome.ts';
 import { httpGet } from './http-get.ts';
 import { urlOfAction } from './probe-url.ts';
@@ -10,7 +10,7 @@ import type { TimeLimit } from './time-limit.ts';
 export async function checkHttp(
   action: HTTPGetAction,
   { container, podIP }: ProbeTarget,
-  network: Network,
+  network: NetworkClient,
   limit: TimeLimit,
 ): Promise<CheckOutcome> {
   const url = urlOfAction(action, container, podIP);

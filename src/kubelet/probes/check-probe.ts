@@ -4,7 +4,7 @@ import { expandEnv } from '../../base/env-expand.ts';
 import { hasCode } from '../../cri/cri-error.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { Network } from '../../host/network.ts';
+import type { NetworkClient } from '../../host/network.ts';
 import { goQuote } from '../sync/config/go-quote.ts';
 import { checkGrpc } from './check-grpc.ts';
 import { checkHttp } from './check-http.ts';
@@ -16,7 +16,7 @@ import { type TimeLimit, timeLimit } from './time-limit.ts';
 
 export interface CheckDeps {
   readonly clock: Clock;
-  readonly network: Network;
+  readonly network: NetworkClient;
   readonly exec: ExecInContainer;
 }
 
@@ -68,7 +68,7 @@ async function checkExec(
 async function checkTcp(
   action: TCPSocketAction,
   { container, podIP }: ProbeTarget,
-  network: Network,
+  network: NetworkClient,
   limit: TimeLimit,
 ): Promise<CheckOutcome> {
   const port = probePort(action.port, container);

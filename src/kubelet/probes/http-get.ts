@@ -1,6 +1,6 @@
 import type { HTTPHeader } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
-import type { HttpResponse, Network } from '../../host/network.ts';
+import type { HttpResponse, NetworkClient } from '../../host/network.ts';
 import { MAX_OUTPUT_BYTES } from './check-outcome.ts';
 import { dialFailureText, hostPort } from './failure-text.ts';
 import { givenHost, type RequestPurpose, requestHeaders } from './http-headers.ts';
@@ -35,7 +35,7 @@ interface Hop {
  * A GET request to a container. Redirects to the same host are followed, all within the one time limit. Certificates
  * are not looked at. Rejects with the signal's reason when it is not wanted any more.
  */
-export async function httpGet(request: GetRequest, network: Network, limit: TimeLimit): Promise<GetOutcome> {
+export async function httpGet(request: GetRequest, network: NetworkClient, limit: TimeLimit): Promise<GetOutcome> {
   let hop: Hop = { url: request.url, host: givenHost(request.headers), referer: undefined };
   for (let count = 1; ; count++) {
     const response = await responseOf(request, hop, network, limit);
@@ -53,7 +53,7 @@ export async function httpGet(request: GetRequest, network: Network, limit: Time
 async function responseOf(
   { purpose, headers: given }: GetRequest,
   hop: Hop,
-  network: Network,
+  network: NetworkClient,
   limit: TimeLimit,
 ): Promise<HttpResponse | GetOutcome> {
   const { scheme, host, port, path, authority, text } = hop.url;

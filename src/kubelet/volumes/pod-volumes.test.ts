@@ -110,6 +110,8 @@ for (const [what, { source, tmpfsNoswap = false, mounted }] of Object.entries(me
       list: () => mounts.list(),
       unmount: (target: string) => mounts.unmount(target),
       bindBeneath: async () => undefined,
+      bindMapped: () => assert.fail('not for volumes'),
+      mountOverlay: () => assert.fail('not for volumes'),
     };
     const { volumes } = await machine({ mounts: recording, tmpfsNoswap });
     const resources = { requests: { 'hugepages-2Mi': '4Mi' } };

@@ -14,11 +14,16 @@ export interface PodNetwork {
    * never ran, and when the namespace is gone. What is kept goes only when DEL has succeeded.
    */
   tearDown(pod: NetworkedPod, signal: AbortSignal): Promise<void>;
-  /** CNI's GC, where the configuration is 1.1: whatever belongs to none of these sandboxes may go. */
+  /**
+   * DEL for what is kept of sandboxes that are none of these, then CNI's GC where the configuration is 1.1. What was set
+   * up in this life is left alone until it is torn down. Rejects with all that failed; the rest is done.
+   */
   collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
   /** `UpdateRuntimeConfig`: the pods' range, for configurations with the capability `ipRanges`. */
   setPodCidr(podCidr: string): void;
-  /** Follows changes of the configurations until the signal aborts. They are read once before this resolves a first time. */
+  /** Reads the configurations now; `status` tells of them when it resolves. `setUp` waits for a first time by itself. */
+  refresh(): Promise<void>;
+  /** Follows changes of the configurations until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 

@@ -1,17 +1,31 @@
+import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { ContainerRecord } from '../container/container-record.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
 import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 
 /**
  * The Node Resource Interface: plugins that see sandboxes and containers, and may adjust these. A plugin that does not
- * answer in time, or breaks its connection, is let go; the others go on. A plugin that refuses makes the verb fail.
+ * answer in time, or breaks its connection, is let go; the others go on. A plugin that refuses makes the verb fail
+ * (`CriError`), where it can still fail: what has happened or has to happen (stop, remove, post…) is only told, and what
+ * plugins say to it is logged.
+ *
+ * Plugins are told once that something stopped, and only of what they have heard of. So `stopContainer` is to be called
+ * when a container was asked to stop and also when it ended by itself, and who gives up a container that was created
+ * here calls `removeContainer`: plugins that have not heard of its end are told that first.
  */
 export interface Nri {
+  /** Before the sandbox is shown to anybody. When it rejects, plugins have been told that the sandbox is gone again. */
   runPodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
+  /** Before the resources of a whole pod change; absent: as they are. */
+  updatePodSandbox(pod: SandboxRecord, update: PodResourcesUpdate, signal: AbortSignal): Promise<void>;
+  postUpdatePodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
   stopPodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
   removePodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
 
-  /** Before the container exists: what plugins make of its specification, and of other containers. */
+  /**
+   * Before the container is shown to anybody: what plugins make of its specification, and of other containers. When it
+   * rejects, plugins have been told that the container is gone again.
+   */
   createContainer(
     pod: SandboxRecord,
     container: ContainerRecord,
@@ -32,8 +46,16 @@ export interface Nri {
   stopContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<readonly NriUpdate[]>;
   removeContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void>;
 
-  /** Serves its socket and its plugins until the signal aborts. */
+  /**
+   * Serves its socket and its plugins until the signal aborts. All else waits from here on until the plugins that we
+   * start have been asked to come up: no container is made behind their back.
+   */
   run(signal: AbortSignal): Promise<void>;
+}
+
+export interface PodResourcesUpdate {
+  readonly overhead: LinuxContainerResources | undefined;
+  readonly resources: LinuxContainerResources | undefined;
 }
 
 export interface NriAdjusted {
@@ -49,7 +71,7 @@ export interface NriUpdate {
   readonly ignoreFailure: boolean;
 }
 
-/** What NRI may ask of the runtime by itself. */
+/** What NRI may ask of the runtime by itself. It waits for none of it while a verb of the runtime waits for NRI. */
 export interface NriRuntime {
   sandboxes(): readonly SandboxRecord[];
   containers(): readonly ContainerRecord[];
@@ -61,6 +83,8 @@ export interface NriRuntime {
 /** No plugins: the default. */
 export const noNri: Nri = {
   runPodSandbox: async () => {},
+  updatePodSandbox: async () => {},
+  postUpdatePodSandbox: async () => {},
   stopPodSandbox: async () => {},
   removePodSandbox: async () => {},
   createContainer: async (_pod, _container, spec) => ({ spec, updates: [] }),

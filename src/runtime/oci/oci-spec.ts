@@ -93,6 +93,8 @@ export interface OciLinux {
   readonly maskedPaths: readonly string[];
   readonly readonlyPaths: readonly string[];
   readonly mountLabel?: string;
+  /** `closID` and schemata of Intel's resource director. */
+  readonly intelRdt?: Readonly<Record<string, unknown>>;
 }
 
 export interface OciNamespace {

@@ -25,13 +25,20 @@ export interface SandboxRecord {
   readonly ips: readonly string[];
   /** As plugins told them; for verbose status. */
   readonly networkResults: Readonly<Record<string, unknown>>;
+  /** Of the pause process, once it runs; for verbose status. */
+  readonly pausePid?: number;
+  /** The boot of the machine in which it was made: nothing but its record and its addresses outlives that. */
+  readonly bootId?: string;
 }
 
 export type SandboxLife =
   | { readonly phase: 'creating' }
   | { readonly phase: 'ready' }
-  /** Its network may still have to be torn down: `StopPodSandbox` does that again and again until it succeeds. */
-  | { readonly phase: 'notReady'; readonly networkDown: boolean }
+  /**
+   * Its network may still have to be torn down: `StopPodSandbox` does that again and again until it succeeds. Once somebody
+   * has asked for the stop (`stopAsked`), it is finished even if nobody asks again.
+   */
+  | { readonly phase: 'notReady'; readonly networkDown: boolean; readonly stopAsked?: boolean }
   | { readonly phase: 'unknown'; readonly reason: string };
 
 export interface SandboxNamespaces {

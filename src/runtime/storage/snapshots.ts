@@ -36,6 +36,8 @@ export interface SnapshotRequest {
 export interface IdMap {
   readonly uids: ReadonlyArray<{ readonly containerId: number; readonly hostId: number; readonly length: number }>;
   readonly gids: ReadonlyArray<{ readonly containerId: number; readonly hostId: number; readonly length: number }>;
+  /** A file of a user namespace with this map; absent: one is made for the occasion, which takes a process. */
+  readonly userNamespacePath?: string;
 }
 
 export interface DiskUsage {

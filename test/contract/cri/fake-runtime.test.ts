@@ -10,6 +10,7 @@ import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
 import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
 import { criContract } from './cri-contract.ts';
 import { PROGRAMS } from './programs.ts';
+import { containerdRefusals } from './refusals.ts';
 import { serveForTest } from './serve-for-test.ts';
 import type { Subject } from './subject.ts';
 
@@ -24,7 +25,8 @@ function fakeSubject(): Subject {
     cri: fake.cri,
     events: criEvents(fake.cri.runtime),
     image: IMAGE,
-    unpullable: { image: 'localhost/absent:1', code: 'NotFound' },
+    unpullable: 'localhost/absent:1',
+    refusals: containerdRefusals('NotFound'),
     logDirectory,
     cgroupParent: '/contract',
     readLog: (path) => readFile(path, 'utf8'),

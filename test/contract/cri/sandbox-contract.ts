@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState, PodSandboxState } from '../../../src/cri/generated/runtime-v1.ts';
 import { checkRuntimeVersion } from '../../../src/cri/version-check.ts';
-import { podConfig, podIds, runPod, type Subject, signal, statusOf } from './subject.ts';
+import { podConfig, podIds, rejectsOrNot, runPod, type Subject, signal, statusOf } from './subject.ts';
 
 export function sandboxContract(subjectOf: () => Subject): void {
   const sandboxStatus = async (podSandboxId: string) =>
@@ -52,10 +52,7 @@ export function sandboxContract(subjectOf: () => Subject): void {
     const { name, uid } = pod.config.metadata ?? {};
     const full = `${name}_default_${uid}_0`;
     const again = { config: pod.config, runtimeHandler: '' };
-    const taken = {
-      code: 'Unknown',
-      message: `failed to reserve sandbox name "${full}": name "${full}" is reserved for "${pod.id}"`,
-    };
+    const taken = subjectOf().refusals.sandboxNameTaken(full, pod.id);
     await assert.rejects(runtime.runPodSandbox(again, signal), taken);
     await runtime.stopPodSandbox({ podSandboxId: pod.id }, signal);
     await assert.rejects(runtime.runPodSandbox(again, signal), taken);
@@ -65,13 +62,13 @@ export function sandboxContract(subjectOf: () => Subject): void {
   });
 
   test('a sandbox without metadata, or of a handler that nobody knows, is refused', async () => {
-    const { runtime } = subjectOf().cri;
-    await assert.rejects(runtime.runPodSandbox({ config: undefined, runtimeHandler: '' }, signal), {
-      message: 'sandbox config must include metadata',
-    });
-    await assert.rejects(runtime.runPodSandbox({ config: podConfig(subjectOf()), runtimeHandler: 'nobody' }, signal), {
-      message: 'failed to get sandbox runtime: no runtime for "nobody" is configured',
-    });
+    const { refusals, cri } = subjectOf();
+    const { runtime } = cri;
+    await assert.rejects(runtime.runPodSandbox({ config: undefined, runtimeHandler: '' }, signal), refusals.noMetadata);
+    await assert.rejects(
+      runtime.runPodSandbox({ config: podConfig(subjectOf()), runtimeHandler: 'nobody' }, signal),
+      refusals.unknownHandler,
+    );
   });
 
   test('lists choose by id, state and labels', async (t) => {
@@ -114,11 +111,11 @@ export function sandboxContract(subjectOf: () => Subject): void {
     t.after(pod.remove);
     const created = await pod.create('obedient');
     await subject.cri.runtime.stopPodSandbox({ podSandboxId: pod.id }, signal);
-    await assert.rejects(pod.create('succeeds'), { code: 'NotFound', message: /no running task found/ });
-    await assert.rejects(subject.cri.runtime.startContainer({ containerId: created }, signal), {
-      code: 'Unknown',
-      message: `sandbox container "${pod.id}" is not running`,
-    });
+    await assert.rejects(pod.create('succeeds'), subject.refusals.createInStopped);
+    await assert.rejects(
+      subject.cri.runtime.startContainer({ containerId: created }, signal),
+      subject.refusals.startInStopped(pod.id),
+    );
     const { state, exitCode, reason } = await statusOf(subject, created);
     assert.deepEqual([state, exitCode, reason], [ContainerState.CONTAINER_EXITED, 128, 'StartError']);
   });
@@ -134,16 +131,10 @@ export function sandboxContract(subjectOf: () => Subject): void {
     assert.deepEqual(await podIds(subject, { id: pod.id }), []);
   });
 
-  test('a sandbox that nobody knows: to stop it fails, to remove it is fine', async () => {
-    const { runtime } = subjectOf().cri;
-    await assert.rejects(sandboxStatus('nobody'), {
-      code: 'NotFound',
-      message: 'an error occurred when try to find sandbox: not found',
-    });
-    await assert.rejects(runtime.stopPodSandbox({ podSandboxId: 'nobody' }, signal), {
-      code: 'NotFound',
-      message: 'an error occurred when try to find sandbox "nobody": not found',
-    });
-    await runtime.removePodSandbox({ podSandboxId: 'nobody' }, signal);
+  test('a sandbox that nobody knows has no status, and can be removed', async () => {
+    const { refusals, cri } = subjectOf();
+    await assert.rejects(sandboxStatus('nobody'), refusals.unknownSandbox);
+    await rejectsOrNot(cri.runtime.stopPodSandbox({ podSandboxId: 'nobody' }, signal), refusals.stopUnknownSandbox);
+    await cri.runtime.removePodSandbox({ podSandboxId: 'nobody' }, signal);
   });
 }

@@ -13,6 +13,7 @@ import {
 import type { RuntimeEvents } from '../../../src/cri/runtime-events.ts';
 import type { Cri } from '../../../src/cri/services.ts';
 import { PROGRAMS, type ProgramName } from './programs.ts';
+import type { Refusal, Refusals } from './refusals.ts';
 
 /** A runtime that keeps the contract, and what a test must know of its surroundings. */
 export interface Subject {
@@ -20,8 +21,9 @@ export interface Subject {
   readonly events: RuntimeEvents;
   /** An image that is present, and can run what `PROGRAMS` says. */
   readonly image: string;
-  /** A name that cannot be pulled, and the code with which that fails. */
-  readonly unpullable: { readonly image: string; readonly code: string };
+  /** A name that cannot be pulled. */
+  readonly unpullable: string;
+  readonly refusals: Refusals;
   readonly logDirectory: string;
   readonly cgroupParent: string;
   readLog(path: string): Promise<string>;
@@ -133,4 +135,10 @@ export async function containerIds(
 ) {
   const { containers } = await cri.runtime.listContainers(ListContainersRequest.fromPartial({ filter }), signal);
   return containers.map(({ id }) => id);
+}
+
+/** Where one runtime refuses and another does not mind. */
+export async function rejectsOrNot(call: Promise<unknown>, refusal: Refusal | undefined): Promise<void> {
+  if (refusal === undefined) await call;
+  else await assert.rejects(call, refusal);
 }

@@ -48,25 +48,27 @@ function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: stri
     assert.deepEqual(read.map(text), ['012', '89', '', '']);
   });
 
-  test(`${name} file system: an atomic write replaces the file and leaves nothing else`, async (t) => {
-    const { fs, root } = await makeWorld(t);
-    await fs.writeAtomic(`${root}/a`, 'old', { mode: 0o600 });
-    const before = await fs.stat(`${root}/a`);
-    await fs.writeAtomic(`${root}/a`, bytes('new'), { mode: 0o666 });
-    const after = await fs.stat(`${root}/a`);
-    assert.equal(await fs.readText(`${root}/a`), 'new');
-    assert.deepEqual([before?.mode, after?.mode], [0o600, 0o666]);
-    assert.notEqual(before?.inode, after?.inode);
-    assert.deepEqual(await fs.readDirectory(root), [{ name: 'a', kind: 'file' }]);
-  });
+  for (const write of ['writeAtomic', 'writeReplacing'] as const) {
+    test(`${name} file system: ${write}() replaces the file and leaves nothing else`, async (t) => {
+      const { fs, root } = await makeWorld(t);
+      await fs[write](`${root}/a`, 'old', { mode: 0o600 });
+      const before = await fs.stat(`${root}/a`);
+      await fs[write](`${root}/a`, bytes('new'), { mode: 0o666 });
+      const after = await fs.stat(`${root}/a`);
+      assert.equal(await fs.readText(`${root}/a`), 'new');
+      assert.deepEqual([before?.mode, after?.mode], [0o600, 0o666]);
+      assert.notEqual(before?.inode, after?.inode);
+      assert.deepEqual(await fs.readDirectory(root), [{ name: 'a', kind: 'file' }]);
+    });
 
-  test(`${name} file system: an atomic write that fails keeps what was there`, async (t) => {
-    const { fs, root } = await makeWorld(t);
-    await fs.makeDirectory(`${root}/folder`);
-    await assert.rejects(fs.writeAtomic(`${root}/folder`, 'x'), { name: 'FileSystemError', code: 'EISDIR' });
-    await assert.rejects(fs.writeAtomic(`${root}/none/a`, 'x'), { name: 'FileSystemError', code: 'ENOENT' });
-    assert.deepEqual(await fs.readDirectory(root), [{ name: 'folder', kind: 'directory' }]);
-  });
+    test(`${name} file system: ${write}() that fails keeps what was there`, async (t) => {
+      const { fs, root } = await makeWorld(t);
+      await fs.makeDirectory(`${root}/folder`);
+      await assert.rejects(fs[write](`${root}/folder`, 'x'), { name: 'FileSystemError', code: 'EISDIR' });
+      await assert.rejects(fs[write](`${root}/none/a`, 'x'), { name: 'FileSystemError', code: 'ENOENT' });
+      assert.deepEqual(await fs.readDirectory(root), [{ name: 'folder', kind: 'directory' }]);
+    });
+  }
 
   test(`${name} file system: a mode is exact, and kept when a file is written again without one`, async (t) => {
     const { fs, root } = await makeWorld(t);

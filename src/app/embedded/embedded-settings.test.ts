@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEFAULT_CHOICES, embeddedSettings, ownerSocket, runtimeFolders } from './embedded-settings.ts';
+
+const PLACES = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
+
+test('embeddedSettings() is what a node expects when nothing was chosen', () => {
+  assert.deepEqual(embeddedSettings({ ...DEFAULT_CHOICES, ...PLACES }, { mayLowerOomScore: true }), {
+    rootDir: '/var/lib/nodelet/runtime',
+    stateDir: '/run/nodelet/runtime',
+    handlers: new Map(),
+    network: {
+      confDir: '/etc/cni/net.d',
+      binDirs: ['/opt/cni/bin', '/usr/lib/cni'],
+      maxConfigs: 1,
+      setUpSerially: false,
+      ipPreference: 'ipv4',
+    },
+    nri: undefined,
+    cdiSpecDirs: ['/etc/cdi', '/var/run/cdi'],
+    seccompProfilePath: '/usr/share/containers/seccomp.json',
+    pauseProgram: '/usr/bin/catatonit',
+    pinnedImages: [],
+    mayLowerOomScore: true,
+  });
+});
+
+test('embeddedSettings() has NRI where a socket is given for it', () => {
+  const choices = { ...DEFAULT_CHOICES, ...PLACES, nriSocket: '/run/nri.sock' };
+  assert.deepEqual(embeddedSettings(choices, { mayLowerOomScore: false }).nri, {
+    socketPath: '/run/nri.sock',
+    pluginDir: '/opt/nri/plugins',
+    pluginConfigDir: '/etc/nri/conf.d',
+    registrationTimeoutMs: 5_000,
+    requestTimeoutMs: 2_000,
+  });
+});
+
+test('the owner of a runtime is known outside of its own folder, which goes with it', () => {
+  assert.deepEqual(
+    [ownerSocket(PLACES), runtimeFolders(PLACES).stateDir],
+    ['/run/nodelet/runtime.sock', '/run/nodelet/runtime'],
+  );
+});

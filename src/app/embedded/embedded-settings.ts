@@ -1,0 +1,73 @@
+import type { NetworkSettings, RuntimeSettings } from '../../runtime/runtime-settings.ts';
+
+/** Where the embedded runtime is, and what its user chose. */
+export interface EmbeddedChoices {
+  readonly rootDir: string;
+  readonly stateDir: string;
+  readonly cniConfDir: string;
+  readonly cniBinDirs: readonly string[];
+  /** Besides crun and runc. */
+  readonly handlers: ReadonlyMap<string, string>;
+  readonly nriSocket: string | undefined;
+  readonly pinnedImages: readonly string[];
+}
+
+/** What kubelet's and containerd's users expect when they have said nothing. */
+export const DEFAULT_CHOICES: Omit<EmbeddedChoices, 'rootDir' | 'stateDir'> = {
+  cniConfDir: '/etc/cni/net.d',
+  cniBinDirs: ['/opt/cni/bin', '/usr/lib/cni'],
+  handlers: new Map(),
+  nriSocket: undefined,
+  pinnedImages: [],
+};
+
+/** Where distributions and operators put CDI specifications. */
+const CDI_SPEC_DIRS = ['/etc/cdi', '/var/run/cdi'];
+
+/** Of Debian's golang-github-containers-common. */
+const SECCOMP_PROFILE = '/usr/share/containers/seccomp.json';
+
+const PAUSE_PROGRAM = '/usr/bin/catatonit';
+
+/** The runtime's part of the folders that `nodelet` is given. */
+export function runtimeFolders({ rootDir, stateDir }: Pick<EmbeddedChoices, 'rootDir' | 'stateDir'>) {
+  return { rootDir: `${rootDir}/runtime`, stateDir: `${stateDir}/runtime` };
+}
+
+/** Who serves this socket owns the folders of a runtime. */
+export function ownerSocket({ stateDir }: Pick<EmbeddedChoices, 'stateDir'>): string {
+  return `${stateDir}/runtime.sock`;
+}
+
+export function embeddedSettings(
+  choices: EmbeddedChoices,
+  machine: { readonly mayLowerOomScore: boolean },
+): RuntimeSettings {
+  return {
+    ...runtimeFolders(choices),
+    handlers: choices.handlers,
+    network: networkSettings(choices),
+    nri: choices.nriSocket === undefined ? undefined : nriSettings(choices.nriSocket),
+    cdiSpecDirs: CDI_SPEC_DIRS,
+    seccompProfilePath: SECCOMP_PROFILE,
+    pauseProgram: PAUSE_PROGRAM,
+    pinnedImages: choices.pinnedImages,
+    mayLowerOomScore: machine.mayLowerOomScore,
+  };
+}
+
+/** As containerd's CRI has it. */
+function networkSettings({ cniConfDir, cniBinDirs }: EmbeddedChoices): NetworkSettings {
+  return { confDir: cniConfDir, binDirs: cniBinDirs, maxConfigs: 1, setUpSerially: false, ipPreference: 'ipv4' };
+}
+
+/** As NRI has it, but for the socket. */
+function nriSettings(socketPath: string) {
+  return {
+    socketPath,
+    pluginDir: '/opt/nri/plugins',
+    pluginConfigDir: '/etc/nri/conf.d',
+    registrationTimeoutMs: 5_000,
+    requestTimeoutMs: 2_000,
+  };
+}

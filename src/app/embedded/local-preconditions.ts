@@ -1,0 +1,36 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Mounts } from '../../host/mounts.ts';
+import { addressConflict } from '../pod-network/address-conflict.ts';
+import { missingForLocalRuntime, missingText } from './missing-programs.ts';
+import { RuntimeStartError } from './runtime-start-error.ts';
+
+export interface PreconditionParts {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly bridge: string;
+  readonly podCidr: string;
+}
+
+/** Rejects with a `RuntimeStartError` that names everything that is in the way, before anything is made. */
+export async function checkLocalPreconditions(parts: PreconditionParts): Promise<void> {
+  const { fs, bridge, podCidr } = parts;
+  const missing = missingText(await missingForLocalRuntime(fs));
+  if (missing !== undefined) throw new RuntimeStartError(missing);
+  const tables = {
+    route: await fs.readText('/proc/net/route'),
+    fibTrie: await fs.readText('/proc/net/fib_trie'),
+  };
+  const faults = [addressConflict(podCidr, bridge, tables), await forwardingFault(parts)].filter(
+    (fault) => fault !== undefined,
+  );
+  if (faults.length > 0) throw new RuntimeStartError(faults.join('; '));
+}
+
+/** The bridge plugin turns forwarding on with the first pod, by itself, where the kernel's settings can be written. */
+async function forwardingFault({ fs, mounts }: PreconditionParts): Promise<string | undefined> {
+  const forwarding = await fs.readText('/proc/sys/net/ipv4/ip_forward');
+  if (forwarding.trim() !== '0') return undefined;
+  const settings = (await mounts.list()).findLast(({ target }) => target === '/proc' || target === '/proc/sys');
+  if (!settings?.readOnly) return undefined;
+  return 'IPv4 forwarding is off and /proc/sys is read-only, so pods would have no network';
+}

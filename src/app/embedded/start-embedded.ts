@@ -1,0 +1,76 @@
+import type { Log } from '../../base/log.ts';
+import type { Cri } from '../../cri/services.ts';
+import type { Host } from '../../host/host.ts';
+import { type HttpServer, NetworkError } from '../../host/network.ts';
+import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
+import { goArchitecture } from '../go-architecture.ts';
+import { type EmbeddedChoices, embeddedSettings, ownerSocket } from './embedded-settings.ts';
+import { imageApi } from './image-api.ts';
+import type { ImageOperations } from './image-operations.ts';
+import { mayRaiseLimits } from './may-raise-limits.ts';
+import { missingForRuntime, missingText } from './missing-programs.ts';
+import { RuntimeStartError } from './runtime-start-error.ts';
+import { storedImages } from './stored-images.ts';
+
+export interface EmbeddedOptions extends EmbeddedChoices {
+  readonly host: Host;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** A runtime at work in this process. */
+export interface RunningEmbedded {
+  readonly cri: Cri;
+  readonly images: ImageOperations;
+  /** Whether it holds nothing of a pod. */
+  isEmpty(): boolean;
+  /** Ends it; containers go on. */
+  close(): Promise<void>;
+}
+
+/**
+ * Claims the folders, puts right what an earlier life left, and is ready for calls then. Rejects with a
+ * `RuntimeStartError` that tells the user why there is no runtime.
+ */
+export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
+  const { host, version, log, stateDir } = options;
+  const missing = missingText(await missingForRuntime(host.fs));
+  if (missing !== undefined) throw new RuntimeStartError(missing);
+  await host.fs.makeDirectory(stateDir, 0o711);
+  const ready = Promise.withResolvers<ImageOperations>();
+  ready.promise.catch(() => {}); // told below; nobody may be asking for images meanwhile
+  const owner = await claim(options, ready.promise);
+  try {
+    const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
+    const settings = embeddedSettings(options, { mayLowerOomScore });
+    const runtime = await openEmbeddedRuntime({ host, settings, log, version, architecture: goArchitecture() }, signal);
+    const images = storedImages(runtime.storage);
+    ready.resolve(images);
+    return {
+      cri: runtime.cri,
+      images,
+      isEmpty: () => runtime.isEmpty(),
+      async close() {
+        await runtime.close();
+        await owner.close();
+      },
+    };
+  } catch (error) {
+    ready.reject(error);
+    await owner.close();
+    throw error;
+  }
+}
+
+/** The socket that answers is the lock of the folders, so it stands before they are touched. */
+async function claim(options: EmbeddedOptions, images: Promise<ImageOperations>): Promise<HttpServer> {
+  const socketPath = ownerSocket(options);
+  try {
+    return await options.host.network.serve({ socketPath, mode: 0o600 }, async (request) =>
+      imageApi(await images)(request),
+    );
+  } catch (error) {
+    if (!(error instanceof NetworkError && error.code === 'EADDRINUSE')) throw error;
+    throw new RuntimeStartError(`another runtime is at work on these folders (${socketPath})`, { cause: error });
+  }
+}

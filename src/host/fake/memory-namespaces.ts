@@ -1,0 +1,97 @@
+import { NamespaceError, type NamespaceFiles, type Namespaces, type NewNamespaces } from '../namespaces.ts';
+import { Errno } from './errno.ts';
+import { Faults } from './faults.ts';
+import type { MemoryFileSystem } from './memory-file-system.ts';
+import type { MemoryMounts } from './memory-mounts.ts';
+
+/** What a test can see of a namespace that is held by a file. */
+export interface HeldNamespace {
+  readonly hostname?: string;
+  readonly sysctls?: Readonly<Record<string, string>>;
+  /** Taken from a process. */
+  readonly pid?: number;
+}
+
+/** Files in a memory file system that hold namespaces: each shows as a mount of `nsfs`. Every process number is one. */
+export class MemoryNamespaces implements Namespaces {
+  /** `faults.failNext('create', 'ENOSPC')`; the subject is the first file, that of `sysctl` its path. */
+  readonly faults = new Faults<'create' | 'pin' | 'remove' | 'sysctl'>();
+  readonly #fs: MemoryFileSystem;
+  readonly #mounts: MemoryMounts;
+  readonly #held = new Map<string, HeldNamespace>();
+
+  constructor(fs: MemoryFileSystem, mounts: MemoryMounts) {
+    this.#fs = fs;
+    this.#mounts = mounts;
+  }
+
+  /** By file. A file that was unmounted by somebody else holds nothing any more. */
+  async held(): Promise<ReadonlyMap<string, HeldNamespace>> {
+    const mounted = new Set((await this.#mounts.list()).map(({ target }) => target));
+    return new Map([...this.#held].filter(([file]) => mounted.has(file)));
+  }
+
+  async create({ files, hostname, sysctls = [] }: NewNamespaces): Promise<void> {
+    this.#failIfAsked('create', files);
+    for (const [path] of sysctls) {
+      const code = this.faults.take('sysctl', path);
+      if (code) throw new NamespaceError(code, `sysctl ${path}`, { sysctl: path });
+    }
+    await this.#hold(files, {
+      ...(hostname === undefined ? {} : { hostname }),
+      ...(sysctls.length === 0 ? {} : { sysctls: Object.fromEntries(sysctls) }),
+    });
+  }
+
+  async pin(pid: number, files: NamespaceFiles): Promise<void> {
+    this.#failIfAsked('pin', files);
+    await this.#hold(files, { pid });
+  }
+
+  async remove(files: readonly string[]): Promise<void> {
+    for (const file of files) {
+      const code = this.faults.take('remove', file);
+      if (code) throw new NamespaceError(code, `remove ${file}`);
+      await this.#mounts.unmount(file, { lazy: true });
+      await this.#fs.remove(file);
+      this.#held.delete(file);
+    }
+  }
+
+  async warmUp(): Promise<void> {}
+
+  async #hold(files: NamespaceFiles, namespace: HeldNamespace): Promise<void> {
+    const made: string[] = [];
+    try {
+      for (const file of Object.values(files)) {
+        if (await this.#fs.lstat(file)) throw new NamespaceError('EEXIST', `create ${file}`);
+        this.#mountAt(file);
+        made.push(file);
+        this.#held.set(file, namespace);
+      }
+    } catch (error) {
+      await this.remove(made);
+      throw error;
+    }
+  }
+
+  /** The mount and the file below it come in one step: nobody sees the one without the other. */
+  #mountAt(file: string): void {
+    const { tree } = this.#fs;
+    try {
+      const { folder, name, mount, path } = tree.locate(file, false);
+      if (folder === undefined) throw new Errno('EEXIST');
+      folder.entries.set(name, tree.create({ kind: 'file', mode: 0o444, bytes: new Uint8Array() }, folder.device));
+      const root = tree.create({ kind: 'file', mode: 0o444, bytes: new Uint8Array() }, folder.device);
+      tree.addMount({ source: 'nsfs', target: path, type: 'nsfs', readOnly: false }, root, mount);
+    } catch (error) {
+      if (error instanceof Errno) throw new NamespaceError(error.code, `create ${file}`, { cause: error });
+      throw error;
+    }
+  }
+
+  #failIfAsked(operation: 'create' | 'pin', files: NamespaceFiles): void {
+    const code = this.faults.take(operation, Object.values(files)[0] ?? '');
+    if (code) throw new NamespaceError(code, operation);
+  }
+}

@@ -1,0 +1,53 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
+import type { TreeContent, TreeMember, TreeUsage } from '../tree.ts';
+import type { Inode } from './memory-inode.ts';
+
+const BLOCK_BYTES = 4096;
+
+/** Every member after its folder, names in code-point order. */
+export function* membersOf(root: Inode): Generator<TreeMember, void, void> {
+  const firstNames = new Map<Inode, string>();
+  for (const { path, inode } of walk('', root)) {
+    const first = inode.kind === 'directory' ? undefined : firstNames.get(inode);
+    if (first === undefined) firstNames.set(inode, path);
+    const content = first === undefined ? contentOf(inode) : ({ kind: 'hardLink', target: first } as const);
+    if (content === undefined) continue;
+    const { mode, uid, gid, modifiedMs, xattrs } = inode;
+    yield { path, node: { mode, uid, gid, modifiedMs, ...(xattrs?.size ? { xattrs } : {}), ...content } };
+  }
+}
+
+export function treeUsageOf(root: Inode | undefined): TreeUsage {
+  const inodes = new Set(root ? [...walk('', root)].map(({ inode }) => inode) : []);
+  const blocks = [...inodes].map((inode) => (inode.kind === 'file' ? Math.ceil(inode.bytes.length / BLOCK_BYTES) : 1));
+  return { bytes: blocks.reduce((sum, count) => sum + count * BLOCK_BYTES, 0), inodes: inodes.size };
+}
+
+function* walk(path: string, inode: Inode): Generator<{ path: string; inode: Inode }, void, void> {
+  yield { path, inode };
+  if (inode.kind !== 'directory') return;
+  for (const [name, child] of [...inode.entries].sort(([a], [b]) => byCodePoint(a, b))) {
+    yield* walk(path === '' ? name : `${path}/${name}`, child);
+  }
+}
+
+function contentOf(inode: Inode): TreeContent | undefined {
+  switch (inode.kind) {
+    case 'file':
+      return { kind: 'file', size: inode.bytes.byteLength, content: once(inode.bytes) };
+    case 'directory':
+    case 'fifo':
+      return { kind: inode.kind };
+    case 'symlink':
+      return { kind: 'symlink', target: inode.target };
+    case 'characterDevice':
+    case 'blockDevice':
+      return { kind: inode.kind, ...inode.special };
+    case 'socket':
+      return undefined;
+  }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
+  if (bytes.byteLength > 0) yield bytes.slice();
+}

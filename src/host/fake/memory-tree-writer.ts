@@ -1,0 +1,190 @@
+import { type FileKind, FileSystemError } from '../file-system.ts';
+import type { OwnContent, TreeNode, TreeWriter } from '../tree.ts';
+import { Errno } from './errno.ts';
+import type { DirectoryInode, Inode, NewInode } from './memory-inode.ts';
+import type { MemoryTree } from './memory-tree.ts';
+
+/** As many links in one path, and the kernel gives up with ELOOP. */
+const MOST_LINKS = 40;
+
+interface WriterDeps {
+  readonly tree: MemoryTree;
+  /** The errno name with which something at this path has to fail, if any. */
+  readonly trouble: (path: string) => string | undefined;
+}
+
+/** A name on a way: the path to it, or `undefined` when a link told it. */
+interface Step {
+  readonly name: string;
+  readonly told: string | undefined;
+}
+
+/** A folder in memory that is filled, and its own root. */
+export class MemoryTreeWriter implements TreeWriter {
+  readonly implied = new Set<string>();
+  readonly #shown: string;
+  readonly #root: DirectoryInode;
+  readonly #deps: WriterDeps;
+  readonly #folderTimes = new Map<string, number>();
+
+  constructor(shown: string, root: DirectoryInode, deps: WriterDeps) {
+    this.#shown = shown;
+    this.#root = root;
+    this.#deps = deps;
+  }
+
+  async put(path: string, node: TreeNode): Promise<void> {
+    this.#attempt('put', path, () => this.#refuseTrouble(path));
+    if (path === '' && node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#shown);
+    const content = node.kind === 'file' ? await bytesOf(node.content) : new Uint8Array();
+    this.#attempt('put', path, () => this.#put(path, node, content));
+  }
+
+  async remove(path: string): Promise<void> {
+    this.#attempt('remove', path, () => this.#resolve(parentOf(path), false)?.entries.delete(nameOf(path)));
+  }
+
+  async kind(path: string): Promise<FileKind | undefined> {
+    if (path === '') return 'directory';
+    return this.#attempt('kind', path, () => this.#resolve(parentOf(path), false)?.entries.get(nameOf(path))?.kind);
+  }
+
+  async setXattr(path: string, name: string, value: Uint8Array): Promise<void> {
+    this.#attempt('setXattr', path, () => {
+      const inode = this.#at(path);
+      inode.xattrs = new Map([...(inode.xattrs ?? []), [name, value]]);
+    });
+  }
+
+  async finish(): Promise<void> {
+    for (const [path, modifiedMs] of this.#folderTimes) {
+      const folder = this.#attempt('finish', path, () => this.#resolve(path, false));
+      if (folder) folder.modifiedMs = modifiedMs;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #put(path: string, node: TreeNode, content: Uint8Array): void {
+    if (node.kind === 'hardLink') return this.#link(path, node.target);
+    const { mode, uid, gid, modifiedMs, xattrs } = node;
+    const inode = path === '' ? this.#root : this.#place(path, node, content);
+    const isLink = node.kind === 'symlink';
+    Object.assign(
+      inode,
+      { uid, gid, modifiedMs, mode: isLink ? 0o777 : mode },
+      xattrs ? { xattrs: new Map(xattrs) } : {},
+    );
+    if (node.kind !== 'directory') return;
+    this.implied.delete(path);
+    this.#folderTimes.set(path, modifiedMs);
+  }
+
+  #link(path: string, target: string): void {
+    const folder = this.#resolve(parentOf(path), true);
+    const linked = this.#at(target);
+    if (linked.kind === 'directory') throw new Errno('EPERM');
+    if (folder.entries.get(nameOf(path)) === linked) return;
+    folder.entries.delete(nameOf(path));
+    folder.entries.set(nameOf(path), this.#at(target)); // it may have been below what is gone now
+  }
+
+  #place(path: string, node: OwnContent, content: Uint8Array): Inode {
+    const folder = this.#resolve(parentOf(path), true);
+    const found = folder.entries.get(nameOf(path));
+    if (node.kind === 'directory' && found?.kind === 'directory') return found;
+    const inode = this.#deps.tree.create(newInode(node, content), folder.device);
+    folder.entries.set(nameOf(path), inode);
+    return inode;
+  }
+
+  #at(path: string): Inode {
+    const inode = path === '' ? this.#root : this.#resolve(parentOf(path), false)?.entries.get(nameOf(path));
+    if (inode === undefined) throw new Errno('ENOENT');
+    return inode;
+  }
+
+  #resolve(path: string, make: true): DirectoryInode;
+  #resolve(path: string, make: boolean): DirectoryInode | undefined;
+  #resolve(path: string, make: boolean): DirectoryInode | undefined {
+    const names: Step[] = namesIn(path).map((name, index, all) => ({ name, told: all.slice(0, index + 1).join('/') }));
+    /** The folders on the way, the root first. */
+    let way: DirectoryInode[] = [this.#root];
+    let links = 0;
+    for (let step = names.shift(); step; step = names.shift()) {
+      const { name, told } = step;
+      const here = way.at(-1) ?? this.#root;
+      const next = name === '..' ? undefined : here.entries.get(name);
+      if (name === '..') way = way.length > 1 ? way.slice(0, -1) : way;
+      else if (next?.kind === 'directory') way.push(next);
+      else if (next?.kind === 'symlink') {
+        if (++links > MOST_LINKS) throw new Errno('ELOOP');
+        if (next.target.startsWith('/')) way = [this.#root];
+        names.unshift(...namesIn(next.target).map((each) => ({ name: each, told: undefined })));
+      } else if (!make) return undefined;
+      else if (next !== undefined) throw new Errno('ENOTDIR');
+      else if (told === undefined)
+        throw new Errno('EEXIST'); // a link that leads nowhere
+      else {
+        way.push(this.#makeFolder(here, name));
+        this.implied.add(told);
+      }
+    }
+    return way.at(-1);
+  }
+
+  #makeFolder(parent: DirectoryInode, name: string): DirectoryInode {
+    const made = this.#deps.tree.create({ kind: 'directory', mode: 0o755, entries: new Map() }, parent.device);
+    parent.entries.set(name, made);
+    if (made.kind !== 'directory') throw new Errno('ENOTDIR');
+    return made;
+  }
+
+  #refuseTrouble(path: string): void {
+    const code = this.#deps.trouble(`${this.#shown}/${path}`);
+    if (code) throw new Errno(code);
+  }
+
+  #attempt<T>(operation: string, path: string, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof Errno)) throw error;
+      throw new FileSystemError(error.code, operation, `${this.#shown}/${path}`, { cause: error });
+    }
+  }
+}
+
+function newInode(node: OwnContent, bytes: Uint8Array): NewInode {
+  switch (node.kind) {
+    case 'file':
+      return { kind: 'file', mode: 0, bytes };
+    case 'directory':
+      return { kind: 'directory', mode: 0, entries: new Map() };
+    case 'symlink':
+      return { kind: 'symlink', mode: 0o777, target: node.target };
+    case 'fifo':
+      return { kind: 'fifo', mode: 0 };
+    case 'characterDevice':
+    case 'blockDevice':
+      return { kind: node.kind, mode: 0, special: { major: node.major, minor: node.minor } };
+  }
+}
+
+async function bytesOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content) chunks.push(chunk.slice());
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+function namesIn(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.');
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,120 @@
+import { assertNever } from '../../base/assert-never.ts';
+import {
+  Container,
+  type ContainerFilter,
+  ContainerResources,
+  ContainerState,
+  ContainerStatus,
+  ContainerUser,
+  ImageSpec,
+} from '../../cri/generated/runtime-v1.ts';
+import type { StoredImage } from '../images/image-store.ts';
+import type { OciSpec } from '../oci/oci-spec.ts';
+import type { ContainerRecord } from './container-record.ts';
+import { signalForCri } from './stop-signal.ts';
+
+export function stateOf({ life }: ContainerRecord): ContainerState {
+  switch (life.phase) {
+    case 'creating':
+    case 'created':
+    case 'starting':
+      return ContainerState.CONTAINER_CREATED;
+    case 'running':
+      return ContainerState.CONTAINER_RUNNING;
+    case 'exited':
+      return ContainerState.CONTAINER_EXITED;
+    default:
+      return assertNever(life);
+  }
+}
+
+/** `CONTAINER_RUNNING` */
+export function stateName(record: ContainerRecord): string {
+  const state = stateOf(record);
+  return Object.entries(ContainerState).find(([, value]) => value === state)?.[0] ?? '';
+}
+
+export function containerMessage(record: ContainerRecord): Container {
+  const { id, sandboxId, config, imageRef, imageId, createdAtNs } = record;
+  return Container.create({
+    id,
+    podSandboxId: sandboxId,
+    metadata: config.metadata,
+    image: config.image,
+    imageRef,
+    imageId,
+    state: stateOf(record),
+    createdAt: createdAtNs,
+    labels: config.labels,
+    annotations: config.annotations,
+  });
+}
+
+/** `image`: as it is stored by now; it may have been removed since. */
+export function containerStatusMessage(record: ContainerRecord, image: StoredImage | undefined): ContainerStatus {
+  const { id, config, imageRef, imageId, createdAtNs, logPath, stopSignal, spec, life } = record;
+  const tag = image?.repoTags[0];
+  return ContainerStatus.create({
+    id,
+    metadata: config.metadata,
+    state: stateOf(record),
+    createdAt: createdAtNs,
+    ...timesOf(life),
+    ...(life.phase === 'exited' && { exitCode: life.exitCode, reason: life.reason, message: life.message }),
+    image: tag === undefined ? config.image : ImageSpec.create({ ...config.image, image: tag }),
+    imageRef: image?.repoDigests[0] ?? imageRef,
+    imageId,
+    labels: config.labels,
+    annotations: config.annotations,
+    mounts: config.mounts,
+    logPath,
+    stopSignal: signalForCri(stopSignal),
+    resources: spec && resourcesOf(spec),
+    user: spec && userOf(spec),
+  });
+}
+
+function timesOf(life: ContainerRecord['life']): { readonly startedAt?: bigint; readonly finishedAt?: bigint } {
+  if (life.phase === 'running') return { startedAt: life.startedAtNs };
+  if (life.phase !== 'exited') return {};
+  return { startedAt: life.startedAtNs ?? 0n, finishedAt: life.finishedAtNs };
+}
+
+/** As the runtime was told, which is what kubelet compares a resize with. */
+function resourcesOf({ process, linux }: OciSpec): ContainerResources {
+  const { cpu, memory, hugepageLimits, unified } = linux.resources;
+  const big = (value: number | undefined): bigint => BigInt(value ?? 0);
+  return ContainerResources.fromPartial({
+    linux: {
+      cpuPeriod: big(cpu?.period),
+      cpuQuota: big(cpu?.quota),
+      cpuShares: big(cpu?.shares),
+      cpusetCpus: cpu?.cpus ?? '',
+      cpusetMems: cpu?.mems ?? '',
+      memoryLimitInBytes: big(memory?.limit),
+      memorySwapLimitInBytes: big(memory?.swap),
+      oomScoreAdj: big(process.oomScoreAdj),
+      hugepageLimits: hugepageLimits?.map(({ pageSize, limit }) => ({ pageSize, limit: big(limit) })) ?? [],
+      unified: { ...unified },
+    },
+  });
+}
+
+function userOf({ process: { user } }: OciSpec): ContainerUser {
+  return ContainerUser.fromPartial({
+    linux: { uid: BigInt(user.uid), gid: BigInt(user.gid), supplementalGroups: user.additionalGids.map(BigInt) },
+  });
+}
+
+/** Ids may be beginnings that only one has; `fullId` finds what they mean. */
+export function matchesFilter(
+  record: ContainerRecord,
+  filter: ContainerFilter | undefined,
+  fullId: { readonly container: string; readonly sandbox: string },
+): boolean {
+  if (!filter) return true;
+  if (filter.id !== '' && record.id !== fullId.container) return false;
+  if (filter.podSandboxId !== '' && record.sandboxId !== fullId.sandbox) return false;
+  if (filter.state && stateOf(record) !== filter.state.state) return false;
+  return Object.entries(filter.labelSelector).every(([key, value]) => record.config.labels[key] === value);
+}

@@ -1,0 +1,241 @@
+import type { Log, LogFields } from '../../../base/log.ts';
+import {
+  ContainerConfig,
+  CreateContainerRequest,
+  NamespaceMode,
+  PodSandboxConfig,
+} from '../../../cri/generated/runtime-v1.ts';
+import { createMemoryHost, type MemoryHost } from '../../../host/fake/memory-host.ts';
+import type { Finished } from '../../../host/processes.ts';
+import type { StoredImage } from '../../images/image-store.ts';
+import { type Nri, noNri } from '../../nri/nri.ts';
+import { type MemoryContainer, MemoryOciRuntime } from '../../oci/fake/memory-oci-runtime.ts';
+import type { OciSpec } from '../../oci/oci-spec.ts';
+import { type RuntimePaths, runtimePaths } from '../../runtime-paths.ts';
+import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
+import type { RuntimeHappening } from '../../server/event-sink.ts';
+import type { SpecMachine, SpecRequest } from '../../spec/spec-request.ts';
+import { openRecordStore } from '../../store/open-record-store.ts';
+import { type Containers, createContainers } from '../create-containers.ts';
+import { decodeContainerRecord } from '../decode-container-record.ts';
+import { MemorySnapshots } from './memory-snapshots.ts';
+
+export const IMAGE: StoredImage = {
+  id: `sha256:${'1'.repeat(64)}`,
+  repoTags: ['docker.io/library/web:1'],
+  repoDigests: [`docker.io/library/web@sha256:${'2'.repeat(64)}`],
+  sizeBytes: 1,
+  pinned: false,
+  config: {
+    user: '',
+    env: [],
+    entrypoint: ['/web'],
+    cmd: [],
+    workingDir: '',
+    stopSignal: 'SIGQUIT',
+    volumes: ['/data'],
+    labels: {},
+  },
+};
+
+const MACHINE: SpecMachine = {
+  cgroupVersion: 'v2',
+  hugePages: false,
+  appArmor: false,
+  selinux: false,
+  ownOomScoreAdj: 0,
+  mayLowerOomScore: true,
+  architecture: 'amd64',
+  kernel: '6.12.0',
+  hostname: 'node',
+  capabilities: [],
+  swapAccounting: true,
+  seccomp: true,
+};
+
+export const signal = new AbortController().signal;
+
+/**
+ * Containers on a machine in memory. `restart` is another life of the agent on the same machine: files, layers and the
+ * processes of containers are still there.
+ */
+export interface ContainerWorld {
+  readonly host: MemoryHost;
+  readonly paths: RuntimePaths;
+  readonly oci: MemoryOciRuntime;
+  readonly snapshots: MemorySnapshots;
+  readonly sandboxes: Map<string, SandboxRecord>;
+  readonly images: StoredImage[];
+  readonly told: RuntimeHappening[];
+  readonly warnings: Array<{ readonly message: string; readonly fields: LogFields | undefined }>;
+  bootId: string;
+  containers: Containers;
+  restart(): Promise<void>;
+}
+
+export interface WorldOptions {
+  readonly nri?: Partial<Nri>;
+  readonly buildSpec?: (request: SpecRequest) => Promise<OciSpec>;
+}
+
+export async function createContainerWorld(options: WorldOptions = {}): Promise<ContainerWorld> {
+  const host = createMemoryHost();
+  const world: Omit<ContainerWorld, 'containers'> & { containers?: Containers } = {
+    host,
+    paths: runtimePaths({ rootDir: '/lib', stateDir: '/run' }),
+    oci: new MemoryOciRuntime({ clock: host.clock }),
+    snapshots: new MemorySnapshots(host.fs),
+    sandboxes: new Map([['pod1', sandboxRecord('pod1')]]),
+    images: [IMAGE],
+    told: [],
+    warnings: [],
+    bootId: 'boot-1',
+    restart: async () => {
+      stopped.abort();
+      await running;
+      ({ stopped, running } = await begin());
+    },
+  };
+  const begin = async () => {
+    world.containers = createContainers(await depsOf(world, options));
+    await world.containers.recover(signal);
+    const end = new AbortController();
+    return { stopped: end, running: world.containers.run(end.signal) };
+  };
+  let { stopped, running } = await begin();
+  return world as ContainerWorld; // it has its containers by now
+}
+
+async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpec }: WorldOptions) {
+  const { host, paths, oci, snapshots, sandboxes, images } = world;
+  const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
+  const { containerRecords: folder } = paths;
+  return {
+    ...host,
+    paths,
+    snapshots,
+    log: logTo(world.warnings),
+    records: await openRecordStore({ folder, fs: host.fs, decode: decodeContainerRecord }),
+    sandboxes: {
+      all: sandboxes,
+      find: (id: string) => sandboxes.get(id),
+      filesOf: (id: string) => ({ hosts: `/${id}/h`, hostname: `/${id}/n`, resolvConf: `/${id}/r`, shm: `/${id}/s` }),
+    },
+    runtimes: { handler: (name: string) => (name === '' ? oci : undefined), handlers: [{ name: '', ...features }] },
+    images: {
+      find: (reference: string) => images.find(({ id, repoTags }) => [id, ...repoTags].includes(reference)),
+      list: () => images,
+    },
+    nri: { ...noNri, ...nri },
+    events: { publish: (happening: RuntimeHappening) => void world.told.push(happening) },
+    machine: MACHINE,
+    buildSpec: buildSpec ?? (async (request: SpecRequest) => plainSpec(request)),
+    ociCommand: async (_program: string, [command, id]: readonly string[]) =>
+      command === 'state' ? stateAnswer(oci.containers.get(id ?? '')) : finished(1, 'unknown command'),
+    bootId: world.bootId,
+  };
+}
+
+/** As `crun state` tells it. */
+function stateAnswer(container: MemoryContainer | undefined): Finished {
+  if (!container) return finished(1, 'does not exist');
+  const status = container.end ? 'stopped' : 'running';
+  return finished(0, JSON.stringify({ status, pid: container.pid }));
+}
+
+function finished(exitCode: number, text: string): Finished {
+  return { exitCode, stdout: Buffer.from(text), stderr: new Uint8Array() };
+}
+
+function logTo(warnings: ContainerWorld['warnings']): Log {
+  const keep = (message: string, fields?: LogFields): void => void warnings.push({ message, fields });
+  return { debug() {}, info() {}, warn: keep, error: keep };
+}
+
+export function sandboxRecord(id: string): SandboxRecord {
+  return {
+    id,
+    config: PodSandboxConfig.fromPartial({
+      metadata: { name: 'web', namespace: 'default', uid: `uid-${id}`, attempt: 0 },
+      logDirectory: `/logs/${id}`,
+    }),
+    runtimeHandler: '',
+    createdAtNs: 1n,
+    life: { phase: 'ready' },
+    namespaces: {},
+    pause: false,
+    ips: [],
+    networkResults: {},
+  };
+}
+
+export function createRequest(config: Parameters<typeof ContainerConfig.fromPartial>[0] = {}): CreateContainerRequest {
+  return CreateContainerRequest.create({
+    podSandboxId: 'pod1',
+    config: ContainerConfig.fromPartial({
+      metadata: { name: 'main', attempt: 0 },
+      image: { image: IMAGE.id, userSpecifiedImage: 'web:1' },
+      logPath: 'main/0.log',
+      ...config,
+    }),
+  });
+}
+
+function plainSpec({ container, rootfs }: SpecRequest): OciSpec {
+  const ownPid = container.linux?.securityContext?.namespaceOptions?.pid !== NamespaceMode.POD;
+  return {
+    ociVersion: '1.0.2',
+    process: {
+      terminal: false,
+      user: { uid: 5, gid: 6, additionalGids: [7] },
+      args: ['/web'],
+      env: [],
+      cwd: '/',
+      capabilities: { bounding: [], effective: [], permitted: [] },
+      rlimits: [],
+      noNewPrivileges: false,
+    },
+    root: { path: rootfs, readonly: false },
+    mounts: [],
+    annotations: {},
+    linux: {
+      namespaces: [{ type: 'pid', ...(!ownPid && { path: '/pod1/ns/pid' }) }],
+      devices: [],
+      cgroupsPath: '/c',
+      resources: { devices: [], cpu: { shares: 2 } },
+      seccomp: { defaultAction: 'SCMP_ACT_ERRNO' },
+      maskedPaths: [],
+      readonlyPaths: [],
+    },
+  };
+}
+
+/** Makes a container and starts it. */
+export async function runContainer(
+  { containers }: ContainerWorld,
+  config?: Parameters<typeof createRequest>[0],
+): Promise<string> {
+  const { containerId } = await containers.verbs.createContainer(createRequest(config), signal);
+  await containers.verbs.startContainer({ containerId }, signal);
+  return containerId;
+}
+
+/** What is left anywhere of any container: nothing of any of this after a removal. */
+export async function leftovers({
+  host,
+  paths,
+  oci,
+  snapshots,
+  containers,
+}: ContainerWorld): Promise<readonly string[]> {
+  const bundles = await host.fs.readDirectory('/run/containers').catch(() => []);
+  const records = await host.fs.readDirectory(paths.containerRecords);
+  return [
+    ...bundles.map(({ name }) => `bundle ${name}`),
+    ...records.map(({ name }) => `record ${name}`),
+    ...[...snapshots.mounted].map((target) => `mount ${target}`),
+    ...[...snapshots.layers].map((id) => `layer ${id}`),
+    ...[...oci.containers.keys()].map((id) => `process ${id}`),
+    ...[...containers.records.all.keys()].map((id) => `known ${id}`),
+  ];
+}

@@ -1,0 +1,55 @@
+import type { FileSystem } from '../../../host/file-system.ts';
+import type { DiskUsage, SnapshotRequest, Snapshots } from '../../storage/snapshots.ts';
+
+/** Writable layers and mounts as two sets; what is mounted somewhere is a folder there. */
+export class MemorySnapshots implements Snapshots {
+  readonly driver = 'overlayfs';
+  readonly layers = new Set<string>();
+  readonly mounted = new Set<string>();
+  /** The next such call fails with this text. */
+  readonly failNext = new Map<'mount' | 'mountImage' | 'unmount' | 'remove', string>();
+  readonly #fs: FileSystem;
+
+  constructor(fs: FileSystem) {
+    this.#fs = fs;
+  }
+
+  async mount({ containerId, target }: SnapshotRequest, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.layers.add(containerId);
+    this.#mayFail('mount');
+    await this.#fs.makeDirectory(target);
+    this.mounted.add(target);
+  }
+
+  async mountImage(_imageId: string, target: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#mayFail('mountImage');
+    await this.#fs.makeDirectory(target);
+    this.mounted.add(target);
+  }
+
+  async unmount(target: string): Promise<void> {
+    this.#mayFail('unmount');
+    this.mounted.delete(target);
+  }
+
+  async remove(containerId: string): Promise<void> {
+    this.#mayFail('remove');
+    this.layers.delete(containerId);
+  }
+
+  async usage(): Promise<DiskUsage> {
+    return { bytes: 0, inodes: 0 };
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.layers];
+  }
+
+  #mayFail(call: 'mount' | 'mountImage' | 'unmount' | 'remove'): void {
+    const text = this.failNext.get(call);
+    this.failNext.delete(call);
+    if (text !== undefined) throw new Error(text);
+  }
+}

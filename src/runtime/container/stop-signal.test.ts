@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Signal } from '../../cri/generated/runtime-v1.ts';
+import { stopSignalOf } from '../spec/stop-signal.ts';
+import { signalForCri } from './stop-signal.ts';
+
+test('signalForCri() tells every signal that CRI knows as itself', () => {
+  for (const signal of Object.values(Signal).filter((each) => each !== Signal.RUNTIME_DEFAULT)) {
+    assert.equal(signalForCri(stopSignalOf(signal, '')), signal);
+  }
+});
+
+test('signalForCri() tells others by their number', () => {
+  assert.equal(signalForCri('15'), Signal.SIGTERM);
+  assert.equal(signalForCri('usr1'), Signal.SIGUSR1);
+  assert.equal(signalForCri('RTMIN+15'), Signal.SIGRTMINPLUS15);
+  assert.equal(signalForCri('nonsense'), Signal.RUNTIME_DEFAULT);
+});

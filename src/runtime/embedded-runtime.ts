@@ -1,0 +1,181 @@
+import { posix } from 'node:path';
+import type { Log } from '../base/log.ts';
+import type { Cri } from '../cri/services.ts';
+import type { Host } from '../host/host.ts';
+import type { ContainerDeps } from './container/container-deps.ts';
+import { createContainers } from './container/create-containers.ts';
+import { decodeContainerRecord } from './container/decode-container-record.ts';
+import { createRegistryPuller } from './images/pull/registry-puller.ts';
+import { createPodNetwork } from './network/create-pod-network.ts';
+import type { PodNetwork } from './network/pod-network.ts';
+import { createNri } from './nri/create-nri.ts';
+import { cdiInjector } from './nri/inject-cdi-devices.ts';
+import { type Nri, type NriRuntime, noNri } from './nri/nri.ts';
+import { runRuntime } from './oci/oci-deps.ts';
+import { probeRuntimes } from './oci/probe-runtimes.ts';
+import { type RuntimePaths, runtimePaths } from './runtime-paths.ts';
+import type { RuntimeSettings } from './runtime-settings.ts';
+import { createSandboxes } from './sandbox/create-sandboxes.ts';
+import { decodeSandboxRecord } from './sandbox/decode-sandbox-record.ts';
+import { preparePause } from './sandbox/prepare-pause.ts';
+import { EventHub } from './server/event-hub.ts';
+import { createRuntimeService } from './server/runtime-service.ts';
+import { factSources } from './spec/gather-facts.ts';
+import { seccompProfileFor } from './spec/load-seccomp-profile.ts';
+import { readSpecMachine } from './spec/read-spec-machine.ts';
+import { specBuilder } from './spec/spec-builder.ts';
+import { openStorage, type Storage } from './storage/open-storage.ts';
+import { openRecordStore } from './store/open-record-store.ts';
+import { createStreamingServer } from './streaming/streaming-server.ts';
+
+export interface EmbeddedParts {
+  readonly host: Host;
+  readonly settings: RuntimeSettings;
+  /** Of the program: what `Version` tells. */
+  readonly version: string;
+  /** As Go names it: `amd64`. */
+  readonly architecture: string;
+  readonly log: Log;
+}
+
+/** A CRI runtime in this process. */
+export interface EmbeddedRuntime {
+  readonly cri: Cri;
+  readonly storage: Storage;
+  /** Whether there is no record of a sandbox or container. */
+  isEmpty(): boolean;
+  /** Ends all that goes on in this process; containers go on. */
+  close(): Promise<void>;
+}
+
+/** The only function that knows every part. What an earlier life left is put right when it resolves. */
+export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSignal): Promise<EmbeddedRuntime> {
+  const { host, settings, log } = parts;
+  const { clock, random } = host;
+  const life = new AbortController();
+  const paths = runtimePaths(settings);
+  const podNetwork = createPodNetwork({ ...host, settings: settings.network, cacheDir: paths.cniCache, log });
+  const [bases] = await Promise.all([openBases(parts, paths, signal), podNetwork.refresh()]);
+  const { storage } = bases;
+  const { sandboxes, containers, events, nri } = createPods(parts, bases, { paths, podNetwork });
+  const streaming = createStreamingServer({ clock, random, network: host.network, log });
+  const runtime = createRuntimeService({
+    ...host,
+    ...bases,
+    ...storage,
+    paths,
+    podNetwork,
+    events,
+    nri,
+    streaming,
+    version: parts.version,
+    storage: paths.storage,
+    sandboxes: sandboxes.view,
+    containers: containers.records,
+    sandboxVerbs: sandboxes.verbs,
+    containerVerbs: containers.verbs,
+    info: () => ({ settings: { ...settings, handlers: Object.fromEntries(settings.handlers) } }),
+  });
+  await sandboxes.recover(signal);
+  await containers.recover(signal);
+  const background = [podNetwork, sandboxes, containers, nri, { run: () => storage.sweep() }].map(async (each) => {
+    try {
+      await each.run(life.signal);
+    } catch (error) {
+      if (!life.signal.aborted) log.error('a part of the runtime has ended', { error });
+    }
+  });
+  const puller = createRegistryPuller({ ...parts, ...host, ingest: storage.ingest });
+  return {
+    cri: { runtime, images: storage.imageService(puller) },
+    storage,
+    isEmpty: () => sandboxes.view.all.size + containers.records.all.size === 0,
+    async close() {
+      life.abort(new Error('the runtime is stopping'));
+      await Promise.all([...background, streaming.close()]);
+    },
+  };
+}
+
+type Bases = Awaited<ReturnType<typeof openBases>>;
+
+/** Sandboxes and containers know each other, and both are told to plugins and listeners. */
+function createPods(
+  parts: EmbeddedParts,
+  bases: Bases,
+  { paths, podNetwork }: { readonly paths: RuntimePaths; readonly podNetwork: PodNetwork },
+) {
+  const { host, settings, log } = parts;
+  const { fs, clock } = host;
+  const { storage, machine } = bases;
+  const events = new EventHub({
+    clock,
+    sandboxStatus: (id) => sandboxes.view.status(id),
+    containerStatuses: (id) => containers.ofSandbox.statuses(id),
+  });
+  const nri = nriOf(parts, {
+    sandboxes: () => [...sandboxes.view.all.values()],
+    containers: () => containers.nri.containers(),
+    update: (update, until) => containers.nri.update(update, until),
+    evict: (id, reason, until) => containers.nri.evict(id, reason, until),
+  });
+  const common = { ...host, ...bases, log, paths, events, nri, network: podNetwork };
+  const sources = factSources(settings, fs);
+  const sandboxes = createSandboxes({
+    ...common,
+    records: bases.sandboxRecords,
+    containers: {
+      stopAll: (id, until) => containers.ofSandbox.stopAll(id, until),
+      removeAll: (id, until) => containers.ofSandbox.removeAll(id, until),
+      statuses: (id) => containers.ofSandbox.statuses(id),
+    },
+    preparePause: preparePause({
+      fs,
+      machine,
+      pauseProgram: settings.pauseProgram,
+      seccomp: (context) => seccompProfileFor(context, machine, sources),
+    }),
+  });
+  const containers = createContainers({
+    ...common,
+    records: bases.containerRecords,
+    sandboxes: sandboxes.view,
+    images: storage.images,
+    snapshots: storage.snapshots,
+    buildSpec: specBuilder(settings, fs),
+    ociCommand: ociCommand(paths, host),
+  });
+  return { sandboxes, containers, events, nri };
+}
+
+/** What the rest stands on; nothing of it knows a sandbox. */
+async function openBases(
+  { host, settings, log, architecture }: EmbeddedParts,
+  paths: RuntimePaths,
+  signal: AbortSignal,
+) {
+  const { fs } = host;
+  const { mayLowerOomScore } = settings;
+  const [storage, runtimes, machine, bootId, sandboxRecords, containerRecords] = await Promise.all([
+    openStorage({ ...host, log, paths, settings, architecture }),
+    probeRuntimes({ host, paths, settings, log }, signal),
+    readSpecMachine({ architecture, mayLowerOomScore }, fs),
+    fs.readText('/proc/sys/kernel/random/boot_id').then((text) => text.trim()),
+    openRecordStore({ folder: paths.sandboxRecords, fs, decode: decodeSandboxRecord }),
+    openRecordStore({ folder: paths.containerRecords, fs, decode: decodeContainerRecord }),
+  ]);
+  return { storage, runtimes, machine, bootId, sandboxRecords, containerRecords };
+}
+
+function nriOf({ host, settings, version, log }: EmbeddedParts, runtime: NriRuntime): Nri {
+  if (settings.nri === undefined) return noNri;
+  const identity = { name: 'nodelet', version };
+  const injectCdiDevices = cdiInjector(settings.cdiSpecDirs, host.fs);
+  return createNri({ ...host, settings: settings.nri, runtime, identity, log, injectCdiDevices });
+}
+
+/** For what `OciRuntime` does not offer: a checkpoint. */
+function ociCommand({ ociState }: RuntimePaths, { processes }: Host): ContainerDeps['ociCommand'] {
+  return (program, args, signal) =>
+    runRuntime({ program, stateRoot: `${ociState}/${posix.basename(program)}`, processes }, args, signal);
+}

@@ -1,0 +1,129 @@
+import { type Bytes, CutOffError } from './byte-reader.ts';
+import { insidePath } from './inside-path.ts';
+import { readTar } from './read-tar.ts';
+import { TarError } from './tar-header.ts';
+
+/** Bytes that can be read from anywhere: a file, or memory. */
+export interface RandomAccess {
+  readonly size: number;
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+const CHUNK_BYTES = 512 * 1024;
+/** What is not a layer: manifests, configurations. */
+const MOST_METADATA = 8 * 1024 * 1024;
+/** As many links one after the other, and it is a circle. */
+const MOST_LINKS = 8;
+
+interface Extent {
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** The files of a tar archive by their names, wherever in it they stand. */
+export class ImageArchive {
+  readonly #source: RandomAccess;
+  readonly #files: ReadonlyMap<string, Extent>;
+  readonly #links: ReadonlyMap<string, string>;
+
+  private constructor(source: RandomAccess, files: ReadonlyMap<string, Extent>, links: ReadonlyMap<string, string>) {
+    this.#source = source;
+    this.#files = files;
+    this.#links = links;
+  }
+
+  /** Reads the headers, and skips what is between. Throws a `TarError`. */
+  static async open(source: RandomAccess, signal: AbortSignal): Promise<ImageArchive> {
+    const files = new Map<string, Extent>();
+    const links = new Map<string, string>();
+    for await (const { name, node, offset } of readTar(new SeekingReader(source, signal))) {
+      const path = insidePath(name);
+      if (node.kind === 'file') files.set(path, { offset, size: node.size });
+      // Docker once saved a layer that two images share as a link.
+      if (node.kind === 'symlink') links.set(path, insidePath(`${path}/../${node.target}`));
+      if (node.kind === 'hardLink') links.set(path, insidePath(node.target));
+    }
+    return new ImageArchive(source, files, links);
+  }
+
+  has(name: string): boolean {
+    return this.#find(name) !== undefined;
+  }
+
+  size(name: string): number {
+    return this.#extent(name).size;
+  }
+
+  async read(name: string): Promise<Uint8Array> {
+    const { offset, size } = this.#extent(name);
+    if (size > MOST_METADATA) throw new TarError(`${name}: ${size} bytes are too many`);
+    return this.#source.read(offset, size);
+  }
+
+  async *stream(name: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+    yield* chunks(this.#source, this.#extent(name), signal);
+  }
+
+  #extent(name: string): Extent {
+    const found = this.#find(name);
+    if (found === undefined) throw new TarError(`the archive has no ${name}`);
+    return found;
+  }
+
+  #find(name: string): Extent | undefined {
+    let path = name;
+    for (let links = 0; links < MOST_LINKS; links++) {
+      const next = this.#links.get(path);
+      if (next === undefined) return this.#files.get(path);
+      path = next;
+    }
+    return undefined;
+  }
+}
+
+/** Everything from the beginning. */
+export async function* wholeOf(source: RandomAccess, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  yield* chunks(source, { offset: 0, size: source.size }, signal);
+}
+
+async function* chunks(source: RandomAccess, { offset, size }: Extent, signal: AbortSignal) {
+  for (let done = 0; done < size; ) {
+    signal.throwIfAborted();
+    const chunk = await source.read(offset + done, Math.min(CHUNK_BYTES, size - done));
+    if (chunk.byteLength === 0) throw new TarError('the archive became shorter while it was read');
+    done += chunk.byteLength;
+    yield chunk;
+  }
+}
+
+/** Does not read what nobody asks for. */
+class SeekingReader implements Bytes {
+  readonly #source: RandomAccess;
+  readonly #signal: AbortSignal;
+  #position = 0;
+
+  constructor(source: RandomAccess, signal: AbortSignal) {
+    this.#source = source;
+    this.#signal = signal;
+  }
+
+  async some(most: number): Promise<Uint8Array | undefined> {
+    this.#signal.throwIfAborted();
+    const bytes = await this.#source.read(this.#position, Math.min(most, CHUNK_BYTES));
+    this.#position += bytes.byteLength;
+    return bytes.byteLength === 0 ? undefined : bytes;
+  }
+
+  async exactly(length: number): Promise<Uint8Array | undefined> {
+    this.#signal.throwIfAborted();
+    const bytes = await this.#source.read(this.#position, length);
+    this.#position += bytes.byteLength;
+    if (bytes.byteLength === 0 || bytes.byteLength === length) return bytes.byteLength === 0 ? undefined : bytes;
+    throw new CutOffError(`unexpected end of data after ${bytes.byteLength} of ${length} bytes`);
+  }
+
+  async skip(length: number): Promise<void> {
+    this.#position += length;
+    if (this.#position > this.#source.size) throw new CutOffError('unexpected end of data');
+  }
+}

@@ -1,0 +1,87 @@
+/** An archive that cannot be read, or not without doing something else than it says. */
+export class TarError extends Error {
+  override readonly name = 'TarError';
+}
+
+/** https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html, "ustar Header Block"; GNU tar differs in details. */
+export interface TarHeader {
+  readonly name: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly size: number;
+  readonly modifiedSeconds: number;
+  /** One character; NUL is told as `0`. */
+  readonly type: string;
+  readonly linkName: string;
+  readonly major: number;
+  readonly minor: number;
+}
+
+export const BLOCK_BYTES = 512;
+const text = new TextDecoder();
+
+/** `undefined` for a block of zeros, which ends an archive. Throws a `TarError`. */
+export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
+  if (block.every((byte) => byte === 0)) return undefined;
+  refuseWrongChecksum(block);
+  const isUstar = latin(block, 257, 6) === 'ustar\0';
+  const prefix = isUstar ? textAt(block, 345, 155) : '';
+  const name = textAt(block, 0, 100);
+  const type = String.fromCharCode(block[156] ?? 0);
+  return {
+    name: prefix === '' ? name : `${prefix}/${name}`,
+    mode: numberAt(block, 100, 8),
+    uid: numberAt(block, 108, 8),
+    gid: numberAt(block, 116, 8),
+    size: numberAt(block, 124, 12),
+    modifiedSeconds: numberAt(block, 136, 12),
+    type: type === '\0' ? '0' : type,
+    linkName: textAt(block, 157, 100),
+    major: numberAt(block, 329, 8),
+    minor: numberAt(block, 337, 8),
+  };
+}
+
+/** The sum of all bytes, those of the field itself counted as spaces; some archivers counted signed. */
+function refuseWrongChecksum(block: Uint8Array): void {
+  let [sum, signed] = [0, 0];
+  for (const [index, byte] of block.entries()) {
+    const counted = index >= 148 && index < 156 ? 32 : byte;
+    sum += counted;
+    signed += counted > 127 ? counted - 256 : counted;
+  }
+  const told = numberAt(block, 148, 8);
+  if (told !== sum && told !== signed) throw new TarError('invalid tar header: wrong checksum');
+}
+
+/** Octal digits; or, with the first bit set, the rest of the field as a number (GNU). */
+function numberAt(block: Uint8Array, offset: number, length: number): number {
+  const field = block.subarray(offset, offset + length);
+  const first = field[0] ?? 0;
+  if ((first & 0x80) !== 0) return binary(field, first);
+  const digits = latin(block, offset, length).replace(/\0.*$/s, '').trim();
+  if (digits === '') return 0;
+  if (!/^[0-7]+$/.test(digits)) throw new TarError(`invalid tar header: ${JSON.stringify(digits)} is not a number`);
+  return Number.parseInt(digits, 8);
+}
+
+function binary(field: Uint8Array, first: number): number {
+  const isNegative = (first & 0x40) !== 0;
+  let value = isNegative ? -1n : BigInt(first & 0x3f);
+  for (const byte of field.subarray(1)) value = (value << 8n) | BigInt(byte);
+  if (value < -Number.MAX_SAFE_INTEGER || value > Number.MAX_SAFE_INTEGER) {
+    throw new TarError('invalid tar header: a number is too large');
+  }
+  return Number(value);
+}
+
+function textAt(block: Uint8Array, offset: number, length: number): string {
+  const field = block.subarray(offset, offset + length);
+  const end = field.indexOf(0);
+  return text.decode(end === -1 ? field : field.subarray(0, end));
+}
+
+function latin(block: Uint8Array, offset: number, length: number): string {
+  return String.fromCharCode(...block.subarray(offset, offset + length));
+}

@@ -1,0 +1,160 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Random } from '../../host/random.ts';
+import type { StorageLayout } from '../storage/storage-layout.ts';
+import { compressionOf, decompressed } from './archive/decompress.ts';
+import { ImageArchive, type RandomAccess, wholeOf } from './archive/image-archive.ts';
+import { writeTar } from './archive/write-tar.ts';
+import { imagesInArchive } from './archived-images.ts';
+import { DigestReader } from './digest.ts';
+import type { ImageIngest } from './image-ingest.ts';
+import type { StoredImage } from './image-store.ts';
+
+export interface LoadOptions {
+  /** The name to give, instead of those in the archive; only for an archive with one image. */
+  readonly reference?: string;
+}
+
+export interface RootfsOptions {
+  readonly reference: string;
+  readonly entrypoint?: readonly string[];
+  readonly cmd?: readonly string[];
+  readonly env?: readonly string[];
+  readonly user?: string;
+  readonly workingDir?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Brings images in without a registry. */
+export interface ImageLoader {
+  /**
+   * All images of an archive in OCI's layout or of `docker save`, compressed or not: the path of a file, or its bytes. Of
+   * several platforms the one that fits this machine. Rejects as `ImageIngest.ingest` does; images before the wrong one
+   * stay.
+   */
+  loadArchive(source: string | Uint8Array, options: LoadOptions, signal: AbortSignal): Promise<readonly StoredImage[]>;
+
+  /** An image of one layer: a folder with all that is in it, or the path of a tar archive, compressed or not. */
+  buildFromRootfs(source: string, options: RootfsOptions, signal: AbortSignal): Promise<StoredImage>;
+}
+
+export interface ImageLoaderDeps {
+  readonly fs: FileSystem;
+  readonly random: Random;
+  readonly layout: StorageLayout;
+  readonly ingest: ImageIngest;
+  /** As Go names it: `amd64`. */
+  readonly architecture: string;
+}
+
+/** Bytes collected before they are appended to a file. */
+const SPOOL_BYTES = 4 * 1024 * 1024;
+
+export function createImageLoader(deps: ImageLoaderDeps): ImageLoader {
+  return {
+    async loadArchive(source, { reference }, signal) {
+      return withArchive(deps, source, signal, async (archive) => {
+        const images = await imagesInArchive(archive, deps.architecture);
+        if (reference !== undefined && images.length !== 1) {
+          throw new SyntaxError(`the archive has ${images.length} images: one name cannot be given to them`);
+        }
+        const loaded: StoredImage[] = [];
+        for (const image of images) {
+          const named = reference === undefined ? image : { ...image, references: [reference] };
+          loaded.push(await deps.ingest.ingest(named, signal));
+        }
+        return loaded;
+      });
+    },
+
+    async buildFromRootfs(source, options, signal) {
+      const found = await deps.fs.stat(source);
+      const isFolder = found?.kind === 'directory';
+      const open = (limit: AbortSignal) =>
+        isFolder ? writeTar(deps.fs.readTree(source, limit)) : fileBytes(deps.fs, source, limit);
+      // Read twice: the image's id depends on all of its content.
+      const read = new DigestReader();
+      for await (const _ of read.passing(decompressed(open(signal))));
+      const config = configText(options, read.digest(), deps.architecture);
+      const layer = { open };
+      const image = {
+        references: [options.reference],
+        config,
+        layers: [layer],
+        sizeBytes: read.size + config.byteLength,
+      };
+      return deps.ingest.ingest(image, signal);
+    },
+  };
+}
+
+async function withArchive<T>(
+  deps: ImageLoaderDeps,
+  source: string | Uint8Array,
+  signal: AbortSignal,
+  work: (archive: ImageArchive) => Promise<T>,
+): Promise<T> {
+  if (typeof source !== 'string') {
+    const memory = {
+      size: source.byteLength,
+      read: async (offset: number, length: number) => source.subarray(offset, offset + length),
+    };
+    return withPlain(deps, memory, signal, work);
+  }
+  await using file = await deps.fs.openFile(source);
+  const { size } = await file.stat();
+  return await withPlain(deps, { size, read: (offset, length) => file.read(offset, length) }, signal, work);
+}
+
+/** What is compressed can be read only from its beginning, and is written out first. */
+async function withPlain<T>(
+  deps: ImageLoaderDeps,
+  source: RandomAccess,
+  signal: AbortSignal,
+  work: (archive: ImageArchive) => Promise<T>,
+): Promise<T> {
+  if (compressionOf(await source.read(0, 4)) === 'none') return work(await ImageArchive.open(source, signal));
+  const { fs, layout, random } = deps;
+  const path = `${layout.unfinished}/${Buffer.from(random.bytes(8)).toString('hex')}.tar`;
+  try {
+    await spool(fs, decompressed(wholeOf(source, signal)), path);
+    await using file = await fs.openFile(path);
+    const { size } = await file.stat();
+    return await work(await ImageArchive.open({ size, read: (offset, length) => file.read(offset, length) }, signal));
+  } finally {
+    await fs.remove(path);
+  }
+}
+
+async function spool(fs: FileSystem, bytes: AsyncIterable<Uint8Array>, path: string): Promise<void> {
+  let waiting: Uint8Array[] = [];
+  let size = 0;
+  const flush = async () => {
+    await fs.appendFile(path, Buffer.concat(waiting));
+    [waiting, size] = [[], 0];
+  };
+  for await (const chunk of bytes) {
+    waiting.push(chunk);
+    size += chunk.byteLength;
+    if (size >= SPOOL_BYTES) await flush();
+  }
+  await flush();
+}
+
+async function* fileBytes(fs: FileSystem, path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  await using file = await fs.openFile(path);
+  const { size } = await file.stat();
+  yield* wholeOf({ size, read: (offset, length) => file.read(offset, length) }, signal);
+}
+
+function configText(options: RootfsOptions, diffId: string, architecture: string): Uint8Array {
+  const config = {
+    ...(options.entrypoint ? { Entrypoint: options.entrypoint } : {}),
+    ...(options.cmd ? { Cmd: options.cmd } : {}),
+    ...(options.env ? { Env: options.env } : {}),
+    ...(options.user ? { User: options.user } : {}),
+    ...(options.workingDir ? { WorkingDir: options.workingDir } : {}),
+    ...(options.labels ? { Labels: options.labels } : {}),
+  };
+  const whole = { architecture, os: 'linux', config, rootfs: { type: 'layers', diff_ids: [diffId] } };
+  return new TextEncoder().encode(JSON.stringify(whole));
+}

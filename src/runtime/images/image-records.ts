@@ -1,0 +1,193 @@
+import type { Log } from '../../base/log.ts';
+import { Sequencer } from '../../base/sequencer.ts';
+import { textOf } from '../../base/text-of.ts';
+import { CriError } from '../../cri/cri-error.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { StorageLayout } from '../storage/storage-layout.ts';
+import { hexOf } from './digest.ts';
+import { isDigested, normalizedReference } from './image-reference.ts';
+import type { ImageConfig, ImageStore, StoredImage } from './image-store.ts';
+
+/** What is known of an image. */
+export interface ImageRecord {
+  readonly id: string;
+  /** Whole names, with a tag or a digest. */
+  readonly references: readonly string[];
+  /** Of what was transferred: manifest, configuration and layers as they came. */
+  readonly sizeBytes: number;
+  readonly config: ImageConfig;
+  /** The lowest first. */
+  readonly layers: readonly RecordedLayer[];
+  /** When it got its references: of two that claim the same, the younger has it. */
+  readonly recordedAtMs: number;
+}
+
+export interface RecordedLayer {
+  readonly chainId: string;
+  /** What its folder takes on the disk. */
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
+interface ImageFile extends ImageRecord {
+  readonly configText: string;
+}
+
+export interface ImageRecordsDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly layout: StorageLayout;
+  readonly pinned: readonly string[];
+}
+
+/** The shortest beginning of an id that counts; anything shorter is a name. */
+const SHORTEST_ID = 3;
+
+/** The images that are here, one file each: what is shown is on disk already. One owner. */
+export class ImageRecords implements ImageStore {
+  readonly #deps: ImageRecordsDeps;
+  readonly #byId = new Map<string, ImageRecord>();
+  readonly #idOfReference = new Map<string, string>();
+  readonly #pinned: ReadonlySet<string>;
+  /** One after the other: a new image may take names from others. */
+  readonly #changes = new Sequencer();
+
+  constructor(deps: ImageRecordsDeps) {
+    this.#deps = deps;
+    this.#pinned = new Set(deps.pinned.map((name) => normalizedReference(name) ?? name));
+  }
+
+  /** Reads what is on disk. An image that lacks a layer is not shown, and not touched: another kernel may have made it. */
+  async load(hasLayer: (chainId: string) => boolean): Promise<void> {
+    const { fs, layout } = this.#deps;
+    const names = (await fs.readDirectory(layout.images)).map(({ name }) => name);
+    const records = await Promise.all(
+      names.filter((name) => /^[0-9a-f]+\.json$/.test(name)).map((name) => this.#read(name)),
+    );
+    const whole = records
+      .flatMap((record) => record ?? [])
+      .filter(({ layers }) => layers.every((l) => hasLayer(l.chainId)));
+    for (const record of whole.sort((a, b) => a.recordedAtMs - b.recordedAtMs)) this.#show(record);
+  }
+
+  find(reference: string): StoredImage | undefined {
+    const record = this.record(reference);
+    return record && this.#stored(record);
+  }
+
+  list(): readonly StoredImage[] {
+    return [...this.#byId.values()].map((record) => this.#stored(record));
+  }
+
+  records(): Iterable<ImageRecord> {
+    return this.#byId.values();
+  }
+
+  record(reference: string): ImageRecord | undefined {
+    const name = normalizedReference(reference);
+    const id = name === undefined ? undefined : this.#idOfReference.get(name);
+    return this.#byId.get(id ?? reference) ?? this.#byBeginning(reference.replace(/^sha256:/, ''));
+  }
+
+  /** The configuration as it came. */
+  async configText(id: string): Promise<string> {
+    const file = JSON.parse(await this.#deps.fs.readText(this.#path(id))) as ImageFile; // written by `#write`
+    return file.configText;
+  }
+
+  /** References that it has already stay; others lose those that it gets. */
+  add(image: Omit<ImageRecord, 'recordedAtMs'>, config: Uint8Array): Promise<StoredImage> {
+    return this.#changes.run('all', async () => {
+      const known = this.#byId.get(image.id);
+      const references = [...new Set([...(known?.references ?? []), ...image.references])];
+      const record = { ...image, references, recordedAtMs: this.#deps.clock.now() };
+      return this.#put(record, new TextDecoder().decode(config));
+    });
+  }
+
+  /** Gives an image one more name; another image that has it loses it. Rejects with a `CriError`. */
+  tag(image: string, name: string): Promise<StoredImage> {
+    const whole = normalizedReference(name);
+    return this.#changes.run('all', async () => {
+      if (whole === undefined || isDigested(whole)) {
+        throw new CriError('InvalidArgument', `${JSON.stringify(name)} is not a name with a tag`);
+      }
+      const known = this.record(image);
+      if (known === undefined) throw new CriError('NotFound', `image ${JSON.stringify(image)} not found`);
+      const references = [...new Set([...known.references, whole])];
+      return this.#put({ ...known, references, recordedAtMs: this.#deps.clock.now() }, await this.configText(known.id));
+    });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#changes.run('all', async () => {
+      const record = this.#byId.get(id);
+      if (record === undefined) return;
+      await this.#deps.fs.remove(this.#path(id));
+      for (const reference of record.references) this.#idOfReference.delete(reference);
+      this.#byId.delete(id);
+    });
+  }
+
+  /** On disk before it is shown; a start between the two writes gives the name to the younger. */
+  async #put(record: ImageRecord, configText: string): Promise<StoredImage> {
+    await this.#write(record, configText);
+    for (const loser of this.#show(record)) await this.#write(loser, await this.configText(loser.id));
+    return this.#stored(record);
+  }
+
+  async #write(record: ImageRecord, configText: string): Promise<void> {
+    const file: ImageFile = { ...record, configText };
+    await this.#deps.fs.writeAtomic(this.#path(record.id), JSON.stringify(file));
+  }
+
+  async #read(name: string): Promise<ImageRecord | undefined> {
+    const path = `${this.#deps.layout.images}/${name}`;
+    try {
+      const file = JSON.parse(await this.#deps.fs.readText(path)) as ImageFile; // written by `#write`
+      const { configText: _, ...record } = file; // long, and seldom asked for
+      return record;
+    } catch (error) {
+      // It comes back with the next pull.
+      this.#deps.log.warn('an image record cannot be read', { path, error: textOf(error) });
+      return undefined;
+    }
+  }
+
+  /** Answers the records that lost a reference. */
+  #show(record: ImageRecord): readonly ImageRecord[] {
+    const losers: ImageRecord[] = [];
+    for (const other of this.#byId.values()) {
+      if (other.id === record.id) continue;
+      const references = other.references.filter((reference) => !record.references.includes(reference));
+      if (references.length < other.references.length) losers.push({ ...other, references });
+    }
+    for (const loser of losers) this.#byId.set(loser.id, loser);
+    this.#byId.set(record.id, record);
+    for (const reference of record.references) this.#idOfReference.set(reference, record.id);
+    return losers;
+  }
+
+  #byBeginning(beginning: string): ImageRecord | undefined {
+    if (beginning.length < SHORTEST_ID || !/^[0-9a-f]+$/.test(beginning)) return undefined;
+    const found = [...this.#byId.values()].filter(({ id }) => hexOf(id).startsWith(beginning));
+    return found.length === 1 ? found[0] : undefined;
+  }
+
+  #stored({ id, references, sizeBytes, config }: ImageRecord): StoredImage {
+    return {
+      id,
+      repoTags: references.filter((reference) => !isDigested(reference)),
+      repoDigests: references.filter(isDigested),
+      sizeBytes,
+      config,
+      pinned: this.#pinned.has(id) || references.some((reference) => this.#pinned.has(reference)),
+    };
+  }
+
+  #path(id: string): string {
+    return `${this.#deps.layout.images}/${hexOf(id)}.json`;
+  }
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
+import { VirtualClock } from '../../../host/fake/virtual-clock.ts';
+import { type HttpRequest, type HttpResponse, NetworkError } from '../../../host/network.ts';
+import { digestOf } from '../digest.ts';
+import type { IncomingImage } from '../image-ingest.ts';
+import type { StoredImage } from '../image-store.ts';
+import { createRegistryPuller } from './registry-puller.ts';
+
+const signal = new AbortController().signal;
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const json = (value: unknown): Uint8Array => bytes(JSON.stringify(value));
+
+const LAYER = bytes('the bytes of a layer');
+const CONFIG = json({ architecture: 'amd64', os: 'linux', rootfs: { type: 'layers', diff_ids: [digestOf('x')] } });
+const MANIFEST = json({
+  schemaVersion: 2,
+  config: { mediaType: 'application/vnd.oci.image.config.v1+json', digest: digestOf(CONFIG), size: CONFIG.length },
+  layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar', digest: digestOf(LAYER), size: LAYER.length }],
+});
+const INDEX = json({
+  schemaVersion: 2,
+  manifests: ['arm64', 'amd64'].map((architecture) => ({
+    mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    digest: architecture === 'amd64' ? digestOf(MANIFEST) : digestOf('another'),
+    size: MANIFEST.length,
+    platform: { os: 'linux', architecture },
+  })),
+});
+
+type Answer = (request: HttpRequest) => Partial<HttpResponse> & { readonly data?: Uint8Array };
+
+const FILES: Readonly<Record<string, Uint8Array>> = {
+  '/v2/app/manifests/1': MANIFEST,
+  [`/v2/app/manifests/${digestOf(MANIFEST)}`]: MANIFEST,
+  '/v2/app/manifests/many': INDEX,
+  [`/v2/app/blobs/${digestOf(CONFIG)}`]: CONFIG,
+  [`/v2/app/blobs/${digestOf(LAYER)}`]: LAYER,
+};
+
+const plain: Answer = ({ path }) => {
+  const data = FILES[path];
+  return data ? { data } : { status: 404, data: json({ errors: [{ code: 'MANIFEST_UNKNOWN', message: 'unknown' }] }) };
+};
+
+interface Pulled {
+  readonly image?: IncomingImage;
+  readonly layers: readonly string[];
+  readonly asked: readonly string[];
+}
+
+async function pull(image: string, answer: Answer = plain, auth?: Partial<AuthConfig>): Promise<Pulled> {
+  const asked: string[] = [];
+  const clock = new VirtualClock();
+  const network = {
+    async request(request: HttpRequest): Promise<HttpResponse> {
+      const target = 'host' in request.target ? `${request.target.host}:${request.target.port}` : '';
+      asked.push(`${request.scheme}://${target}${request.path}`);
+      const { data = bytes(''), ...rest } = answer(request);
+      const body = (async function* () {
+        yield data;
+      })();
+      return { status: 200, headers: {}, body, ...rest };
+    },
+  };
+  let ingested: IncomingImage | undefined;
+  const layers: string[] = [];
+  const ingest = {
+    async ingest(incoming: IncomingImage): Promise<StoredImage> {
+      ingested = incoming;
+      for (const layer of incoming.layers) {
+        layers.push(Buffer.concat(await Array.fromAsync(layer.open(signal))).toString());
+      }
+      return { id: 'sha256:1' } as StoredImage; // only handed on
+    },
+  };
+  const puller = createRegistryPuller({ network, clock, ingest, architecture: 'amd64' });
+  const given = auth === undefined ? undefined : AuthConfig.fromPartial(auth);
+  const pulling = puller.pull(image, given, signal);
+  pulling.catch(() => {});
+  await clock.advance(60_000);
+  await pulling;
+  return { ...(ingested ? { image: ingested } : {}), layers, asked };
+}
+
+test('pull() takes an image in with its names, configuration and layers', async () => {
+  const { image, layers, asked } = await pull('localhost:5000/app:1');
+  assert.deepEqual(
+    { references: image?.references, size: image?.sizeBytes, layers, asked },
+    {
+      references: ['localhost:5000/app:1', `localhost:5000/app@${digestOf(MANIFEST)}`],
+      size: MANIFEST.length + CONFIG.length + LAYER.length,
+      layers: ['the bytes of a layer'],
+      asked: [
+        'http://localhost:5000/v2/app/manifests/1',
+        `http://localhost:5000/v2/app/blobs/${digestOf(CONFIG)}`,
+        `http://localhost:5000/v2/app/blobs/${digestOf(LAYER)}`,
+      ],
+    },
+  );
+});
+
+test('pull() chooses the image of this machine from an index, and keeps the digest of the index', async () => {
+  const { image } = await pull('example.com/app:many');
+  assert.deepEqual(image?.references, ['example.com/app:many', `example.com/app@${digestOf(INDEX)}`]);
+  assert.equal(image?.layers[0]?.digest, digestOf(LAYER));
+});
+
+test('pull() meets a challenge with a token, once', async () => {
+  const realm = 'https://auth.example.com/token';
+  const { asked } = await pull(
+    'example.com/app:1',
+    (request) => {
+      const authorization = request.headers?.find(([name]) => name === 'Authorization')?.[1];
+      if (request.path.startsWith('/token')) {
+        assert.equal(authorization, `Basic ${Buffer.from('me:secret').toString('base64')}`);
+        return { data: json({ token: 'T' }) };
+      }
+      if (authorization === 'Bearer T') return plain(request);
+      return { status: 401, headers: { 'www-authenticate': `Bearer realm="${realm}",service="s"` } };
+    },
+    { username: 'me', password: 'secret' },
+  );
+  assert.deepEqual(asked.slice(0, 3), [
+    'https://example.com:443/v2/app/manifests/1',
+    'https://auth.example.com:443/token?service=s&scope=repository%3Aapp%3Apull',
+    'https://example.com:443/v2/app/manifests/1',
+  ]);
+  assert.equal(asked.filter((url) => url.includes('/token')).length, 1);
+});
+
+test('pull() follows a redirect, and does not show the credentials there', async () => {
+  const { layers } = await pull(
+    'example.com/app:1',
+    (request) => {
+      const isElsewhere = 'host' in request.target && request.target.host === 'cdn.example.net';
+      const authorized = request.headers?.some(([name]) => name === 'Authorization') ?? false;
+      assert.equal(authorized, !isElsewhere);
+      if (isElsewhere) return { data: LAYER };
+      const isLayer = request.path.endsWith(digestOf(LAYER));
+      return isLayer ? { status: 307, headers: { location: 'https://cdn.example.net/x?y=1' } } : plain(request);
+    },
+    { registryToken: 'R' },
+  );
+  assert.deepEqual(layers, ['the bytes of a layer']);
+});
+
+for (const [what, status] of [
+  ['goes on', 206],
+  ['begins again and skips', 200],
+] as const) {
+  test(`pull() takes a broken transfer up where it broke, when the registry ${what}`, async () => {
+    let isBroken = false;
+    const { layers } = await pull('example.com/app:1', (request) => {
+      if (!request.path.endsWith(digestOf(LAYER))) return plain(request);
+      const range = request.headers?.find(([name]) => name === 'Range')?.[1];
+      if (!isBroken) {
+        isBroken = true;
+        const body = (async function* () {
+          yield LAYER.subarray(0, 9);
+          throw new NetworkError('ECONNRESET', 'cut off');
+        })();
+        return { body };
+      }
+      assert.equal(range, 'bytes=9-');
+      return { status, data: status === 206 ? LAYER.subarray(9) : LAYER };
+    });
+    assert.deepEqual(layers, ['the bytes of a layer']);
+  });
+}
+
+const refusals: Record<string, { image?: string; answer?: Answer; code: string; message: RegExp }> = {
+  'an image that the registry does not have': {
+    image: 'example.com/app:none',
+    code: 'NotFound',
+    message:
+      /^failed to pull image "example\.com\/app:none": .*\/v2\/app\/manifests\/none: status 404: MANIFEST_UNKNOWN: unknown$/,
+  },
+  'a registry that wants other credentials': {
+    answer: () => ({ status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } }),
+    code: 'Unknown',
+    message: /status 401$/,
+  },
+  'a manifest that is not what its digest says': {
+    image: `example.com/app@${digestOf('another')}`,
+    answer: () => ({ data: MANIFEST }),
+    code: 'Unknown',
+    message: /manifest: has digest sha256:\w+ instead of sha256:\w+$/,
+  },
+  'an index without an image for this machine': {
+    answer: () => ({ data: bytes(new TextDecoder().decode(INDEX).replaceAll('amd64', 's390x')) }),
+    code: 'Unknown',
+    message: /no image for linux\/amd64, only for linux\/arm64, linux\/s390x$/,
+  },
+  'a registry that is away': {
+    answer: () => {
+      throw new NetworkError('ECONNREFUSED', 'connect ECONNREFUSED');
+    },
+    code: 'Unknown',
+    message: /ECONNREFUSED/,
+  },
+  'a name that is none': {
+    image: 'UPPER',
+    code: 'InvalidArgument',
+    message: /^image\.image: couldn't parse image name/,
+  },
+  'a circle of redirects': {
+    answer: () => ({ status: 302, headers: { location: '/again' } }),
+    code: 'Unknown',
+    message: /redirected more than 5 times$/,
+  },
+};
+
+for (const [what, { image = 'example.com/app:1', answer = plain, code, message }] of Object.entries(refusals)) {
+  test(`pull() tells of ${what}`, async () => {
+    await assert.rejects(pull(image, answer), { name: 'CriError', code, message });
+  });
+}

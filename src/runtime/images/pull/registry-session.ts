@@ -1,0 +1,152 @@
+import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
+import type { HttpResponse, Network } from '../../../host/network.ts';
+import { parseChallenge } from './challenge.ts';
+import { type RegistryPlace, registryPlace } from './registry-place.ts';
+
+const MAX_REDIRECTS = 5;
+const MAX_SMALL_BYTES = 8 * 1024 * 1024;
+
+export type RegistryNetwork = Pick<Network, 'request'>;
+
+/** An answer of a registry that is none of those that we can use. */
+export class RegistryError extends Error {
+  override readonly name = 'RegistryError';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * One repository of a registry, for the length of a pull. A refusal is answered with what the challenge asks for, once;
+ * the token is kept for what follows. Credentials never follow a redirect to another host.
+ */
+export class RegistrySession {
+  readonly #network: RegistryNetwork;
+  readonly #place: RegistryPlace;
+  readonly #repository: string;
+  readonly #auth: AuthConfig | undefined;
+  #authorization: string | undefined;
+
+  constructor(network: RegistryNetwork, registry: string, repository: string, auth: AuthConfig | undefined) {
+    this.#network = network;
+    this.#place = registryPlace(registry);
+    this.#repository = repository;
+    this.#auth = auth;
+    if (auth?.registryToken) this.#authorization = `Bearer ${auth.registryToken}`;
+  }
+
+  /** `manifests/latest`, `blobs/sha256:…` of the repository. Rejects with a `RegistryError` unless it answers 200 or 206. */
+  async get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+    const url = new URL(`/v2/${this.#repository}/${path}`, urlOf(this.#place));
+    let response = await this.#follow(url, headers, signal);
+    if (response.status === 401 && (await this.#meet(response, signal)))
+      response = await this.#follow(url, headers, signal);
+    if (response.status === 200 || response.status === 206) return response;
+    throw new RegistryError(response.status, `${url.href}: ${await refusalText(response)}`);
+  }
+
+  async #follow(url: URL, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+    let at = url;
+    for (let left = MAX_REDIRECTS; left >= 0; left--) {
+      const isHome = at.host === url.host;
+      const authorization =
+        isHome && this.#authorization !== undefined ? [['Authorization', this.#authorization] as const] : [];
+      const response = await this.#request(at, [...headers, ...authorization], signal);
+      const next = response.headers['location'];
+      if (response.status < 300 || response.status > 399 || next === undefined) return response;
+      await leave(response);
+      at = new URL(next, at);
+      if (at.protocol !== 'https:' && at.protocol !== 'http:')
+        throw new RegistryError(0, `${url.href}: redirected to ${at.protocol}`);
+    }
+    throw new RegistryError(0, `${url.href}: redirected more than ${MAX_REDIRECTS} times`);
+  }
+
+  async #request(url: URL, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+    const scheme = url.protocol === 'https:' ? 'https' : 'http';
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const port = Number(url.port) || (scheme === 'https' ? 443 : 80);
+    const path = `${url.pathname}${url.search}`;
+    return this.#network.request({ target: { host, port }, scheme, method: 'GET', path, headers }, signal);
+  }
+
+  /** Whether asking again may help. */
+  async #meet(response: HttpResponse, signal: AbortSignal): Promise<boolean> {
+    const challenge = parseChallenge(response.headers['www-authenticate'] ?? '');
+    await leave(response);
+    if (challenge === undefined) return false;
+    const basic = basicAuthorization(this.#auth);
+    if (challenge.scheme === 'basic') {
+      this.#authorization = basic;
+      return basic !== undefined;
+    }
+    const url = new URL(challenge.realm);
+    if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);
+    url.searchParams.set('scope', challenge.scope ?? `repository:${this.#repository}:pull`);
+    const answer = await this.#request(url, basic === undefined ? [] : [['Authorization', basic]], signal);
+    if (answer.status !== 200)
+      throw new RegistryError(answer.status, `${url.origin}${url.pathname}: ${await refusalText(answer)}`);
+    this.#authorization = `Bearer ${tokenOf(await smallBody(answer))}`;
+    return true;
+  }
+}
+
+type Headers = ReadonlyArray<readonly [name: string, value: string]>;
+
+function urlOf({ scheme, host, port }: RegistryPlace): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function basicAuthorization(auth: AuthConfig | undefined): string | undefined {
+  if (auth?.auth) return `Basic ${auth.auth}`;
+  if (!auth?.username && !auth?.password) return undefined;
+  return `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString('base64')}`;
+}
+
+function tokenOf(body: Uint8Array): string {
+  const answer: unknown = JSON.parse(new TextDecoder().decode(body));
+  if (typeof answer === 'object' && answer !== null) {
+    if ('token' in answer && typeof answer.token === 'string') return answer.token;
+    if ('access_token' in answer && typeof answer.access_token === 'string') return answer.access_token;
+  }
+  throw new RegistryError(0, 'the authorization server answered without a token');
+}
+
+/** A manifest, a token: nothing that is meant to be large. */
+export async function smallBody({ body }: HttpResponse): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > MAX_SMALL_BYTES) throw new RegistryError(0, `an answer of more than ${MAX_SMALL_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The registry's own words where it has some: `{errors: [{code, message}]}`. */
+async function refusalText(response: HttpResponse): Promise<string> {
+  const text = new TextDecoder().decode(await smallBody(response).catch(() => new Uint8Array()));
+  const said = registryWords(text);
+  return said === undefined ? `status ${response.status}` : `status ${response.status}: ${said}`;
+}
+
+function registryWords(text: string): string | undefined {
+  try {
+    const { errors } = JSON.parse(text) as {
+      readonly errors?: ReadonlyArray<{ readonly code?: string; readonly message?: string }>;
+    };
+    const words = (errors ?? []).map(({ code, message }) => [code, message].filter(Boolean).join(': '));
+    return words.length > 0 ? words.join(', ') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lets go of the connection without reading the rest. */
+async function leave({ body }: HttpResponse): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.();
+}

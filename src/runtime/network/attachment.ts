@@ -1,0 +1,83 @@
+import { runtimeConfigOf } from './capability-args.ts';
+import type { CniResult } from './cni-result.ts';
+import { type CniVersion, isAtLeast } from './cni-version.ts';
+import type { JsonObject } from './json-object.ts';
+import { declares, type NetworkConfig, type PluginConfig } from './network-config.ts';
+import type { NetworkedPod } from './pod-network.ts';
+
+/** One pod on one network: all that DEL needs, also in a later life of ours. Plain JSON. */
+export interface Attachment {
+  readonly network: NetworkConfig;
+  readonly interfaceName: string;
+  /** `undefined` until ADD has succeeded. */
+  readonly result: CniResult | undefined;
+}
+
+/** What is the same for all networks of a pod. Plain JSON. */
+export interface AttachedPod {
+  readonly sandboxId: string;
+  readonly namespacePath: string;
+  /** `CNI_ARGS`. */
+  readonly args: string;
+  readonly capabilityArgs: JsonObject;
+}
+
+export type CniCommand = 'ADD' | 'DEL' | 'CHECK' | 'STATUS' | 'GC';
+
+export interface PluginCall {
+  readonly command: CniCommand;
+  readonly network: NetworkConfig;
+  readonly plugin: PluginConfig;
+  /** Fields beside the plugin's own, on its standard input. */
+  readonly input: JsonObject;
+  /** The variables that tell of a pod: empty for STATUS and GC. */
+  readonly env: Readonly<Record<'CNI_CONTAINERID' | 'CNI_NETNS' | 'CNI_IFNAME' | 'CNI_ARGS', string>>;
+}
+
+export const NO_POD: PluginCall['env'] = { CNI_CONTAINERID: '', CNI_NETNS: '', CNI_IFNAME: '', CNI_ARGS: '' };
+
+export function cniArgs({ sandboxId, namespace, name, uid }: Omit<NetworkedPod, 'dns'>): string {
+  return [
+    'IgnoreUnknown=1',
+    `K8S_POD_NAMESPACE=${namespace}`,
+    `K8S_POD_NAME=${name}`,
+    `K8S_POD_INFRA_CONTAINER_ID=${sandboxId}`,
+    `K8S_POD_UID=${uid}`,
+  ].join(';');
+}
+
+export function attachmentsTo(networks: readonly NetworkConfig[]): Attachment[] {
+  return networks.map((network, index) => ({ network, interfaceName: `eth${index}`, result: undefined }));
+}
+
+/** The call of one plugin of the chain. `result` is that of the plugin before (ADD) or of the whole chain. */
+export function callFor(
+  command: 'ADD' | 'DEL' | 'CHECK',
+  plugin: PluginConfig,
+  { network, interfaceName, result }: Attachment,
+  { sandboxId, namespacePath, args, capabilityArgs }: AttachedPod,
+): PluginCall {
+  const runtimeConfig = runtimeConfigOf(plugin, capabilityArgs);
+  const getsResult = result !== undefined && (command !== 'DEL' || isAtLeast(network.cniVersion, KEPT_RESULT_SINCE));
+  return {
+    command,
+    network,
+    plugin,
+    input: { ...(runtimeConfig ? { runtimeConfig } : {}), ...(getsResult ? { prevResult: result } : {}) },
+    env: { CNI_CONTAINERID: sandboxId, CNI_NETNS: namespacePath, CNI_IFNAME: interfaceName, CNI_ARGS: args },
+  };
+}
+
+/** Before, DEL was told nothing. */
+const KEPT_RESULT_SINCE: CniVersion = '0.4.0';
+
+/**
+ * The plugins that have something to do for this pod. portmap without host ports hands on the result it was given, and
+ * has nothing to take away: a process saved at each end of a pod. What is decided by is kept, so DEL decides the same.
+ */
+export function pluginsFor({ network }: Attachment, { capabilityArgs }: AttachedPod): readonly PluginConfig[] {
+  const isIdle = (plugin: PluginConfig): boolean =>
+    plugin.type === 'portmap' && declares(plugin, 'portMappings') && capabilityArgs.portMappings === undefined;
+  // As the first it would have no result to hand on.
+  return network.plugins.filter((plugin, index) => index === 0 || !isIdle(plugin));
+}

@@ -1,0 +1,35 @@
+import { abortable } from '../../base/abortable.ts';
+
+/**
+ * Many side by side, or one alone.
+ * 1. Who comes alone waits for those inside, and keeps out whoever comes later.
+ * 2. Without anybody alone nobody waits for anybody.
+ */
+export class ExclusiveGate {
+  readonly #inside = new Set<Promise<unknown>>();
+  #alone: Promise<void> | undefined;
+
+  async together<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    while (this.#alone !== undefined) await abortable(this.#alone, signal);
+    const done = work();
+    this.#inside.add(done);
+    try {
+      return await done;
+    } finally {
+      this.#inside.delete(done);
+    }
+  }
+
+  async alone<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    while (this.#alone !== undefined) await abortable(this.#alone, signal);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#alone = promise;
+    try {
+      await abortable(Promise.allSettled(this.#inside), signal);
+      return await work();
+    } finally {
+      this.#alone = undefined;
+      resolve();
+    }
+  }
+}

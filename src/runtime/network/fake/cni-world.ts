@@ -1,0 +1,116 @@
+import { silentLog } from '../../../base/log.ts';
+import { createMemoryHost, type MemoryHost } from '../../../host/fake/memory-host.ts';
+import type { NetworkSettings } from '../../runtime-settings.ts';
+import { type CniPodNetwork, createPodNetwork } from '../create-pod-network.ts';
+import { isJsonObject, type JsonObject } from '../json-object.ts';
+import type { NetworkedPod } from '../pod-network.ts';
+
+/** One run of a plugin: `bridge ADD`, what it read, and CNI's variables without the command. */
+export interface SeenCall {
+  readonly call: string;
+  readonly input: JsonObject;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What a plugin does instead of answering: told on its standard output and error, with its exit code. */
+export interface PluginAnswer {
+  readonly exitCode?: number;
+  readonly stdout?: string;
+  readonly stderr?: string;
+}
+
+export const CONF_DIR = '/etc/cni/net.d';
+export const CACHE_DIR = '/var/lib/nodelet/cni';
+
+/** A machine in memory with CNI plugins that record their calls and can be told to fail. */
+export class CniWorld {
+  readonly host: MemoryHost = createMemoryHost();
+  readonly calls: SeenCall[] = [];
+  /** By `bridge ADD`: what it answers from now on, or a promise of it. */
+  readonly answers = new Map<string, PluginAnswer | Promise<PluginAnswer>>();
+  #lastAddress = 1;
+
+  async write(name: string, config: unknown): Promise<void> {
+    await this.host.fs.makeDirectory(CONF_DIR);
+    await this.host.fs.writeFile(`${CONF_DIR}/${name}`, typeof config === 'string' ? config : JSON.stringify(config));
+  }
+
+  /** In `/opt/cni/bin`, unless told otherwise. */
+  install(type: string, folder = '/opt/cni/bin'): void {
+    this.host.processes.install(`${folder}/${type}`, async ({ env, input, stdout, stderr, ended }) => {
+      const config: unknown = JSON.parse(new TextDecoder().decode(input));
+      const { CNI_COMMAND: command = '', ...others } = env;
+      const call = `${type} ${command}`;
+      this.calls.push({ call, input: isJsonObject(config) ? config : {}, env: others });
+      const told = this.answers.get(call);
+      const answer = told instanceof Promise ? await Promise.race([told, aborted(ended)]) : told;
+      stdout(answer?.stdout ?? (command === 'ADD' ? this.#result(config, env['CNI_IFNAME'] ?? '') : ''));
+      stderr(answer?.stderr ?? '');
+      return answer?.exitCode ?? 0;
+    });
+  }
+
+  /** A process of ours: a second one is a restart. */
+  network(settings: Partial<NetworkSettings> = {}): CniPodNetwork {
+    return createPodNetwork({
+      ...this.host,
+      cacheDir: CACHE_DIR,
+      log: silentLog,
+      environment: { PATH: '/sbin' },
+      settings: {
+        confDir: CONF_DIR,
+        binDirs: ['/opt/cni/bin', '/usr/lib/cni'],
+        maxConfigs: 1,
+        setUpSerially: false,
+        ipPreference: 'ipv4',
+        ...settings,
+      },
+    });
+  }
+
+  /** A pod whose network namespace is pinned: a mount on a device of its own. */
+  async pod(given: Partial<NetworkedPod> = {}): Promise<NetworkedPod> {
+    const { fs, mounts } = this.host;
+    const sandboxId = given.sandboxId ?? 's1';
+    const namespacePath = `/run/netns/${sandboxId}`;
+    if ((await fs.stat('/nsfs')) === undefined) {
+      await fs.makeDirectory('/nsfs');
+      await mounts.mount({ source: 'nsfs', target: '/nsfs', type: 'tmpfs' });
+    }
+    await fs.makeDirectory('/run/netns');
+    await fs.writeFile(namespacePath, '');
+    await fs.writeFile(`/nsfs/${sandboxId}`, '');
+    await mounts.mount({ source: `/nsfs/${sandboxId}`, target: namespacePath, flags: ['bind'] });
+    return {
+      sandboxId,
+      namespacePath,
+      name: 'web',
+      namespace: 'default',
+      uid: 'u1',
+      annotations: {},
+      portMappings: [],
+      cgroupParent: '',
+      dns: { servers: [], searches: [], options: [] },
+      ...given,
+    };
+  }
+
+  /** The calls since the last time, in short. */
+  takeCalls(): string[] {
+    return this.calls.splice(0).map(({ call }) => call);
+  }
+
+  /** A plugin of the middle hands on what it got. */
+  #result(config: unknown, interfaceName: string): string {
+    if (isJsonObject(config) && isJsonObject(config.prevResult)) return JSON.stringify(config.prevResult);
+    this.#lastAddress += 1;
+    return JSON.stringify({
+      interfaces: [{ name: interfaceName, sandbox: '/ns' }],
+      ips: [{ address: `10.0.0.${this.#lastAddress}/24`, interface: 0 }],
+    });
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<undefined> {
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}

@@ -1,0 +1,62 @@
+import type { NetworkedPod, NetworkStatus, PodAddresses, PodNetwork } from '../pod-network.ts';
+
+/** Networks of pods without any plugin: addresses from 10.88.0.2 on, one for each sandbox that is set up. */
+export class MemoryPodNetwork implements PodNetwork {
+  /** In the order of the calls, the failed ones too. */
+  readonly setUps: NetworkedPod[] = [];
+  readonly tearDowns: NetworkedPod[] = [];
+  readonly collected: ReadonlySet<string>[] = [];
+  /** What a leak would show in: sandboxes with an address now. A failed set-up holds one until it is torn down. */
+  readonly held = new Map<string, string>();
+  podCidr: string | undefined;
+  networkStatus: NetworkStatus = { ready: true, networks: ['memory'] };
+  readonly #failures: Record<'setUp' | 'tearDown', Error[]> = { setUp: [], tearDown: [] };
+  #lastAddress = 1;
+
+  /** The next call of this kind rejects; several are taken in their order. */
+  failNext(operation: 'setUp' | 'tearDown', error: Error = new Error(`${operation} was told to fail`)): void {
+    this.#failures[operation].push(error);
+  }
+
+  status(): NetworkStatus {
+    return this.networkStatus;
+  }
+
+  async setUp(pod: NetworkedPod, signal: AbortSignal): Promise<PodAddresses> {
+    signal.throwIfAborted();
+    this.setUps.push(pod);
+    this.#lastAddress += 1;
+    const ip = `10.88.${this.#lastAddress >> 8}.${this.#lastAddress & 0xff}`;
+    this.held.set(pod.sandboxId, ip);
+    const failure = this.#failures.setUp.shift();
+    if (failure) throw failure;
+    return { ips: [ip], results: { 'memory/eth0': { ips: [{ address: `${ip}/16` }] } } };
+  }
+
+  async tearDown(pod: NetworkedPod, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.tearDowns.push(pod);
+    const failure = this.#failures.tearDown.shift();
+    if (failure) throw failure;
+    this.held.delete(pod.sandboxId);
+  }
+
+  async collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.collected.push(new Set(liveSandboxIds));
+    for (const id of this.held.keys()) {
+      if (!liveSandboxIds.has(id)) this.held.delete(id);
+    }
+  }
+
+  setPodCidr(podCidr: string): void {
+    this.podCidr = podCidr;
+  }
+
+  async refresh(): Promise<void> {}
+
+  async run(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  }
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CACHE_DIR, CniWorld, CONF_DIR, type PluginAnswer } from './fake/cni-world.ts';
+
+const signal = new AbortController().signal;
+const pods = { cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'bridge', mtu: 1400 }] };
+const refusal = { exitCode: 1, stdout: '{"code":999,"msg":"busy"}' };
+
+async function world(config: object = pods): Promise<CniWorld> {
+  const made = new CniWorld();
+  made.install('bridge');
+  await made.write('10-pods.conflist', config);
+  return made;
+}
+
+async function keptFiles({ host }: CniWorld): Promise<string[]> {
+  return (await host.fs.readDirectory(CACHE_DIR)).map(({ name }) => name);
+}
+
+test('DEL after a restart has configuration and result of ADD, whatever lies there now', async () => {
+  const made = await world();
+  const pod = await made.pod();
+  const { results } = await made.network().setUp(pod, signal);
+  const added = made.calls.splice(0)[0];
+  await made.host.fs.remove(`${CONF_DIR}/10-pods.conflist`);
+
+  await made.network().tearDown(pod, signal);
+  assert.deepEqual(made.calls, [
+    { call: 'bridge DEL', env: added?.env, input: { ...added?.input, prevResult: results['pods/eth0'] } },
+  ]);
+  assert.deepEqual(await keptFiles(made), []);
+});
+
+test('a life that ended during ADD: what was meant is there before the plugin runs', async () => {
+  const made = await world();
+  const never = Promise.withResolvers<PluginAnswer>();
+  made.answers.set('bridge ADD', never.promise);
+  const pod = await made.pod();
+  const lost = new AbortController();
+  const setUp = made.network().setUp(pod, lost.signal);
+  while (made.calls.length === 0) await Promise.resolve();
+  const kept = await made.host.fs.readText(`${CACHE_DIR}/s1.json`);
+  lost.abort();
+  await assert.rejects(setUp);
+  // As the dead process left it.
+  await made.host.fs.writeFile(`${CACHE_DIR}/s1.json`, kept);
+  made.takeCalls();
+
+  await made.network().tearDown(pod, signal);
+  assert.deepEqual(
+    made.calls.map(({ call, input }) => [call, 'prevResult' in input]),
+    [['bridge DEL', false]],
+  );
+  assert.deepEqual(await keptFiles(made), []);
+});
+
+test('what is kept goes only when DEL has succeeded', async () => {
+  const made = await world();
+  const network = made.network();
+  const pod = await made.pod();
+  await network.setUp(pod, signal);
+  made.answers.set('bridge DEL', refusal);
+  const message = 'plugin type="bridge" name="pods" failed (delete): busy';
+  await assert.rejects(network.tearDown(pod, signal), { message });
+  assert.deepEqual(await keptFiles(made), ['s1.json']);
+  made.answers.delete('bridge DEL');
+  await network.tearDown(pod, signal);
+  assert.deepEqual(await keptFiles(made), []);
+});
+
+const gone: Record<string, { msg: string; unpinned: boolean; isFine: boolean }> = {
+  'what is not found': { msg: 'container not found', unpinned: false, isFine: true },
+  'a missing file without a namespace': { msg: 'no such file or directory', unpinned: true, isFine: true },
+  'a missing file with a namespace': { msg: 'no such file or directory', unpinned: false, isFine: false },
+  'a missing program': { msg: 'exec: "iptables": executable file not found', unpinned: false, isFine: false },
+};
+for (const [name, { msg, unpinned, isFine }] of Object.entries(gone)) {
+  test(`DEL that fails on ${name} is ${isFine ? 'done' : 'a failure'}`, async () => {
+    const made = await world();
+    const network = made.network();
+    const pod = await made.pod();
+    await network.setUp(pod, signal);
+    if (unpinned) await made.host.mounts.unmount(pod.namespacePath);
+    made.answers.set('bridge DEL', { exitCode: 1, stdout: JSON.stringify({ code: 999, msg }) });
+    await network.tearDown(pod, signal).catch((error: unknown) => assert.ok(!isFine, String(error)));
+    assert.deepEqual(await keptFiles(made), isFine ? [] : ['s1.json']);
+  });
+}
+
+const namespaces: Record<string, { lose: (world: CniWorld, path: string) => Promise<void>; told: string }> = {
+  'is told while it is pinned': { lose: async () => {}, told: '/run/netns/s1' },
+  'is not told when only its file is left': { lose: ({ host }, path) => host.mounts.unmount(path), told: '' },
+  'is not told when nothing is left': {
+    lose: async ({ host }, path) => {
+      await host.mounts.unmount(path);
+      await host.fs.removeTree('/run/netns');
+    },
+    told: '',
+  },
+};
+for (const [name, { lose, told }] of Object.entries(namespaces)) {
+  test(`DEL: a namespace ${name}`, async () => {
+    const made = await world();
+    const network = made.network();
+    const pod = await made.pod();
+    await network.setUp(pod, signal);
+    await lose(made, pod.namespacePath);
+    await network.tearDown(pod, signal);
+    assert.equal(made.calls[1]?.env['CNI_NETNS'], told);
+  });
+}
+
+test('damaged: DEL on the networks of now', async () => {
+  const made = await world();
+  const pod = await made.pod();
+  await made.network().setUp(pod, signal);
+  await made.host.fs.writeFile(`${CACHE_DIR}/s1.json`, '{"pod":');
+  made.takeCalls();
+  await made.network().tearDown(pod, signal);
+  assert.deepEqual(
+    made.calls.map(({ call, env }) => [call, env['CNI_CONTAINERID'], env['CNI_IFNAME'], env['CNI_NETNS']]),
+    [['bridge DEL', 's1', 'eth0', '/run/netns/s1']],
+  );
+  assert.deepEqual(await keptFiles(made), []);
+});
+
+test('tearDown() of a pod that was never set up runs nothing', async () => {
+  const made = await world();
+  await made.network().tearDown(await made.pod(), signal);
+  assert.deepEqual(made.takeCalls(), []);
+});
+
+test('collect() after a restart: DEL for sandboxes that do not live, a failure stops nobody', async () => {
+  const made = await world();
+  const before = made.network();
+  for (const sandboxId of ['s1', 's2', 's3']) await before.setUp(await made.pod({ sandboxId }), signal);
+  await made.host.fs.writeFile(`${CACHE_DIR}/s3.json`, 'lost');
+  made.takeCalls();
+  const after = made.network();
+  const ours = await made.pod({ sandboxId: 's4' });
+  await after.setUp(ours, signal);
+  made.calls.splice(0);
+  await after.collect(new Set(['s2']), signal);
+  assert.deepEqual(
+    made.calls.splice(0).map(({ call, env }) => [call, env['CNI_CONTAINERID']]),
+    [
+      ['bridge DEL', 's1'],
+      ['bridge DEL', 's3'],
+    ],
+  );
+  assert.deepEqual(await keptFiles(made), ['s2.json', 's4.json']);
+
+  made.answers.set('bridge DEL', refusal);
+  await assert.rejects(after.collect(new Set(), signal), (error) => {
+    assert.ok(error instanceof AggregateError);
+    assert.deepEqual(
+      error.errors.map((one) => one.message),
+      ['plugin type="bridge" name="pods" failed (delete): busy'],
+    );
+    return true;
+  });
+  assert.deepEqual(await keptFiles(made), ['s2.json', 's4.json']);
+});
+
+const collectors: Record<string, { given: object; calls: string[] }> = {
+  'of 1.1 gets GC': { given: { cniVersion: '1.1.0' }, calls: ['bridge GC'] },
+  'before 1.1 gets none': { given: { cniVersion: '1.0.0' }, calls: [] },
+  'that forbids it gets none': { given: { cniVersion: '1.1.0', disableGC: true }, calls: [] },
+};
+for (const [name, { given, calls }] of Object.entries(collectors)) {
+  test(`collect(): a network ${name}`, async () => {
+    const made = await world({ ...pods, ...given });
+    const network = made.network();
+    await network.setUp(await made.pod(), signal);
+    made.takeCalls();
+    await network.collect(new Set(['s1']), signal);
+    assert.deepEqual(made.takeCalls(), calls);
+  });
+}
+
+test('collect(): GC is told what is valid, and no ADD runs meanwhile', async () => {
+  const made = await world({ ...pods, cniVersion: '1.1.0' });
+  const network = made.network();
+  await network.setUp(await made.pod(), signal);
+  const later = await made.pod({ sandboxId: 's2' });
+  made.calls.splice(0);
+  const gc = Promise.withResolvers<PluginAnswer>();
+  made.answers.set('bridge GC', gc.promise);
+  const collect = network.collect(new Set(['s1']), signal);
+  while (made.calls.length === 0) await Promise.resolve();
+  const setUp = network.setUp(later, signal);
+  await made.host.clock.advance(1);
+  const valid = [{ containerID: 's1', ifname: 'eth0' }];
+  assert.deepEqual(made.calls.splice(0), [
+    {
+      call: 'bridge GC',
+      input: {
+        ...{ type: 'bridge', mtu: 1400, name: 'pods', cniVersion: '1.1.0' },
+        ...{ 'cni.dev/valid-attachments': valid, 'cni.dev/attachments': valid },
+      },
+      env: {
+        ...{ CNI_CONTAINERID: '', CNI_NETNS: '', CNI_IFNAME: '', CNI_ARGS: '' },
+        ...{ PATH: '/sbin', CNI_PATH: '/opt/cni/bin:/usr/lib/cni' },
+      },
+    },
+  ]);
+  gc.resolve({});
+  await Promise.all([collect, setUp]);
+  assert.deepEqual(made.takeCalls(), ['bridge ADD']);
+});

@@ -1,0 +1,26 @@
+import type { Processes } from '../../host/processes.ts';
+import { type DefaultBridge, type MasqueradeRule, masqueradeRules } from './default-bridge.ts';
+
+type Runner = Pick<Processes, 'run'>;
+type Bridge = Pick<DefaultBridge, 'bridge' | 'podCidrs'>;
+
+/** Hides the pods of the default bridge behind the machine's address. Safe to repeat; survives us, as the bridge does. */
+export async function ensureMasquerade(processes: Runner, bridge: Bridge, signal: AbortSignal): Promise<void> {
+  for (const rule of masqueradeRules(bridge)) {
+    if ((await iptables(processes, '-C', rule, signal)).exitCode === 0) continue;
+    const { exitCode, stderr } = await iptables(processes, '-A', rule, signal);
+    if (exitCode === 0) continue;
+    throw new Error(`cannot hide ${bridge.podCidrs.join(', ')} behind this machine: ${stderr}`);
+  }
+}
+
+/** A rule that is not there is fine. */
+export async function removeMasquerade(processes: Runner, bridge: Bridge, signal: AbortSignal): Promise<void> {
+  for (const rule of masqueradeRules(bridge)) await iptables(processes, '-D', rule, signal);
+}
+
+async function iptables(processes: Runner, verb: string, { program, rule }: MasqueradeRule, signal: AbortSignal) {
+  const args = ['--wait', '--table', 'nat', verb, ...rule];
+  const { exitCode, stderr } = await processes.run({ program, args }, signal);
+  return { exitCode, stderr: new TextDecoder().decode(stderr).trim() };
+}

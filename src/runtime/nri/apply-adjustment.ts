@@ -1,0 +1,154 @@
+import type { OciHook, OciHooks, OciLinux, OciNamespace, OciProcess, OciSpec } from '../oci/oci-spec.ts';
+import { adjustKeyed, adjustMap, markedChanges } from './adjust-keyed.ts';
+import { AdjustmentError } from './adjustment-error.ts';
+import { adjustDevices } from './apply-devices.ts';
+import { adjustMounts, rootfsPropagation } from './apply-mounts.ts';
+import { applyResources } from './apply-resources.ts';
+import { ociSeccomp } from './apply-seccomp.ts';
+import {
+  type ContainerAdjustment,
+  type Hook,
+  type Hooks,
+  IOPrioClass,
+  type KeyValue,
+  type LinuxContainerAdjustment,
+  type LinuxIOPriority,
+  type LinuxNamespace,
+  type LinuxScheduler,
+  LinuxSchedulerFlag,
+  LinuxSchedulerPolicy,
+  type POSIXRlimit,
+} from './generated/nri-v1alpha1.ts';
+import { defined, nameOfValue, numberOf, optionalNumber } from './plain-values.ts';
+
+/**
+ * The specification with one plugin's adjustment. Nothing is left out silently: what we cannot do throws an
+ * `AdjustmentError`. CDI devices have to be resolved before (they need files).
+ */
+export function applyAdjustment(spec: OciSpec, adjustment: ContainerAdjustment): OciSpec {
+  refuseUnsupported(adjustment);
+  const { linux, mounts } = adjustment;
+  const adjusted = linux ? adjustLinux(spec.linux, linux) : spec.linux;
+  return {
+    ...spec,
+    process: adjustProcess(spec.process, adjustment),
+    mounts: adjustMounts(spec.mounts, mounts),
+    annotations: adjustMap(spec.annotations, adjustment.annotations),
+    linux: { ...adjusted, ...rootfsPropagation(adjusted.rootfsPropagation, mounts) },
+    ...(adjustment.hooks ? { hooks: addHooks(spec.hooks, adjustment.hooks) } : {}),
+  };
+}
+
+function refuseUnsupported({ CDIDevices, linux }: ContainerAdjustment): void {
+  if (CDIDevices.length > 0) throw new AdjustmentError('CDI_devices', 'CDI devices cannot be resolved here');
+  if (!linux) return;
+  const { rdt, netDevices, memoryPolicy } = linux;
+  if (rdt && (rdt.closId || rdt.schemata || rdt.enableMonitoring)) {
+    throw new AdjustmentError('linux.rdt', 'this runtime has no RDT');
+  }
+  if (Object.keys(netDevices).some((name) => !name.startsWith('-'))) {
+    throw new AdjustmentError('linux.net_devices', 'this runtime moves no network devices');
+  }
+  if (memoryPolicy) throw new AdjustmentError('linux.memory_policy', 'this runtime sets no memory policies');
+}
+
+function adjustProcess(process: OciProcess, { env, args, rlimits, linux }: ContainerAdjustment): OciProcess {
+  const { ioPriority, scheduler, ...rest } = process;
+  return {
+    ...rest,
+    args: args.length > 0 ? newArgs(args) : process.args,
+    env: adjustEnv(process.env, env),
+    rlimits: adjustKeyed(process.rlimits, ({ type }) => type, rlimits.map(rlimitChange)),
+    ...defined({
+      oomScoreAdj: optionalNumber(linux?.oomScoreAdj, 'linux.oom_score_adj') ?? process.oomScoreAdj,
+      ioPriority: linux?.ioPriority ? ociIoPriority(linux.ioPriority) : ioPriority,
+      scheduler: linux?.scheduler ? ociScheduler(linux.scheduler) : scheduler,
+    }),
+  };
+}
+
+/** An empty first argument says that those of an earlier plugin are replaced knowingly. */
+function newArgs(args: readonly string[]): readonly string[] {
+  return args[0] === '' ? args.slice(1) : args;
+}
+
+function adjustEnv(env: readonly string[], asked: readonly KeyValue[]): readonly string[] {
+  const changes = markedChanges(
+    asked,
+    ({ key }) => key,
+    ({ key, value }) => `${key}=${value}`,
+  );
+  return adjustKeyed(env, (variable) => variable.split('=', 1)[0] ?? '', changes);
+}
+
+/** The largest number below 2⁶⁴ that a JavaScript number can be: RLIM_INFINITY itself is none. */
+const ALMOST_UNLIMITED = 2 ** 64 - 2048;
+
+function rlimitChange({ type, soft, hard }: POSIXRlimit) {
+  const limit = (value: bigint): number => Math.min(Number(value), ALMOST_UNLIMITED);
+  return { key: type, item: { type, soft: limit(soft), hard: limit(hard) } };
+}
+
+function ociIoPriority({ class: prioClass, priority }: LinuxIOPriority): OciProcess['ioPriority'] {
+  if (prioClass === IOPrioClass.IOPRIO_CLASS_NONE) return undefined;
+  return { class: nameOfValue(IOPrioClass, prioClass, 'linux.io_priority.class'), priority };
+}
+
+function ociScheduler(scheduler: LinuxScheduler): OciProcess['scheduler'] {
+  if (scheduler.policy === LinuxSchedulerPolicy.SCHED_NONE) return undefined;
+  const field = 'linux.scheduler';
+  const wanted = {
+    policy: nameOfValue(LinuxSchedulerPolicy, scheduler.policy, `${field}.policy`),
+    nice: scheduler.nice,
+    priority: scheduler.priority,
+    runtime: numberOf(scheduler.runtime, `${field}.runtime`),
+    deadline: numberOf(scheduler.deadline, `${field}.deadline`),
+    period: numberOf(scheduler.period, `${field}.period`),
+  };
+  const flags = scheduler.flags.map((flag) => nameOfValue(LinuxSchedulerFlag, flag, `${field}.flags`));
+  const set = Object.entries(wanted).filter(([, value]) => value !== 0);
+  return { ...Object.fromEntries(set), ...(flags.length > 0 ? { flags } : {}) };
+}
+
+function adjustLinux(linux: OciLinux, change: LinuxContainerAdjustment): OciLinux {
+  const { devices, rules } = adjustDevices(linux.devices, change.devices);
+  const resources = { ...linux.resources, devices: [...linux.resources.devices, ...rules] };
+  const namespaces = markedChanges(change.namespaces, ({ type }) => type, ociNamespace);
+  const isSysctlChanged = Object.keys(change.sysctl).length > 0;
+  return {
+    ...linux,
+    devices,
+    resources: change.resources ? applyResources(resources, change.resources) : resources,
+    namespaces: adjustKeyed(linux.namespaces, ({ type }) => type, namespaces),
+    cgroupsPath: change.cgroupsPath === '' ? linux.cgroupsPath : change.cgroupsPath,
+    ...defined({
+      sysctl: isSysctlChanged ? adjustMap(linux.sysctl ?? {}, change.sysctl) : linux.sysctl,
+      seccomp: change.seccompPolicy ? ociSeccomp(change.seccompPolicy) : linux.seccomp,
+    }),
+  };
+}
+
+const NAMESPACE_TYPES: readonly OciNamespace['type'][] = ['pid', 'network', 'ipc', 'uts', 'mount', 'user', 'cgroup'];
+
+function ociNamespace({ type, path }: LinuxNamespace): OciNamespace {
+  const known = NAMESPACE_TYPES.find((each) => each === type);
+  if (known === undefined) throw new AdjustmentError('linux.namespaces', `unknown type "${type}"`);
+  return path === '' ? { type: known } : { type: known, path };
+}
+
+function addHooks(hooks: OciHooks = {}, added: Hooks): OciHooks {
+  const both = (old: readonly OciHook[] | undefined, more: readonly Hook[]): readonly OciHook[] | undefined =>
+    more.length === 0 ? old : [...(old ?? []), ...more.map(ociHook)];
+  return defined({
+    prestart: both(hooks.prestart, added.prestart),
+    createRuntime: both(hooks.createRuntime, added.createRuntime),
+    createContainer: both(hooks.createContainer, added.createContainer),
+    startContainer: both(hooks.startContainer, added.startContainer),
+    poststart: both(hooks.poststart, added.poststart),
+    poststop: both(hooks.poststop, added.poststop),
+  });
+}
+
+function ociHook({ path, args, env, timeout }: Hook): OciHook {
+  return { path, args, env, ...defined({ timeout: optionalNumber(timeout, 'hooks.timeout') }) };
+}

@@ -1,0 +1,38 @@
+import type { OciDevice, OciDeviceRule } from '../oci/oci-spec.ts';
+import { adjustKeyed, markedChanges } from './adjust-keyed.ts';
+import { AdjustmentError } from './adjustment-error.ts';
+import type { LinuxDevice } from './generated/nri-v1alpha1.ts';
+import { defined, numberOf } from './plain-values.ts';
+
+const FIELD = 'linux.devices';
+
+/** The devices, and what the control group has to allow for the new ones. */
+export function adjustDevices(
+  devices: readonly OciDevice[],
+  asked: readonly LinuxDevice[],
+): { readonly devices: readonly OciDevice[]; readonly rules: readonly OciDeviceRule[] } {
+  const changes = markedChanges(asked, ({ path }) => path, ociDevice);
+  return {
+    devices: adjustKeyed(devices, ({ path }) => path, changes),
+    rules: changes.flatMap(({ item }) => (item === undefined ? [] : accessRule(item))),
+  };
+}
+
+function ociDevice({ path, type, major, minor, fileMode, uid, gid }: LinuxDevice): OciDevice {
+  if (type !== 'c' && type !== 'b' && type !== 'p' && type !== 'u') {
+    throw new AdjustmentError(FIELD, `${path}: unknown type "${type}"`);
+  }
+  return {
+    path,
+    type,
+    major: numberOf(major, FIELD),
+    minor: numberOf(minor, FIELD),
+    ...defined({ fileMode: fileMode?.value, uid: uid?.value, gid: gid?.value }),
+  };
+}
+
+function accessRule({ type, major, minor }: OciDevice): readonly OciDeviceRule[] {
+  if (type === 'p') return [];
+  const access = type === 'b' ? 'rwm' : 'rw';
+  return [{ allow: true, type: type === 'b' ? 'b' : 'c', access, ...defined({ major, minor }) }];
+}

@@ -1,0 +1,13 @@
+import { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { applyCdiEdits } from '../spec/cdi/apply-cdi-edits.ts';
+import { gatherCdiEdits } from '../spec/cdi/gather-cdi-edits.ts';
+import type { InjectCdiDevices } from './relay-create.ts';
+
+/** CDI devices that plugins name, from the same folders as those that containers name themselves. */
+export function cdiInjector(folders: readonly string[], fs: FileSystem): InjectCdiDevices {
+  return async (spec, names) => {
+    const asking = ContainerConfig.fromPartial({ CDIDevices: names.map((name) => ({ name })) });
+    return applyCdiEdits(spec, await gatherCdiEdits(asking, folders, fs));
+  };
+}

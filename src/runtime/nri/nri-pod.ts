@@ -1,0 +1,31 @@
+import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import { PodSandbox } from './generated/nri-v1alpha1.ts';
+import { nriPodResources } from './nri-resources.ts';
+
+/** A sandbox as plugins see it. It has no process of its own that they could look at. */
+export function nriPod(sandbox: SandboxRecord): PodSandbox {
+  const { config, namespaces } = sandbox;
+  const { metadata, linux } = config;
+  return PodSandbox.create({
+    id: sandbox.id,
+    name: metadata?.name ?? '',
+    uid: metadata?.uid ?? '',
+    namespace: metadata?.namespace ?? '',
+    labels: config.labels,
+    annotations: config.annotations,
+    runtimeHandler: sandbox.runtimeHandler,
+    ips: [...sandbox.ips],
+    linux: {
+      podOverhead: nriPodResources(linux?.overhead),
+      podResources: nriPodResources(linux?.resources),
+      cgroupParent: linux?.cgroupParent ?? '',
+      namespaces: [
+        ['network', namespaces.network],
+        ['ipc', namespaces.ipc],
+        ['uts', namespaces.uts],
+        ['pid', namespaces.pid],
+        ['user', namespaces.user?.path],
+      ].flatMap(([type, path]) => (path === undefined ? [] : [{ type: type ?? '', path }])),
+    },
+  });
+}

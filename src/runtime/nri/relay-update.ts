@@ -1,0 +1,69 @@
+import type { ContainerRecord } from '../container/container-record.ts';
+import type { OciResources } from '../oci/oci-spec.ts';
+import { applyResources } from './apply-resources.ts';
+import { resourceClaims } from './claims.ts';
+import { FieldOwners } from './field-owners.ts';
+import {
+  type ContainerEviction,
+  type ContainerUpdate,
+  LinuxResources,
+  type PodSandbox,
+} from './generated/nri-v1alpha1.ts';
+import type { NriUpdate } from './nri.ts';
+import { nriContainer } from './nri-container.ts';
+import type { NriPlugin } from './nri-plugin.ts';
+import { nriResources } from './nri-resources.ts';
+import { refusal } from './relay-create.ts';
+import { UpdateCollector } from './update-collector.ts';
+
+export interface UpdateOutcome {
+  readonly resources: OciResources;
+  readonly updates: readonly NriUpdate[];
+  readonly evictions: readonly ContainerEviction[];
+}
+
+/** Each plugin sees the resources as those before it want them. Rejects with a `CriError` that names the plugin. */
+export async function relayUpdate(
+  plugins: readonly NriPlugin[],
+  pod: PodSandbox,
+  container: ContainerRecord,
+  resources: OciResources,
+  signal: AbortSignal,
+): Promise<UpdateOutcome> {
+  const owners = new FieldOwners();
+  const others = new UpdateCollector(owners);
+  const evictions: ContainerEviction[] = [];
+  let wanted = resources;
+  for (const plugin of plugins) {
+    const request = { pod, container: nriContainer(container), linuxResources: nriResources(wanted) };
+    const response = await plugin.ask('updateContainer', request, signal);
+    if (response === undefined) continue;
+    try {
+      for (const update of response.update) {
+        if (update.containerId !== container.id) others.add(update, plugin.name);
+        else wanted = withUpdate(wanted, update, owners, plugin);
+      }
+    } catch (error) {
+      throw refusal(plugin, error);
+    }
+    evictions.push(...response.evict);
+  }
+  return { resources: wanted, updates: others.updates(), evictions };
+}
+
+function withUpdate(
+  resources: OciResources,
+  { containerId, linux, ignoreFailure }: ContainerUpdate,
+  owners: FieldOwners,
+  plugin: NriPlugin,
+): OciResources {
+  const change = linux?.resources ?? LinuxResources.create();
+  try {
+    const changed = applyResources(resources, change);
+    owners.claim(containerId, resourceClaims(change), plugin.name);
+    return changed;
+  } catch (error) {
+    if (ignoreFailure) return resources;
+    throw error;
+  }
+}

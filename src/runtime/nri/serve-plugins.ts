@@ -1,0 +1,174 @@
+import { dirname } from 'node:path';
+import { GrowingPause } from '../../base/growing-pause.ts';
+import type { Log } from '../../base/log.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { ConnectedProcess, ConnectedPrograms } from '../../host/connected-programs.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { ByteStream, Network, StreamServer } from '../../host/network.ts';
+import type { Random } from '../../host/random.ts';
+import type { NriSettings } from '../runtime-settings.ts';
+import { Empty, type UpdateContainersRequest, type UpdateContainersResponse } from './generated/nri-v1alpha1.ts';
+import type { NriPlugin } from './nri-plugin.ts';
+import { findPluginPrograms, type PluginProgram } from './plugin-programs.ts';
+import { type RegisterDeps, type RuntimeIdentity, registerPlugin } from './register-plugin.ts';
+
+export interface ServeDeps {
+  readonly settings: NriSettings;
+  readonly identity: RuntimeIdentity;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fs: FileSystem;
+  readonly network: Network;
+  readonly connectedPrograms: ConnectedPrograms;
+  readonly log: Log;
+}
+
+/** Where plugins are let in. */
+export interface PluginHall {
+  readonly plugins: readonly NriPlugin[];
+  admitTogether(start: () => Promise<readonly NriPlugin[]>, signal: AbortSignal): Promise<void>;
+  updateContainers(request: UpdateContainersRequest): Promise<UpdateContainersResponse>;
+}
+
+/** A program of ours, and the plugin that it became. */
+interface Launched {
+  readonly process: ConnectedProcess;
+  readonly plugin: NriPlugin;
+}
+
+/** Those of the folder; without a value: it is not up. */
+type LaunchedPrograms = Map<PluginProgram, Launched | undefined>;
+
+const SHUTDOWN_MS = 1000;
+const RESTART_PAUSE = { firstMs: 1000, maxMs: 60_000, jitter: 0.1 };
+
+/** Starts the plugins of the folder and takes in those that connect, until the signal aborts; then all are sent away. */
+export async function servePlugins(deps: ServeDeps, hall: PluginHall, signal: AbortSignal): Promise<void> {
+  const launched: LaunchedPrograms = new Map();
+  const servers: StreamServer[] = [];
+  const ended = new AbortController(); // what runs beside each other ends together
+  const until = AbortSignal.any([signal, ended.signal]);
+  const start = async (): Promise<readonly NriPlugin[]> => {
+    servers.push(await listen(deps, (stream) => void accept(stream, deps, hall, until)));
+    return launchAll(launched, deps, hall, until);
+  };
+  try {
+    await hall.admitTogether(start, until);
+    const supervised = [...launched.keys()].map((program) => supervise(program, launched, deps, hall, until));
+    await Promise.all([aborted(until), ...supervised]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    ended.abort();
+    await sendAway(hall.plugins, deps.clock);
+    for (const server of servers) await server.close();
+    await Promise.all([...launched.values()].map((each) => each && end(each)));
+  }
+}
+
+async function listen(
+  { fs, network, settings }: ServeDeps,
+  accept: (stream: ByteStream) => void,
+): Promise<StreamServer> {
+  await fs.makeDirectory(dirname(settings.socketPath), 0o700);
+  return network.serveStream({ socketPath: settings.socketPath, mode: 0o600 }, accept);
+}
+
+function registerDeps(deps: ServeDeps, hall: PluginHall): RegisterDeps {
+  return {
+    ...deps,
+    requestTimeoutMs: deps.settings.requestTimeoutMs,
+    updateContainers: (_plugin, request) => hall.updateContainers(request),
+  };
+}
+
+async function accept(stream: ByteStream, deps: ServeDeps, hall: PluginHall, signal: AbortSignal): Promise<void> {
+  try {
+    signal.throwIfAborted();
+    const plugin = await registerPlugin(stream, undefined, registerDeps(deps, hall), signal);
+    await hall.admitTogether(async () => [plugin], signal);
+  } catch (error) {
+    stream.close();
+    if (!signal.aborted) deps.log.warn('NRI plugin did not join', { error });
+  }
+}
+
+/** Side by side; those that did not come up are started again later. */
+async function launchAll(
+  launched: LaunchedPrograms,
+  deps: ServeDeps,
+  hall: PluginHall,
+  signal: AbortSignal,
+): Promise<readonly NriPlugin[]> {
+  const programs = await findPluginPrograms(deps.fs, deps.settings, deps.log);
+  const results = await Promise.all(programs.map((program) => launch(program, deps, hall, signal)));
+  for (const [index, program] of programs.entries()) launched.set(program, results[index]);
+  return results.flatMap((result) => (result ? [result.plugin] : []));
+}
+
+async function launch(
+  program: PluginProgram,
+  deps: ServeDeps,
+  hall: PluginHall,
+  signal: AbortSignal,
+): Promise<Launched | undefined> {
+  let process: ConnectedProcess | undefined;
+  try {
+    const { index, base } = program.id;
+    const env = { NRI_PLUGIN_NAME: base, NRI_PLUGIN_IDX: index, NRI_PLUGIN_SOCKET: '3' };
+    process = await deps.connectedPrograms.start({ program: program.program, args: [], env });
+    return { process, plugin: await registerPlugin(process.stream, program, registerDeps(deps, hall), signal) };
+  } catch (error) {
+    process?.kill();
+    if (!signal.aborted) deps.log.warn('NRI plugin did not start', { program: program.program, error });
+    return undefined;
+  }
+}
+
+/** Starts a program again when it has gone, or when its plugin was let go, until the signal aborts. */
+async function supervise(
+  program: PluginProgram,
+  launched: LaunchedPrograms,
+  deps: ServeDeps,
+  hall: PluginHall,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, log } = deps;
+  const pause = new GrowingPause(RESTART_PAUSE);
+  for (;;) {
+    const current = launched.get(program);
+    if (current) {
+      const since = clock.monotonic();
+      await Promise.race([current.plugin.closed, aborted(signal)]);
+      if (signal.aborted) return;
+      const exitCode = await end(current);
+      launched.delete(program);
+      log.warn('NRI plugin ended', { program: program.program, exitCode });
+      if (clock.monotonic() - since > RESTART_PAUSE.maxMs) pause.reset();
+    }
+    await clock.sleep(pause.next(random.fraction()), signal).catch(() => {});
+    if (signal.aborted) return;
+    const again = await launch(program, deps, hall, signal);
+    launched.set(program, again);
+    if (again) await hall.admitTogether(async () => [again.plugin], signal).catch(() => {});
+  }
+}
+
+async function end({ process }: Launched): Promise<number> {
+  process.kill();
+  return (await process.exited).exitCode;
+}
+
+/** Each may tidy up, for a moment. */
+async function sendAway(plugins: readonly NriPlugin[], clock: Clock): Promise<void> {
+  const moment = clock.deadline(SHUTDOWN_MS);
+  await Promise.allSettled(plugins.map((plugin) => plugin.call('shutdown', Empty.create(), moment)));
+  for (const plugin of plugins) plugin.close('the runtime ends');
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

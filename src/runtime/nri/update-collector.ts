@@ -1,0 +1,57 @@
+import { AdjustmentError } from './adjustment-error.ts';
+import { applyResources } from './apply-resources.ts';
+import { resourceClaims } from './claims.ts';
+import { ConflictError, type FieldOwners } from './field-owners.ts';
+import { ContainerUpdate, LinuxResources } from './generated/nri-v1alpha1.ts';
+import { mergeResources } from './merge-adjustments.ts';
+import type { NriUpdate } from './nri.ts';
+
+const NOTHING = { devices: [] };
+
+/** Updates of containers that several plugins ask for in one request, put together. */
+export class UpdateCollector {
+  readonly #owners: FieldOwners;
+  readonly #updates = new Map<string, { readonly resources: LinuxResources; readonly ignoreFailure: boolean }>();
+
+  constructor(owners: FieldOwners) {
+    this.#owners = owners;
+  }
+
+  /** Throws what an update cannot do, unless the plugin does not mind. */
+  add(update: ContainerUpdate, plugin: string): void {
+    const { containerId, linux, ignoreFailure } = update;
+    const change = linux?.resources ?? LinuxResources.create();
+    try {
+      applyResources(NOTHING, change);
+      this.#owners.claim(containerId, resourceClaims(change), plugin);
+    } catch (error) {
+      const isRefusal = error instanceof ConflictError || error instanceof AdjustmentError;
+      if (isRefusal && ignoreFailure) return;
+      throw error;
+    }
+    const before = this.#updates.get(containerId);
+    this.#updates.set(containerId, {
+      resources: before ? mergeResources(before.resources, change) : change,
+      ignoreFailure: ignoreFailure && (before?.ignoreFailure ?? true),
+    });
+  }
+
+  messages(): ContainerUpdate[] {
+    return [...this.#updates].map(([containerId, { resources, ignoreFailure }]) =>
+      ContainerUpdate.create({ containerId, linux: { resources }, ignoreFailure }),
+    );
+  }
+
+  updates(): readonly NriUpdate[] {
+    return this.messages().map(nriUpdate);
+  }
+}
+
+/** For the runtime. Throws an `AdjustmentError`. */
+export function nriUpdate({ containerId, linux, ignoreFailure }: ContainerUpdate): NriUpdate {
+  return {
+    containerId,
+    resources: applyResources(NOTHING, linux?.resources ?? LinuxResources.create()),
+    ignoreFailure,
+  };
+}

@@ -1,0 +1,68 @@
+import { type StartedExec, startExec } from './exec-files.ts';
+import type { OciDeps } from './oci-deps.ts';
+import { type ExecResult, type ExecSync, ExecTimeoutError, type MonitoredName, OciError } from './oci-runtime.ts';
+import { lastWords } from './runtime-words.ts';
+
+/** Runs a process in the container to its end. */
+export async function execSync(
+  container: MonitoredName,
+  exec: ExecSync,
+  name: string,
+  deps: OciDeps,
+  signal: AbortSignal,
+): Promise<ExecResult> {
+  signal.throwIfAborted();
+  const { timeoutMs } = exec;
+  const timeout = timeoutMs === undefined ? undefined : deps.clock.deadline(timeoutMs);
+  const end = timeout === undefined ? signal : AbortSignal.any([signal, timeout]);
+  const started = await startExec(container, exec.process, name, deps, 'outputOnly');
+  try {
+    const result = await resultOf(started, exec.maxOutputBytes, end);
+    signal.throwIfAborted();
+    if (timeout?.aborted) throw new ExecTimeoutError(`timeout ${(timeoutMs ?? 0) / 1000}s exceeded`);
+    // What the runtime itself has to say comes instead of the process's output.
+    const ran = result.exitCode === 0 || (await deps.fs.stat(started.files.pid)) !== undefined;
+    if (!ran) throw new OciError(lastWords(new TextDecoder().decode(result.stderr)));
+    return result;
+  } finally {
+    await started.removeFiles();
+  }
+}
+
+async function resultOf({ program }: StartedExec, maxBytes: number, end: AbortSignal): Promise<ExecResult> {
+  const onEnd = (): void => void program.kill();
+  end.addEventListener('abort', onEnd, { once: true });
+  if (end.aborted) onEnd();
+  try {
+    const [exitCode, stdout, stderr] = await Promise.all([
+      program.exited,
+      firstBytes(program.stdout, maxBytes),
+      firstBytes(program.stderr, maxBytes),
+    ]);
+    return { exitCode, stdout, stderr };
+  } finally {
+    end.removeEventListener('abort', onEnd);
+  }
+}
+
+/** Reads to the end, so that the process is never held up, and keeps the beginning. */
+async function firstBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const kept: Uint8Array[] = [];
+  let room = maxBytes;
+  for await (const chunk of chunks) {
+    if (room <= 0) continue;
+    kept.push(chunk.subarray(0, room));
+    room -= chunk.byteLength;
+  }
+  return joined(kept);
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return all;
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { logPathOf, monitorArgs } from './monitor-args.ts';
+import type { Monitored } from './oci-runtime.ts';
+
+const places = { program: '/usr/bin/crun', stateRoot: '/s/oci/crun', exits: '/s/exits', sockets: '/s/s' };
+const plain: Monitored = {
+  id: 'c1',
+  bundle: '/b',
+  logPath: '/logs/0.log',
+  terminal: false,
+  stdin: false,
+  stdinOnce: false,
+};
+
+const BASE =
+  '--api-version 1 -c c1 -u c1 -n c1 -r /usr/bin/crun --runtime-arg=--root=/s/oci/crun -b /b -p /b/pidfile ' +
+  '--conmon-pidfile /b/conmon.pid --exit-dir /s/exits --socket-dir-path /s/s --full-attach';
+
+const cases: Record<string, { given: Partial<Monitored>; behind: string }> = {
+  'writes a log in the form of CRI': { given: {}, behind: '-l k8s-file:/logs/0.log --no-sync-log' },
+  'gives a terminal': { given: { terminal: true }, behind: '-l k8s-file:/logs/0.log --no-sync-log -t' },
+  'keeps the input open': {
+    given: { stdin: true },
+    behind: '-l k8s-file:/logs/0.log --no-sync-log -i --leave-stdin-open',
+  },
+  'closes the input with the first client': {
+    given: { stdin: true, stdinOnce: true },
+    behind: '-l k8s-file:/logs/0.log --no-sync-log -i',
+  },
+};
+
+for (const [name, { given, behind }] of Object.entries(cases)) {
+  test(`monitorArgs() ${name}`, () => {
+    assert.equal(monitorArgs({ ...plain, ...given }, places).join(' '), `${BASE} ${behind}`);
+  });
+}
+
+test('logPathOf() finds what monitorArgs() said', () => {
+  const { logPath, ...silent } = plain;
+  assert.equal(logPathOf(monitorArgs(plain, places)), logPath);
+  assert.equal(logPathOf(monitorArgs(silent, places)), undefined);
+});

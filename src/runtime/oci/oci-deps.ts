@@ -1,0 +1,45 @@
+import type { Cgroups } from '../../host/cgroups.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Fifos } from '../../host/fifos.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Finished, Processes } from '../../host/processes.ts';
+
+/** What the parts of one OCI runtime have in common. */
+export interface OciDeps {
+  /** `/usr/bin/crun` */
+  readonly program: string;
+  /** `/usr/bin/conmon` */
+  readonly monitorProgram: string;
+  /** Where the runtime keeps its state; a folder for each program. */
+  readonly stateRoot: string;
+  readonly exits: string;
+  readonly sockets: string;
+  readonly clock: Clock;
+  readonly fs: FileSystem;
+  readonly fifos: Fifos;
+  readonly processes: Processes;
+  readonly cgroups: Cgroups;
+}
+
+/** What runtimes, monitors and hooks get of our environment. */
+export const RUNTIME_ENV: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+};
+
+/** The runtime speaks a line or two; who writes more than this is no runtime. */
+const MAX_WORDS_BYTES = 64 * 1024;
+
+/** Runs one command of the runtime to its end. */
+export function runRuntime(
+  { program, stateRoot, processes }: Pick<OciDeps, 'program' | 'stateRoot' | 'processes'>,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<Finished> {
+  const command = {
+    program,
+    args: [`--root=${stateRoot}`, ...args],
+    env: RUNTIME_ENV,
+    maxOutputBytes: MAX_WORDS_BYTES,
+  };
+  return processes.run(command, signal);
+}

@@ -1,0 +1,115 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
+import type { Log } from '../../base/log.ts';
+import type { Host } from '../../host/host.ts';
+import type { RuntimePaths } from '../runtime-paths.ts';
+import type { RuntimeSettings } from '../runtime-settings.ts';
+import { createOciRuntime } from './create-oci-runtime.ts';
+import type { OciDeps } from './oci-deps.ts';
+import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
+import { openProbeCache, type ProbeCache } from './probe-cache.ts';
+import { type ProbeResult, probeProgram } from './probe-program.ts';
+
+export interface ProbeRuntimesDeps {
+  readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups'>;
+  readonly settings: Pick<RuntimeSettings, 'handlers' | 'pauseProgram' | 'stateDir'>;
+  readonly paths: Pick<RuntimePaths, 'ociState' | 'exits' | 'sockets'>;
+  readonly log: Log;
+  /** `/usr/bin/conmon` unless somebody says otherwise. */
+  readonly monitorProgram?: string;
+  /** Tried in this order when no default is configured. */
+  readonly candidates?: readonly string[];
+}
+
+const MONITOR = '/usr/bin/conmon';
+const CANDIDATES = [
+  '/usr/bin/crun',
+  '/usr/local/bin/crun',
+  '/usr/sbin/runc',
+  '/usr/bin/runc',
+  '/usr/local/sbin/runc',
+  '/usr/local/bin/runc',
+];
+
+interface Working {
+  readonly runtime: OciRuntime;
+  readonly features: HandlerFeatures;
+}
+
+/**
+ * Finds out which programs work here. The default is the configured one, else the first candidate that works: rejects
+ * with an `OciError` that tells of each when there is none. Another handler that does not work is logged and left out.
+ */
+export async function probeRuntimes(deps: ProbeRuntimesDeps, signal: AbortSignal): Promise<OciRuntimes> {
+  const { handlers } = deps.settings;
+  const asDefault = defaultPrograms(deps);
+  const others = [...handlers].filter(([name]) => name !== '').sort(([a], [b]) => byCodePoint(a, b));
+  const programs = [...new Set([...asDefault, ...others.map(([, program]) => program)])];
+  const cache = await openProbeCache(`${deps.settings.stateDir}/oci-probe.json`, programs, deps.host.fs);
+  const probes = new Map<string, ProbeResult>();
+
+  const working = new Map<string, Working>([['', await firstWorking(asDefault, probes, cache, deps, signal)]]);
+  for (const [name, program] of others) {
+    const result = await probed(program, probes, cache, deps, signal);
+    if (result.works)
+      working.set(name, { runtime: createOciRuntime(ociDeps(program, deps)), features: result.features });
+    else deps.log.error('runtime handler does not work', { handler: name, program, reason: result.reason });
+  }
+  await keepNews(probes, cache);
+  return {
+    handler: (name) => working.get(name)?.runtime,
+    handlers: [...working].map(([name, { features }]) => ({ name, ...features })),
+  };
+}
+
+function defaultPrograms({ settings, candidates = CANDIDATES }: ProbeRuntimesDeps): readonly string[] {
+  const configured = settings.handlers.get('');
+  return configured === undefined ? candidates : [configured];
+}
+
+async function firstWorking(
+  programs: readonly string[],
+  probes: Map<string, ProbeResult>,
+  cache: ProbeCache,
+  deps: ProbeRuntimesDeps,
+  signal: AbortSignal,
+): Promise<Working> {
+  const reasons: string[] = [];
+  for (const program of programs) {
+    const result = await probed(program, probes, cache, deps, signal);
+    if (result.works) return { runtime: createOciRuntime(ociDeps(program, deps)), features: result.features };
+    reasons.push(`${program}: ${result.reason}`);
+  }
+  throw new OciError(`no OCI runtime works here: ${reasons.join('; ')}`);
+}
+
+async function probed(
+  program: string,
+  probes: Map<string, ProbeResult>,
+  cache: ProbeCache,
+  deps: ProbeRuntimesDeps,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const known = probes.get(program);
+  if (known) return known;
+  const result = cache.known(program) ?? (await newlyProbed(program, deps, signal));
+  probes.set(program, result);
+  return result;
+}
+
+async function newlyProbed(program: string, deps: ProbeRuntimesDeps, signal: AbortSignal): Promise<ProbeResult> {
+  if ((await deps.host.fs.stat(program)) === undefined) return { works: false, reason: 'not installed' };
+  const { pauseProgram, stateDir } = deps.settings;
+  return probeProgram({ ...ociDeps(program, deps), pauseProgram, folder: stateDir }, signal);
+}
+
+/** Nothing is written when all of it was known. */
+async function keepNews(probes: ReadonlyMap<string, ProbeResult>, cache: ProbeCache): Promise<void> {
+  if ([...probes.keys()].some((program) => cache.known(program) === undefined)) await cache.keep(probes);
+}
+
+function ociDeps(program: string, { host, paths, monitorProgram = MONITOR }: ProbeRuntimesDeps): OciDeps {
+  const { clock, fs, fifos, processes, cgroups } = host;
+  const stateRoot = `${paths.ociState}/${program.slice(program.lastIndexOf('/') + 1)}`;
+  const { exits, sockets } = paths;
+  return { program, monitorProgram, stateRoot, exits, sockets, clock, fs, fifos, processes, cgroups };
+}

@@ -1,0 +1,104 @@
+import { textOf } from '../../base/text-of.ts';
+import { together } from '../../base/together.ts';
+import type { PodAddresses } from '../network/pod-network.ts';
+import type { OciRuntime } from '../oci/oci-runtime.ts';
+import { startPause } from './pause.ts';
+import { type SandboxPlan, sandboxFiles } from './plan-sandbox.ts';
+import type { SandboxDeps } from './sandbox-deps.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
+import { networkedPod } from './take-down.ts';
+import { writeSandboxFiles } from './write-sandbox-files.ts';
+
+type BuildDeps = Pick<SandboxDeps, 'fs' | 'mounts' | 'namespaces' | 'network' | 'paths' | 'preparePause'>;
+
+/**
+ * Makes all that a sandbox has, as much at once as can be. The record is on disk; whoever called undoes everything when
+ * this rejects, and nothing of it goes on by then.
+ */
+export async function buildSandbox(
+  record: SandboxRecord,
+  plan: SandboxPlan,
+  runtime: OciRuntime,
+  deps: BuildDeps,
+  signal: AbortSignal,
+): Promise<SandboxRecord> {
+  const { fs, paths } = deps;
+  const folder = paths.sandbox(record.id);
+  const hasOwnIpc = plan.namespaces.ipc !== undefined;
+  // The processes of a pod with its own users come through here.
+  await fs.makeDirectory(`${folder}/ns`, 0o711);
+  const [, made] = await together(
+    [
+      (either) => writeSandboxFiles(sandboxFiles(folder, hasOwnIpc), record.config, plan.namespaces, deps, either),
+      (either) => joinUp(record, plan, runtime, deps, either),
+    ],
+    signal,
+  );
+  const { addresses, pausePid } = made;
+  return {
+    ...record,
+    ips: addresses?.ips ?? [],
+    networkResults: addresses?.results ?? {},
+    ...(pausePid === undefined ? {} : { pausePid }),
+  };
+}
+
+interface JoinedUp {
+  readonly addresses: PodAddresses | undefined;
+  readonly pausePid: number | undefined;
+}
+
+async function joinUp(
+  record: SandboxRecord,
+  { namespaces, pause, sysctls }: SandboxPlan,
+  runtime: OciRuntime,
+  deps: BuildDeps,
+  signal: AbortSignal,
+): Promise<JoinedUp> {
+  const addressed = (limit: AbortSignal) => setUpNetwork(record, deps, limit);
+  const paused = (limit: AbortSignal) => startProcess(record, runtime, deps, limit);
+  if (pause === 'makes') {
+    // The network namespace belongs to the pod's users: it comes with their first process.
+    const pausePid = await paused(signal);
+    return { pausePid, addresses: await addressed(signal) };
+  }
+  const { network, ipc, uts } = namespaces;
+  if (network !== undefined || ipc !== undefined) {
+    const files = { ...(network && { network }), ...(ipc && { ipc }), ...(uts && { uts }) };
+    const { hostname } = record.config;
+    await deps.namespaces.create({ files, sysctls, ...(hostname === '' ? {} : { hostname }) });
+  }
+  signal.throwIfAborted();
+  const [addresses, pausePid] = await together(
+    [addressed, async (limit) => (pause === 'joins' ? paused(limit) : undefined)],
+    signal,
+  );
+  return { addresses, pausePid };
+}
+
+async function setUpNetwork(
+  record: SandboxRecord,
+  { network }: BuildDeps,
+  signal: AbortSignal,
+): Promise<PodAddresses | undefined> {
+  if (record.namespaces.network === undefined) return undefined;
+  try {
+    return await network.setUp(networkedPod(record), signal);
+  } catch (error) {
+    const text = `failed to setup network for sandbox ${JSON.stringify(record.id)}: ${textOf(error)}`;
+    throw new Error(text, { cause: error });
+  }
+}
+
+async function startProcess(
+  record: SandboxRecord,
+  runtime: OciRuntime,
+  deps: BuildDeps,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    return await startPause(record, runtime, deps, signal);
+  } catch (error) {
+    throw new Error(`failed to start sandbox ${JSON.stringify(record.id)}: ${textOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,93 @@
+import type { PodSandboxStatus } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import { listPodSandbox } from '../server/list-pod-sandbox.ts';
+import { podSandboxStatus } from '../server/pod-sandbox-status.ts';
+import { removePodSandbox } from '../server/remove-pod-sandbox.ts';
+import { runPodSandbox } from '../server/run-pod-sandbox.ts';
+import { stopPodSandbox } from '../server/stop-pod-sandbox.ts';
+import { FinishLater } from './finish-later.ts';
+import { PauseWatch } from './pause.ts';
+import { sandboxFiles } from './plan-sandbox.ts';
+import { networkedSandboxes, recoverSandboxes } from './recover-sandboxes.ts';
+import type { SandboxDeps } from './sandbox-deps.ts';
+import { SandboxLedger } from './sandbox-ledger.ts';
+import { sandboxStatusMessage } from './sandbox-messages.ts';
+import type { SandboxFiles, SandboxRecord } from './sandbox-record.ts';
+
+export type SandboxVerbs = Pick<
+  RuntimeService,
+  'runPodSandbox' | 'stopPodSandbox' | 'removePodSandbox' | 'podSandboxStatus' | 'listPodSandbox'
+>;
+
+export interface Sandboxes {
+  readonly verbs: SandboxVerbs;
+  /** Once, before any verb is called and before containers are recovered. */
+  recover(signal: AbortSignal): Promise<void>;
+  /** What goes on behind the verbs, until the signal aborts. Containers are recovered by then. */
+  run(signal: AbortSignal): Promise<void>;
+  readonly view: SandboxesView;
+}
+
+/** For whoever only looks: containers, events, statistics, NRI. */
+export interface SandboxesView {
+  /** Those that are just being made included. */
+  readonly all: ReadonlyMap<string, SandboxRecord>;
+  find(idOrBeginning: string): SandboxRecord | undefined;
+  filesOf(sandboxId: string): SandboxFiles;
+  /** For events: also while a removal is told. */
+  status(sandboxId: string): PodSandboxStatus | undefined;
+}
+
+export function createSandboxes(deps: SandboxDeps): Sandboxes {
+  const ledger = new SandboxLedger(deps.records.store, deps.events);
+  const later = new FinishLater(deps);
+  const pauses = new PauseWatch({ ...deps, ledger, later });
+  const all = { ...deps, ledger, later, pauses };
+  return {
+    verbs: {
+      runPodSandbox: runPodSandbox(all),
+      stopPodSandbox: stopPodSandbox(all),
+      removePodSandbox: removePodSandbox(all),
+      podSandboxStatus: podSandboxStatus(all),
+      listPodSandbox: listPodSandbox(ledger),
+    },
+    recover: (signal) => recoverSandboxes(all, signal),
+    async run(signal) {
+      void deps.namespaces.warmUp();
+      await Promise.all([
+        later.run(signal),
+        collectNetworks(deps, ledger, signal),
+        aborted(signal).then(() => pauses.close()),
+      ]);
+    },
+    view: {
+      get all() {
+        return ledger.all;
+      },
+      find: (idOrBeginning) => ledger.find(idOrBeginning),
+      filesOf: (id) => sandboxFiles(deps.paths.sandbox(id), ledger.all.get(id)?.namespaces.ipc !== undefined),
+      status(id) {
+        const record = ledger.record(id);
+        return record && sandboxStatusMessage(record);
+      },
+    },
+  };
+}
+
+/** Once after a start: what plugins hold for sandboxes of which nothing is left. */
+async function collectNetworks(
+  { network, log }: Pick<SandboxDeps, 'network' | 'log'>,
+  ledger: SandboxLedger,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await network.collect(networkedSandboxes(ledger), signal);
+  } catch (error) {
+    if (!signal.aborted) log.warn('cannot clean up the networks of pods', { error });
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,59 @@
+import { ChangeBell } from '../../base/change-bell.ts';
+import { GrowingPause } from '../../base/growing-pause.ts';
+import type { SandboxDeps } from './sandbox-deps.ts';
+
+const PAUSES = { firstMs: 1000, maxMs: 300_000, jitter: 0.2 };
+const TRY_MS = 120_000;
+
+type Finish = (signal: AbortSignal) => Promise<void>;
+
+/**
+ * What could not be done about a sandbox, and of which nobody may ever speak again: its stop was asked for, its making has
+ * failed, the end of its process could not be recorded. It is tried again after growing pauses until it works.
+ */
+export class FinishLater {
+  readonly #deps: Pick<SandboxDeps, 'clock' | 'random' | 'log'>;
+  readonly #waiting = new Map<string, Finish>();
+  readonly #bell = new ChangeBell();
+
+  constructor(deps: Pick<SandboxDeps, 'clock' | 'random' | 'log'>) {
+    this.#deps = deps;
+  }
+
+  /** `finish` looks for itself what is left to do by then. */
+  add(id: string, finish: Finish): void {
+    this.#waiting.set(id, finish);
+    this.#bell.ring();
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#deps;
+    const pause = new GrowingPause(PAUSES);
+    const onAbort = (): void => this.#bell.silence();
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    while (await this.#bell.heard()) {
+      try {
+        await clock.sleep(pause.next(random.fraction()), signal);
+      } catch {
+        return;
+      }
+      if (await this.#tryAll()) pause.reset();
+      else this.#bell.ring();
+    }
+  }
+
+  async #tryAll(): Promise<boolean> {
+    const { clock, log } = this.#deps;
+    for (const [id, finish] of [...this.#waiting]) {
+      try {
+        await finish(clock.deadline(TRY_MS));
+        if (this.#waiting.get(id) === finish) this.#waiting.delete(id);
+      } catch (error) {
+        log.warn('cannot finish with a sandbox; trying again later', { sandboxId: id, error });
+      }
+    }
+    return this.#waiting.size === 0;
+  }
+}

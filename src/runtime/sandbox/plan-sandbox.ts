@@ -1,0 +1,75 @@
+import { CriError } from '../../cri/cri-error.ts';
+import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimePaths } from '../runtime-paths.ts';
+import { badField } from '../spec/bad-field.ts';
+import { checkSandboxNamespaces, hasUserNamespace } from '../spec/namespace-rules.ts';
+import type { SandboxFiles, SandboxNamespaces } from './sandbox-record.ts';
+import { sandboxSysctls } from './sandbox-sysctls.ts';
+
+/** The kernel's limit for a host name. */
+const MAX_HOSTNAME_BYTES = 64;
+
+/** What a sandbox is going to be. */
+export interface SandboxPlan {
+  readonly namespaces: SandboxNamespaces;
+  readonly pause: PauseRole;
+  readonly sysctls: ReadonlyArray<readonly [path: string, value: string]>;
+}
+
+/**
+ * A process that holds what no file alone can hold.
+ * - `none`: no process.
+ * - `joins`: it joins network, IPC and UTS, and has the PID namespace that containers share.
+ * - `makes`: it has a user namespace, to which all others must belong: the OCI runtime makes them with it.
+ */
+export type PauseRole = 'none' | 'joins' | 'makes';
+
+/** Throws a `CriError` that names the field for what cannot be. */
+export function planSandbox(id: string, config: PodSandboxConfig, paths: Pick<RuntimePaths, 'sandbox'>): SandboxPlan {
+  checkSandboxNamespaces(config);
+  if (Buffer.byteLength(config.hostname) > MAX_HOSTNAME_BYTES) {
+    throw badField('hostname', `longer than ${MAX_HOSTNAME_BYTES} bytes`);
+  }
+  const namespaces = namespacesOf(`${paths.sandbox(id)}/ns`, config);
+  const sysctls = sandboxSysctls(config.linux?.sysctls ?? {}, namespaces);
+  return { namespaces, pause: pauseRole(namespaces), sysctls };
+}
+
+export function pauseRole({ user, pid }: SandboxNamespaces): PauseRole {
+  if (user !== undefined) return 'makes';
+  return pid === undefined ? 'none' : 'joins';
+}
+
+function namespacesOf(folder: string, { linux }: PodSandboxConfig): SandboxNamespaces {
+  const options = linux?.securityContext?.namespaceOptions;
+  const { network = NamespaceMode.POD, ipc = NamespaceMode.POD, pid = NamespaceMode.POD } = options ?? {};
+  const { uids = [], gids = [] } = options?.usernsOptions ?? {};
+  return {
+    // A pod with the network of the node also has its host name.
+    ...(network === NamespaceMode.NODE ? {} : { network: `${folder}/net`, uts: `${folder}/uts` }),
+    ...(ipc === NamespaceMode.NODE ? {} : { ipc: `${folder}/ipc` }),
+    ...(pid === NamespaceMode.POD ? { pid: `${folder}/pid` } : {}),
+    ...(hasUserNamespace(options) ? { user: { path: `${folder}/user`, idMap: { uids, gids } } } : {}),
+  };
+}
+
+/** Every file that may hold a namespace of this sandbox. */
+export function namespaceFilesOf(folder: string): readonly string[] {
+  return ['net', 'ipc', 'uts', 'pid', 'user'].map((name) => `${folder}/ns/${name}`);
+}
+
+export function sandboxFiles(folder: string, hasOwnIpc: boolean): SandboxFiles {
+  return {
+    hosts: `${folder}/hosts`,
+    hostname: `${folder}/hostname`,
+    resolvConf: `${folder}/resolv.conf`,
+    shm: hasOwnIpc ? `${folder}/shm` : '/dev/shm',
+  };
+}
+
+/** As containerd names it: of all sandboxes only one has it. */
+export function sandboxName({ metadata }: PodSandboxConfig): string {
+  if (metadata === undefined) throw new CriError('InvalidArgument', 'metadata: sandbox config must include metadata');
+  const { name, namespace, uid, attempt } = metadata;
+  return `${name}_${namespace}_${uid}_${attempt}`;
+}

@@ -1,0 +1,45 @@
+import type { LinuxSandboxSecurityContext } from '../../cri/generated/runtime-v1.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { pauseSpec } from '../spec/pause-spec.ts';
+import type { SeccompProfile } from '../spec/spec-facts.ts';
+import type { SpecMachine } from '../spec/spec-request.ts';
+import type { IdMap } from '../storage/snapshots.ts';
+import type { PreparePause } from './pause.ts';
+
+export interface PreparePauseDeps {
+  readonly fs: Pick<FileSystem, 'makeDirectory' | 'changeOwner' | 'writeFile'>;
+  readonly machine: SpecMachine;
+  readonly pauseProgram: string;
+  /** What `seccompProfileFor` says. */
+  readonly seccomp: (context: LinuxSandboxSecurityContext | undefined) => Promise<SeccompProfile | undefined>;
+}
+
+export function preparePause({ fs, machine, pauseProgram, seccomp }: PreparePauseDeps): PreparePause {
+  return async ({ record, role, bundle }) => {
+    const { id, config, namespaces } = record;
+    const { network, ipc, uts } = namespaces;
+    const rootfs = `${bundle}/rootfs`;
+    const profile = await seccomp(config.linux?.securityContext);
+    const spec = pauseSpec({
+      sandboxId: id,
+      config,
+      rootfs,
+      pauseProgram,
+      pinned: role === 'makes' ? {} : { ...(network && { network }), ...(ipc && { ipc }), ...(uts && { uts }) },
+      machine,
+      ...(profile && { seccomp: profile }),
+    });
+    // Root of a user namespace has to reach the folder inside.
+    await fs.makeDirectory(bundle, 0o711);
+    await fs.makeDirectory(rootfs, 0o755);
+    if (namespaces.user !== undefined) {
+      const { uids, gids } = namespaces.user.idMap;
+      await fs.changeOwner(rootfs, hostIdOfRoot(uids), hostIdOfRoot(gids)); // mount points are made in it
+    }
+    await fs.writeFile(`${bundle}/config.json`, JSON.stringify(spec), { mode: 0o600 });
+  };
+}
+
+function hostIdOfRoot(mappings: IdMap['uids']): number {
+  return mappings.find(({ containerId }) => containerId === 0)?.hostId ?? 0;
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noNri } from '../nri/nri.ts';
+import { recordToText } from '../store/record-text.ts';
+import { createSandboxWorld, NAMESPACES, podConfig, podWith, type SandboxWorld, signal } from './fake/sandbox-world.ts';
+import { judgeRecord, type RecordVerdict } from './recover-sandboxes.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
+
+const READY: SandboxRecord = {
+  id: 'a',
+  config: podConfig(),
+  runtimeHandler: '',
+  createdAtNs: 1n,
+  life: { phase: 'ready' },
+  namespaces: { network: '/ns/net', ipc: '/ns/ipc', uts: '/ns/uts' },
+  pause: false,
+  ips: ['10.0.0.1'],
+  networkResults: {},
+  bootId: 'now',
+};
+const HELD = ['/ns/net', '/ns/ipc', '/ns/uts'];
+
+const verdicts: Record<string, { given: Partial<SandboxRecord>; held?: string[]; verdict: RecordVerdict }> = {
+  'takes over one that is as it was': { given: {}, verdict: 'adopt' },
+  'takes over one without namespaces of its own': { given: { namespaces: {} }, held: [], verdict: 'adopt' },
+  'gives up one of another boot': { given: { bootId: 'before', namespaces: {} }, verdict: 'lost' },
+  'gives up one that lost a namespace': { given: {}, held: ['/ns/net', '/ns/ipc'], verdict: 'lost' },
+  'gives up one that lost its users': {
+    given: { namespaces: { user: { path: '/ns/user', idMap: { uids: [], gids: [] } } } },
+    verdict: 'lost',
+  },
+  'undoes one that was being made': { given: { life: { phase: 'creating' } }, verdict: 'undo' },
+  'finishes what could not be undone': { given: { life: { phase: 'unknown', reason: 'x' } }, verdict: 'finish' },
+  'finishes a stop that was interrupted': {
+    given: { life: { phase: 'notReady', networkDown: false, stopAsked: true } },
+    verdict: 'finish',
+  },
+  'leaves one alone that ended by itself': {
+    given: { life: { phase: 'notReady', networkDown: false } },
+    verdict: 'keep',
+  },
+  'leaves one alone that is stopped': {
+    given: { life: { phase: 'notReady', networkDown: true, stopAsked: true } },
+    verdict: 'keep',
+  },
+};
+for (const [name, { given, held = HELD, verdict }] of Object.entries(verdicts)) {
+  test(`judgeRecord() ${name}`, () => {
+    assert.equal(judgeRecord({ ...READY, ...given }, new Set(held), 'now'), verdict);
+  });
+}
+
+const run = (world: SandboxWorld, config = podConfig()): Promise<string> =>
+  world.sandboxes.verbs.runPodSandbox({ config, runtimeHandler: '' }, signal).then(({ podSandboxId }) => podSandboxId);
+
+const lives = (world: SandboxWorld) => [...world.sandboxes.view.all.values()].map(({ life }) => life);
+
+const remove = (world: SandboxWorld, podSandboxId: string) =>
+  world.sandboxes.verbs.removePodSandbox({ podSandboxId }, signal);
+
+for (const name of Object.keys(NAMESPACES) as (keyof typeof NAMESPACES)[]) {
+  test(`a restart takes over a sandbox with ${name} namespaces, with its name and all it has`, async () => {
+    const world = await createSandboxWorld();
+    const id = await run(world, podWith(name));
+    const [before, record] = [await world.left(), world.sandboxes.view.find(id)];
+    await world.restart();
+    assert.deepEqual([await world.left(), world.sandboxes.view.find(id)], [before, record]);
+    await assert.rejects(run(world), { code: 'AlreadyExists' });
+    await remove(world, id);
+    assert.deepEqual(await world.left(), []);
+  });
+
+  test(`a reboot leaves a sandbox with ${name} namespaces as not ready, until it is stopped`, async () => {
+    const world = await createSandboxWorld();
+    const id = await run(world, podWith(name));
+    await world.reboot();
+    assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: name === 'node' }]);
+    await remove(world, id);
+    assert.deepEqual(await world.left(), []);
+  });
+}
+
+test('a restart sees a process that has ended meanwhile', async () => {
+  const world = await createSandboxWorld();
+  const id = await run(world, podWith('sharedProcesses'));
+  const ended = world.oci.ended.bind(world.oci);
+  world.oci.ended = async (_, limit) => ended({ id: 'nobody', bundle: '' }, limit);
+  await world.restart();
+  await world.host.clock.advance(0);
+  assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: false }]);
+  await remove(world, id);
+});
+
+test('a restart takes away what was being made when we were killed', async () => {
+  const world = await createSandboxWorld();
+  const stuck = Promise.withResolvers<void>();
+  world.nri = { ...noNri, runPodSandbox: () => stuck.promise };
+  void run(world, podWith('ownUsers'));
+  await world.host.clock.advance(0);
+  assert.equal((await world.left()).length > 5, true);
+  await world.restart();
+  assert.deepEqual([await world.left(), lives(world)], [[], []]);
+  world.nri = noNri;
+  await run(world);
+});
+
+test('a restart tries again what it cannot take away at once', async () => {
+  const world = await createSandboxWorld();
+  world.nri = { ...noNri, runPodSandbox: () => new Promise(() => {}) };
+  void run(world);
+  await world.host.clock.advance(0);
+  world.network.failNext('tearDown');
+  await world.restart();
+  assert.deepEqual(lives(world), [{ phase: 'creating' }]);
+  const { items } = await world.sandboxes.verbs.listPodSandbox({ filter: undefined }, signal);
+  assert.deepEqual(items, []);
+  await world.host.clock.advance(10_000);
+  assert.deepEqual(await world.left(), []);
+});
+
+test('a restart finishes a stop in the middle of which we were killed, though nobody asks again', async () => {
+  const world = await createSandboxWorld();
+  const id = await run(world);
+  world.nri = { ...noNri, stopPodSandbox: () => new Promise(() => {}) };
+  void world.sandboxes.verbs.stopPodSandbox({ podSandboxId: id }, signal);
+  await world.host.clock.advance(0);
+  world.nri = noNri;
+  await world.restart();
+  assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: false, stopAsked: true }]);
+  await world.host.clock.advance(10_000);
+  assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: true, stopAsked: true }]);
+  assert.deepEqual(world.containers.calls, [`stopAll ${id}`, `stopAll ${id}`]);
+  assert.equal(world.network.held.size, 0);
+});
+
+test('a restart takes away everything of a sandbox whose record is damaged', async () => {
+  const world = await createSandboxWorld();
+  const id = await run(world, podWith('sharedProcesses'));
+  await world.host.fs.writeFile(`${world.paths.sandboxRecords}/${id}.json`, '{"id":');
+  world.network.failNext('tearDown');
+  await world.restart();
+  assert.notDeepEqual(await world.left(), []);
+  await world.host.clock.advance(10_000);
+  assert.deepEqual(await world.left(), []);
+});
+
+test('a restart takes away folders, mounts and namespaces that no record speaks of', async () => {
+  const world = await createSandboxWorld();
+  const [kept, lost] = [await run(world), await run(world, podConfig({ metadata: { name: 'other' } }))];
+  await world.host.fs.remove(`${world.paths.sandboxRecords}/${lost}.json`);
+  await world.restart();
+  await world.host.clock.advance(0);
+  assert.deepEqual(
+    (await world.left()).filter((each) => each.includes(lost)),
+    [],
+  );
+  assert.deepEqual(world.network.collected.at(-1), new Set([kept]));
+});
+
+test('a record of an older version is read with the defaults of new fields', async () => {
+  const world = await createSandboxWorld();
+  const id = await run(world);
+  const path = `${world.paths.sandboxRecords}/${id}.json`;
+  const { bootId: _, networkResults: __, config, ...old } = world.sandboxes.view.find(id) ?? READY;
+  const { annotations: ___, ...oldConfig } = config;
+  await world.host.fs.writeFile(path, recordToText({ ...old, config: oldConfig }));
+  await world.restart();
+  assert.deepEqual(world.sandboxes.view.find(id), { ...old, config, networkResults: {} });
+});

@@ -1,0 +1,143 @@
+import type { Mounts } from '../../host/mounts.ts';
+import type { NetworkedPod } from '../network/pod-network.ts';
+import type { OciRuntimes } from '../oci/oci-runtime.ts';
+import { type PauseWatch, pauseName } from './pause.ts';
+import { namespaceFilesOf } from './plan-sandbox.ts';
+import type { SandboxDeps } from './sandbox-deps.ts';
+import type { SandboxLedger } from './sandbox-ledger.ts';
+import type { SandboxNamespaces, SandboxRecord } from './sandbox-record.ts';
+import { finishSandbox, type StopDeps } from './stop-sandbox.ts';
+import { removeFolders, type TakeDownDeps } from './take-down.ts';
+
+export interface RecoverDeps extends StopDeps, Pick<SandboxDeps, 'records' | 'bootId'> {
+  readonly pauses: PauseWatch;
+}
+
+/** What a start has to do about a record. */
+export type RecordVerdict = 'keep' | 'adopt' | 'lost' | 'undo' | 'finish';
+
+/** `held`: the files that hold a namespace now. */
+export function judgeRecord(record: SandboxRecord, held: ReadonlySet<string>, bootId: string): RecordVerdict {
+  const { life, namespaces } = record;
+  switch (life.phase) {
+    case 'creating':
+      return 'undo';
+    case 'unknown':
+      return 'finish';
+    case 'notReady':
+      return life.stopAsked && !life.networkDown ? 'finish' : 'keep';
+    case 'ready': {
+      const isSameBoot = record.bootId === undefined || record.bootId === bootId;
+      return isSameBoot && pathsOf(namespaces).every((path) => held.has(path)) ? 'adopt' : 'lost';
+    }
+  }
+}
+
+/**
+ * After a start: before any verb is served, and before containers are recovered. What takes long, or may fail, is left to
+ * `FinishLater`.
+ */
+export async function recoverSandboxes(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+  const { ledger, records, mounts, bootId } = deps;
+  const held = await heldFiles(mounts);
+  await Promise.all(records.damaged.map((id) => attempt(id, deps, (limit) => removeDamaged(id, deps, limit), signal)));
+  await Promise.all(
+    [...ledger.all.values()].map((record) => recover(record, judgeRecord(record, held, bootId), deps, signal)),
+  );
+  await removeStrays(deps, signal);
+}
+
+async function recover(
+  record: SandboxRecord,
+  verdict: RecordVerdict,
+  deps: RecoverDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { ledger, later, pauses, log } = deps;
+  const finish = (limit: AbortSignal): Promise<void> => finishSandbox(record.id, deps, limit);
+  const { id, namespaces } = record;
+  switch (verdict) {
+    case 'keep':
+      return;
+    case 'adopt':
+      if (record.pause) pauses.follow(record);
+      return;
+    case 'lost':
+      log.warn('a sandbox has not survived', { sandboxId: id });
+      await ledger.become(record, { phase: 'notReady', networkDown: namespaces.network === undefined });
+      return;
+    case 'undo':
+      return attempt(id, deps, finish, signal);
+    case 'finish':
+      later.add(id, finish);
+  }
+}
+
+/** One that cannot be cleaned up must not keep all others from being served. */
+async function attempt(
+  id: string,
+  { later, log }: RecoverDeps,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await work(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn('cannot take down what is left of a sandbox', { sandboxId: id, error });
+    later.add(id, work);
+  }
+}
+
+/** Nobody can say what it had: everything that bears its id goes. */
+async function removeDamaged(id: string, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+  const { runtimes, network, paths, records } = deps;
+  for (const runtime of distinctRuntimes(runtimes)) await runtime.remove(pauseName(paths, id), signal);
+  await network.tearDown(podKnownById(id, `${paths.sandbox(id)}/ns/net`), signal);
+  await removeHeld(id, deps);
+  await records.store.remove(id);
+}
+
+/** Folders of sandboxes that no record speaks of. */
+async function removeStrays(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+  const { fs, paths, ledger, records } = deps;
+  const parent = paths.sandbox('').replace(/\/$/, '');
+  if ((await fs.stat(parent)) === undefined) return;
+  const known = new Set([...ledger.all.keys(), ...records.damaged]);
+  for (const { name } of await fs.readDirectory(parent)) {
+    if (!known.has(name)) await attempt(name, deps, () => removeHeld(name, deps), signal);
+  }
+}
+
+async function removeHeld(id: string, deps: TakeDownDeps): Promise<void> {
+  const { namespaces, mounts, paths } = deps;
+  await namespaces.remove(namespaceFilesOf(paths.sandbox(id)));
+  await mounts.unmount(`${paths.sandbox(id)}/shm`, { lazy: true });
+  await removeFolders(id, deps);
+}
+
+async function heldFiles(mounts: Pick<Mounts, 'list'>): Promise<ReadonlySet<string>> {
+  return new Set((await mounts.list()).filter(({ type }) => type === 'nsfs').map(({ target }) => target));
+}
+
+function pathsOf({ network, ipc, uts, pid, user }: SandboxNamespaces): string[] {
+  return [network, ipc, uts, pid, user?.path].filter((path) => path !== undefined);
+}
+
+function distinctRuntimes(runtimes: OciRuntimes) {
+  return new Set(
+    runtimes.handlers.map(({ name }) => runtimes.handler(name)).filter((runtime) => runtime !== undefined),
+  );
+}
+
+/** The sandboxes whose network somebody may still need, or has yet to take down. */
+export function networkedSandboxes(ledger: Pick<SandboxLedger, 'all'>): ReadonlySet<string> {
+  const records = [...ledger.all.values()].filter(({ life }) => life.phase !== 'notReady' || !life.networkDown);
+  return new Set(records.map(({ id }) => id));
+}
+
+function podKnownById(sandboxId: string, namespacePath: string): NetworkedPod {
+  const dns = { servers: [], searches: [], options: [] };
+  const nothing = { name: '', namespace: '', uid: '', annotations: {}, portMappings: [], cgroupParent: '' };
+  return { sandboxId, namespacePath, ...nothing, dns };
+}

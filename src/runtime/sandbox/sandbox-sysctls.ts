@@ -1,0 +1,60 @@
+import { badField } from '../spec/bad-field.ts';
+import type { SandboxNamespaces } from './sandbox-record.ts';
+
+/** Of an IPC namespace. Other names below `kernel` are the machine's. */
+const IPC_SYSCTLS: ReadonlySet<string> = new Set([
+  'kernel/msgmax',
+  'kernel/msgmnb',
+  'kernel/msgmni',
+  'kernel/sem',
+  'kernel/shmall',
+  'kernel/shmmax',
+  'kernel/shmmni',
+  'kernel/shm_rmid_forced',
+]);
+
+/**
+ * The sysctls of a sandbox by their path below /proc/sys. Whatever does not belong to a namespace of its own is refused: it
+ * would be the machine's that is changed.
+ */
+export function sandboxSysctls(
+  sysctls: Readonly<Record<string, string>>,
+  namespaces: Pick<SandboxNamespaces, 'network' | 'ipc' | 'uts'>,
+): ReadonlyArray<readonly [path: string, value: string]> {
+  return Object.entries(sysctls).map(([name, value]) => {
+    const path = sysctlPath(name);
+    const fault = faultOf(path, namespaces);
+    if (fault !== undefined) throw badField(sysctlField(name), fault);
+    return [path, value] as const;
+  });
+}
+
+/** How CRI's field is called that has this sysctl. */
+export function sysctlField(name: string): string {
+  return `linux.sysctls[${JSON.stringify(name)}]`;
+}
+
+/**
+ * As sysctl(8) reads a name: the first separator decides. `net.ipv4.conf.eth0/1.forwarding` and
+ * `net/ipv4/conf/eth0.1/forwarding` are the same.
+ */
+export function sysctlPath(name: string): string {
+  const separator = /[./]/.exec(name)?.[0];
+  return separator === '/' ? name : name.replace(/[./]/g, (mark) => (mark === '.' ? '/' : '.'));
+}
+
+function faultOf(
+  path: string,
+  { network, ipc, uts }: Pick<SandboxNamespaces, 'network' | 'ipc' | 'uts'>,
+): string | undefined {
+  const parts = path.split('/');
+  if (parts.length < 2 || parts.some((part) => part === '' || part === '.' || part === '..'))
+    return 'no name of a sysctl';
+  if (parts[0] === 'net') return network === undefined ? 'not allowed with the network of the node' : undefined;
+  if (IPC_SYSCTLS.has(path) || path.startsWith('fs/mqueue/')) {
+    return ipc === undefined ? 'not allowed with the IPC namespace of the node' : undefined;
+  }
+  if (path === 'kernel/domainname') return uts === undefined ? 'not allowed with the network of the node' : undefined;
+  if (path === 'kernel/hostname') return 'the host name has a field of its own';
+  return 'belongs to no namespace of a sandbox';
+}

@@ -1,0 +1,53 @@
+import type { NetworkedPod } from '../network/pod-network.ts';
+import { endPause, pauseName, runtimeOf } from './pause.ts';
+import { namespaceFilesOf } from './plan-sandbox.ts';
+import type { SandboxDeps } from './sandbox-deps.ts';
+import type { SandboxRecord } from './sandbox-record.ts';
+
+export type TakeDownDeps = Pick<SandboxDeps, 'paths' | 'runtimes' | 'network' | 'namespaces' | 'mounts' | 'fs'>;
+
+/**
+ * Takes away all that a sandbox has besides its folder and its record, wherever its making or an earlier try has stopped.
+ * Answers what could not be taken away. A network that is not down keeps its namespace, for plugins to find what they made.
+ */
+export async function takeDown(
+  record: SandboxRecord,
+  deps: TakeDownDeps,
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  const { paths, runtimes, mounts } = deps;
+  const { id, pause, runtimeHandler } = record;
+  // Side by side: neither needs another to be there or to be gone.
+  const ended = await Promise.allSettled([
+    pause ? endPause(runtimeOf(runtimes, runtimeHandler), pauseName(paths, id), signal) : undefined,
+    cutOff(record, deps, signal),
+    mounts.unmount(`${paths.sandbox(id)}/shm`, { lazy: true }),
+  ]);
+  return ended.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+}
+
+async function cutOff(record: SandboxRecord, deps: TakeDownDeps, signal: AbortSignal): Promise<void> {
+  if (record.namespaces.network !== undefined) await deps.network.tearDown(networkedPod(record), signal);
+  await deps.namespaces.remove(namespaceFilesOf(deps.paths.sandbox(record.id)));
+}
+
+/** What is left when everything is down: files. */
+export async function removeFolders(id: string, { paths, fs }: Pick<TakeDownDeps, 'paths' | 'fs'>): Promise<void> {
+  await Promise.all([fs.removeTree(paths.sandbox(id)), fs.removeTree(paths.bundle(id))]);
+}
+
+export function networkedPod({ id, config, namespaces }: SandboxRecord): NetworkedPod {
+  const { name = '', namespace = '', uid = '' } = config.metadata ?? {};
+  const { servers = [], searches = [], options = [] } = config.dnsConfig ?? {};
+  return {
+    sandboxId: id,
+    namespacePath: namespaces.network ?? '',
+    name,
+    namespace,
+    uid,
+    annotations: config.annotations,
+    portMappings: config.portMappings,
+    cgroupParent: config.linux?.cgroupParent ?? '',
+    dns: { servers, searches, options },
+  };
+}

@@ -1,0 +1,72 @@
+import { together } from '../../base/together.ts';
+import type { DNSConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+import type { Mounts } from '../../host/mounts.ts';
+import { shiftedOwner } from '../storage/shift-owner.ts';
+import type { SandboxFiles, SandboxNamespaces } from './sandbox-record.ts';
+
+const SHM_BYTES = 64 * 1024 * 1024;
+
+interface FileDeps {
+  readonly fs: Pick<FileSystem, 'readText' | 'writeFile' | 'makeDirectory' | 'changeOwner' | 'stat'>;
+  readonly mounts: Pick<Mounts, 'mount'>;
+}
+
+/** What containers get as /etc/hosts, /etc/hostname, /etc/resolv.conf and /dev/shm, owned by their root. The folder exists. */
+export async function writeSandboxFiles(
+  files: SandboxFiles,
+  { hostname, dnsConfig }: PodSandboxConfig,
+  { ipc, user }: SandboxNamespaces,
+  deps: FileDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { fs } = deps;
+  const owner = shiftedOwner({ uid: 0, gid: 0 }, user?.idMap);
+  const write = async (path: string, text: Promise<string> | string): Promise<void> => {
+    await fs.writeFile(path, await text, { mode: 0o644 });
+    if (user !== undefined) await fs.changeOwner(path, owner.uid, owner.gid);
+  };
+  await together(
+    [
+      () => write(files.hosts, textOrNothing(fs, '/etc/hosts')),
+      () => write(files.hostname, hostname === '' ? fs.readText('/proc/sys/kernel/hostname') : `${hostname}\n`),
+      () => write(files.resolvConf, dnsConfig ? resolvConf(dnsConfig) : textOrNothing(fs, '/etc/resolv.conf')),
+      async () => (ipc === undefined ? undefined : mountShm(files.shm, owner, deps)),
+    ],
+    signal,
+  );
+}
+
+export function resolvConf({ servers, searches, options }: DNSConfig): string {
+  const lines = [
+    ...(searches.length === 0 ? [] : [`search ${searches.join(' ')}`]),
+    ...servers.map((server) => `nameserver ${server}`),
+    ...(options.length === 0 ? [] : [`options ${options.join(' ')}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+async function mountShm(
+  target: string,
+  { uid, gid }: { readonly uid: number; readonly gid: number },
+  { fs, mounts }: FileDeps,
+): Promise<void> {
+  await fs.makeDirectory(target);
+  await mounts.mount({
+    source: 'shm',
+    target,
+    type: 'tmpfs',
+    flags: ['noExec', 'noSuid', 'noDev'],
+    data: `mode=1777,size=${SHM_BYTES},uid=${uid},gid=${gid}`,
+  });
+}
+
+/** A machine without names of its own has no such file. */
+async function textOrNothing(fs: Pick<FileSystem, 'readText'>, path: string): Promise<string> {
+  try {
+    return await fs.readText(path);
+  } catch (error) {
+    if (error instanceof FileSystemError && error.code === 'ENOENT') return '';
+    throw error;
+  }
+}

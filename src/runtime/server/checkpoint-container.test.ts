@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Command, Finished } from '../../host/processes.ts';
+import { createContainerWorld, runContainer, signal } from '../container/fake/container-world.ts';
+import { type CheckpointDeps, checkpointContainer } from './checkpoint-container.ts';
+
+const finished = (exitCode: number, text = ''): Finished => ({
+  exitCode,
+  stdout: Buffer.from(text),
+  stderr: new Uint8Array(),
+});
+
+/** A machine where criu works, unless an answer says otherwise. */
+async function world(answers: { readonly [program: string]: Finished } = {}) {
+  const base = await createContainerWorld();
+  const { fs, clock } = base.host;
+  const containerId = await runContainer(base);
+  const commands: string[] = [];
+  const answer = (program: string): Finished => answers[program] ?? finished(0, 'crun 2 +CRIU');
+  const deps: CheckpointDeps = {
+    clock,
+    fs,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    paths: base.paths,
+    runtimes: { handler: () => base.oci, handlers: [] },
+    ledger: base.containers.records,
+    ociCommand: async (program, args) => {
+      commands.push([program, ...args].join(' '));
+      return answers['checkpoint'] ?? finished(0);
+    },
+    processes: {
+      run: async ({ program, args }: Command) => {
+        if (program === 'tar') await fs.writeFile(args[3] ?? '', 'archive');
+        return answer(program);
+      },
+    },
+  };
+  await fs.makeDirectory('/usr/sbin');
+  await fs.writeFile('/usr/sbin/criu', '');
+  await fs.makeDirectory('/checkpoints');
+  const call = (location = '/checkpoints/a.tar', id = containerId) =>
+    checkpointContainer(deps)({ containerId: id, location, timeout: 0n }, signal);
+  return { ...base, commands, call, containerId };
+}
+
+test('checkpointContainer() writes an archive and leaves nothing beside it', async () => {
+  const { call, host, commands, containerId } = await world();
+  await call();
+  const folder = `/checkpoints/.checkpoint-${containerId}`;
+  assert.deepEqual(commands, [
+    `/usr/bin/crun checkpoint --image-path ${folder}/checkpoint --work-path ${folder} --leave-running ${containerId}`,
+  ]);
+  assert.deepEqual(await host.fs.readDirectory('/checkpoints'), [{ name: 'a.tar', kind: 'file' }]);
+  assert.equal((await host.fs.stat('/checkpoints/a.tar'))?.mode, 0o600);
+});
+
+test('checkpointContainer() says why it cannot', async () => {
+  const without = await world({ '/usr/bin/crun': finished(0, 'crun 1.8 +SECCOMP') });
+  await assert.rejects(without.call(), { code: 'Unimplemented', message: /crun was built without criu/ });
+  const broken = await world({ '/usr/sbin/criu': finished(1, 'Error: no vdso\n') });
+  await assert.rejects(broken.call(), { code: 'Unimplemented', message: /does not work .* Error: no vdso/ });
+  const none = await world();
+  await none.host.fs.remove('/usr/sbin/criu');
+  await assert.rejects(none.call(), { code: 'Unimplemented', message: /criu is not installed/ });
+});
+
+test('checkpointContainer() leaves nothing when it fails, and wants a container that runs', async () => {
+  const failing = await world({ checkpoint: finished(1, 'cannot dump') });
+  await assert.rejects(failing.call(), { code: 'Unknown', message: 'cannot checkpoint container: cannot dump' });
+  assert.deepEqual(await failing.host.fs.readDirectory('/checkpoints'), []);
+  await assert.rejects(failing.call('relative'), { code: 'InvalidArgument' });
+  await assert.rejects(failing.call('/x', 'other'), { code: 'NotFound' });
+  await failing.containers.verbs.stopContainer({ containerId: failing.containerId, timeout: 0n }, signal);
+  await assert.rejects(failing.call(), { code: 'FailedPrecondition' });
+});

@@ -1,0 +1,128 @@
+import { posix } from 'node:path';
+import { formatNanoTime, formatTime } from '../../base/rfc3339.ts';
+import { textOf } from '../../base/text-of.ts';
+import { CriError } from '../../cri/cri-error.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import type { Finished } from '../../host/processes.ts';
+import { type ContainerDeps, runtimeOf } from '../container/container-deps.ts';
+import { containerNotFound, failureOf } from '../container/container-failure.ts';
+import { readConfig } from '../container/container-files.ts';
+import type { ContainerLedger } from '../container/container-ledger.ts';
+import { stateName } from '../container/container-messages.ts';
+import type { ContainerRecord } from '../container/container-record.ts';
+import { badField } from '../spec/bad-field.ts';
+
+export type CheckpointDeps = Pick<
+  ContainerDeps,
+  'clock' | 'fs' | 'log' | 'paths' | 'runtimes' | 'ociCommand' | 'processes'
+> & { readonly ledger: Pick<ContainerLedger, 'find'> };
+
+const CRIU_PLACES = ['/usr/sbin/criu', '/usr/bin/criu', '/usr/local/sbin/criu', '/usr/local/bin/criu'];
+
+/** Writes an archive as `checkpointctl` reads it; the container goes on. */
+export function checkpointContainer(deps: CheckpointDeps): RuntimeService['checkpointContainer'] {
+  return async ({ containerId, location, timeout }, signal) => {
+    const record = deps.ledger.find(containerId);
+    if (!record) throw containerNotFound(containerId);
+    if (!location.startsWith('/')) throw badField('location', 'must be an absolute path');
+    if (record.life.phase !== 'running') {
+      const why = `container ${record.id} is in ${stateName(record)} state, only those that run can be checkpointed`;
+      throw new CriError('FailedPrecondition', why);
+    }
+    const limited = timeout > 0n ? AbortSignal.any([signal, deps.clock.deadline(Number(timeout) * 1000)]) : signal;
+    try {
+      const { program } = runtimeOf(deps.runtimes, record);
+      await requireCriu(program, deps, limited);
+      await writeArchive(record, program, location, deps, limited);
+    } catch (error) {
+      if (limited.aborted && !signal.aborted) {
+        throw new CriError('DeadlineExceeded', `checkpoint of container ${record.id} took more than ${timeout} s`);
+      }
+      throw failureOf('cannot checkpoint container', error, signal);
+    }
+    return {};
+  };
+}
+
+/** Asked each time: who installs criu need not restart anything. */
+async function requireCriu(program: string, deps: CheckpointDeps, signal: AbortSignal): Promise<void> {
+  const { fs, processes } = deps;
+  const places = await Promise.all(CRIU_PLACES.map(async (path) => ((await fs.stat(path)) ? path : undefined)));
+  const criu = places.find((path) => path !== undefined);
+  if (!criu) throw unimplemented('criu is not installed');
+  if (posix.basename(program) === 'crun') {
+    const { stdout } = await processes.run({ program, args: ['--version'] }, signal);
+    if (!text(stdout).includes('+CRIU')) throw unimplemented(`${program} was built without criu`);
+  }
+  const check = await processes.run({ program: criu, args: ['check'] }, signal);
+  if (check.exitCode !== 0) throw unimplemented(`criu does not work on this machine: ${lastLine(check)}`);
+}
+
+async function writeArchive(
+  record: ContainerRecord,
+  program: string,
+  location: string,
+  deps: CheckpointDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { fs, log, ociCommand, processes } = deps;
+  // Beside the archive: all memory of the container goes there, so it must be on a disk.
+  const folder = `${posix.dirname(location)}/.checkpoint-${record.id}`;
+  try {
+    await fs.makeDirectory(`${folder}/checkpoint`, 0o700);
+    const args = ['checkpoint', '--image-path', `${folder}/checkpoint`, '--work-path', folder, '--leave-running'];
+    requireSuccess(await ociCommand(program, [...args, record.id], signal));
+    await writeDumps(record, program, folder, deps);
+    requireSuccess(await processes.run({ program: 'tar', args: ['-C', folder, '-cf', location, '.'] }, signal));
+    await fs.changeMode(location, 0o600);
+  } catch (error) {
+    await fs.remove(location);
+    throw error;
+  } finally {
+    await fs.removeTree(folder).catch((error: unknown) => {
+      log.warn('cannot remove what a checkpoint left', { folder, error: textOf(error) });
+    });
+  }
+}
+
+/** The files by which tools know what was checkpointed. */
+async function writeDumps(
+  record: ContainerRecord,
+  program: string,
+  folder: string,
+  deps: CheckpointDeps,
+): Promise<void> {
+  const { clock, fs } = deps;
+  const config = {
+    id: record.id,
+    name: record.config.metadata?.name ?? '',
+    rootfsImage: record.config.image?.image ?? '',
+    rootfsImageRef: record.imageRef,
+    rootfsImageName: record.config.image?.userSpecifiedImage ?? '',
+    runtime: posix.basename(program),
+    createdTime: formatNanoTime(record.createdAtNs),
+    checkpointedTime: formatTime(clock.now()),
+  };
+  const spec = (await readConfig(record.id, deps)) ?? record.spec;
+  await Promise.all([
+    fs.writeFile(`${folder}/config.dump`, JSON.stringify(config), { mode: 0o600 }),
+    fs.writeFile(`${folder}/spec.dump`, JSON.stringify(spec), { mode: 0o600 }),
+  ]);
+}
+
+function requireSuccess(finished: Finished): void {
+  if (finished.exitCode !== 0) throw new Error(lastLine(finished));
+}
+
+function lastLine({ stdout, stderr }: Finished): string {
+  const lines = `${text(stdout)}\n${text(stderr)}`.split('\n').filter((line) => line.trim() !== '');
+  return lines.at(-1) ?? 'without a word';
+}
+
+function unimplemented(why: string): CriError {
+  return new CriError('Unimplemented', `checkpoint is not possible here: ${why}`);
+}
+
+function text(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}

@@ -1,0 +1,46 @@
+import { CriError } from '../../cri/cri-error.ts';
+import { ExecSyncResponse } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import { type ContainerDeps, monitoredName, runtimeOf } from '../container/container-deps.ts';
+import { containerNotFound, failureOf } from '../container/container-failure.ts';
+import type { ContainerLedger } from '../container/container-ledger.ts';
+import { stateName } from '../container/container-messages.ts';
+import { ExecTimeoutError } from '../oci/oci-runtime.ts';
+import { badField } from '../spec/bad-field.ts';
+import { execProcess } from '../spec/exec-process.ts';
+
+export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly ledger: ContainerLedger };
+
+/** What a client takes in one message. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+export function execSync({ ledger, paths, runtimes }: ExecSyncDeps): RuntimeService['execSync'] {
+  return async ({ containerId, cmd, timeout }, signal) => {
+    const record = ledger.find(containerId);
+    if (!record) throw containerNotFound(containerId);
+    if (cmd.length === 0) throw badField('cmd', 'must not be empty');
+    if (record.life.phase !== 'running' || !record.spec) {
+      throw new CriError(
+        'FailedPrecondition',
+        `failed to exec in container: container is in ${stateName(record)} state`,
+      );
+    }
+    const exec = {
+      process: execProcess(record.spec, { cmd, tty: false }),
+      ...(timeout > 0n && { timeoutMs: Number(timeout) * 1000 }),
+      maxOutputBytes: MAX_OUTPUT_BYTES,
+    };
+    try {
+      return ExecSyncResponse.create(
+        await runtimeOf(runtimes, record).execSync(monitoredName(paths, record.id), exec, signal),
+      );
+    } catch (error) {
+      if (error instanceof ExecTimeoutError) {
+        // kubelet tells a probe's time-out by the code.
+        const message = `failed to exec in container: timeout ${timeout}s exceeded: context deadline exceeded`;
+        throw new CriError('DeadlineExceeded', message, { cause: error });
+      }
+      throw failureOf('failed to exec in container', error, signal);
+    }
+  };
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../../base/log.ts';
+import { CriError } from '../../cri/cri-error.ts';
+import { ImageSpec, ListImagesRequest, PullImageRequest } from '../../cri/generated/runtime-v1.ts';
+import type { ImageService } from '../../cri/services.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { chainIds, digestOf, hexOf } from '../images/digest.ts';
+import { configOf, type FakeImage, layerOf, ociArchiveOf } from '../images/fake/image-archives.ts';
+import type { ImagePuller } from '../images/image-puller.ts';
+import { openStorage, type Storage } from '../storage/open-storage.ts';
+
+const signal = new AbortController().signal;
+const MANIFEST = `sha256:${'d'.repeat(64)}`;
+
+async function world(
+  puller?: ImagePuller,
+): Promise<{ service: ImageService; storage: Storage; ids: readonly string[] }> {
+  const host = createMemoryHost({ startMs: 5000 });
+  const storage = await openStorage({
+    ...host,
+    log: silentLog,
+    paths: { storage: '/storage' },
+    settings: { pinnedImages: ['pause:1'] },
+    architecture: 'amd64',
+  });
+  const images = await fakeImages();
+  await storage.loader.loadArchive(await ociArchiveOf(...images), {}, signal);
+  return { service: storage.imageService(puller), storage, ids: images.map((image) => digestOf(configOf(image))) };
+}
+
+async function fakeImages(): Promise<readonly FakeImage[]> {
+  const layer = await layerOf({ file: 'x' });
+  return [
+    { names: ['app:1', `app@${MANIFEST}`], layers: [layer, await layerOf({ more: 'y' })], config: { User: '1000:10' } },
+    { names: ['pause:1'], layers: [layer], config: { User: 'nobody' } },
+  ];
+}
+
+function spec(image: string): ImageSpec {
+  return ImageSpec.create({ image });
+}
+
+test('listImages() tells all, or the one that is asked for by any of its names', async () => {
+  const { service, ids } = await world();
+  const { images } = await service.listImages(ListImagesRequest.create({}), signal);
+  assert.deepEqual(
+    images.map(({ id, repoTags, repoDigests, uid, username, pinned }) => ({
+      id,
+      repoTags,
+      repoDigests,
+      uid,
+      username,
+      pinned,
+    })),
+    [
+      {
+        id: ids[0],
+        repoTags: ['docker.io/library/app:1'],
+        repoDigests: [`docker.io/library/app@${MANIFEST}`],
+        uid: { value: 1000n },
+        username: '',
+        pinned: false,
+      },
+      {
+        id: ids[1],
+        repoTags: ['docker.io/library/pause:1'],
+        repoDigests: [],
+        uid: undefined,
+        username: 'nobody',
+        pinned: true,
+      },
+    ],
+  );
+  assert.ok(images.every(({ size }) => size > 0n));
+  for (const [name, found] of [
+    ['pause:1', 1],
+    ['none:1', 0],
+  ] as const) {
+    const filter = { image: spec(name) };
+    assert.equal((await service.listImages({ filter }, signal)).images.length, found);
+    const streamed = await Array.fromAsync(service.streamImages({ filter }, signal));
+    assert.equal(streamed.flatMap((each) => each.images).length, found);
+  }
+});
+
+test('imageStatus() finds an image by every name that it has', async () => {
+  const { service, ids } = await world();
+  const hex = hexOf(ids[0] ?? '');
+  const names: Record<string, boolean> = {
+    'app:1': true,
+    'docker.io/library/app:1': true,
+    'index.docker.io/library/app:1': true,
+    [`app@${MANIFEST}`]: true,
+    [`app:ignored@${MANIFEST}`]: true,
+    [`sha256:${hex}`]: true,
+    [hex]: true,
+    [hex.slice(0, 12)]: true,
+    [`sha256:${hex.slice(0, 12)}`]: true,
+    app: false,
+    'app:2': false,
+    'other.io/library/app:1': false,
+    'NOT A NAME': false,
+    '': false,
+  };
+  const found: Record<string, boolean> = {};
+  for (const name of Object.keys(names)) {
+    found[name] = (await service.imageStatus({ image: spec(name), verbose: false }, signal)).image?.id === ids[0];
+  }
+  assert.deepEqual(found, names);
+  const none = await service.imageStatus({ image: spec('app'), verbose: true }, signal);
+  assert.deepEqual(none, { image: undefined, info: {} });
+});
+
+test('imageStatus() tells the configuration when it is asked to', async () => {
+  const { service } = await world();
+  const { info } = await service.imageStatus({ image: spec('app:1'), verbose: true }, signal);
+  const layers = [await layerOf({ file: 'x' }), await layerOf({ more: 'y' })].map(digestOf);
+  const told: unknown = JSON.parse(info['info'] ?? '');
+  assert.deepEqual(told, {
+    chainID: chainIds(layers).at(-1),
+    imageSpec: {
+      architecture: 'amd64',
+      os: 'linux',
+      config: { User: '1000:10' },
+      rootfs: { type: 'layers', diff_ids: layers },
+    },
+  });
+});
+
+test('removeImage() takes the whole image away, whichever of its names is told; once more is fine', async () => {
+  for (const name of ['app:1', `app@${MANIFEST}`, 'ID']) {
+    const { service, storage, ids } = await world();
+    const image = spec(name === 'ID' ? (ids[0] ?? '') : name);
+    await service.removeImage({ image }, signal);
+    await service.removeImage({ image }, signal);
+    assert.deepEqual(
+      storage.images.list().map(({ id }) => id),
+      [ids[1]],
+      name,
+    );
+  }
+});
+
+test('imageFsInfo() counts a layer that two images share once', async () => {
+  const { service } = await world();
+  const { imageFilesystems, containerFilesystems } = await service.imageFsInfo({}, signal);
+  const expected = {
+    timestamp: 5_000_000_000n,
+    fsId: { mountpoint: '/storage' },
+    usedBytes: { value: 16_384n }, // two layers with a folder and a file each
+    inodesUsed: { value: 4n },
+  };
+  assert.deepEqual([imageFilesystems, containerFilesystems], [[expected], [expected]]);
+  await service.removeImage({ image: spec('app:1') }, signal);
+  assert.equal((await service.imageFsInfo({}, signal)).imageFilesystems[0]?.inodesUsed?.value, 2n);
+});
+
+test('pullImage() hands the whole name on, and answers the id', async () => {
+  const asked: string[] = [];
+  const puller: ImagePuller = {
+    async pull(reference) {
+      asked.push(reference);
+      const image = storage.images.list()[0];
+      if (image === undefined) throw new CriError('NotFound', 'no image');
+      return image;
+    },
+  };
+  const { service, storage, ids } = await world(puller);
+  const { imageRef } = await service.pullImage(PullImageRequest.create({ image: spec('app') }), signal);
+  assert.deepEqual([asked, imageRef], [['docker.io/library/app:latest'], ids[0]]);
+});
+
+test('pullImage() says what it cannot do', async () => {
+  const { service } = await world();
+  const pull = (image: string) => service.pullImage(PullImageRequest.create({ image: spec(image) }), signal);
+  await assert.rejects(pull('app:1'), {
+    code: 'Unimplemented',
+    message: /docker\.io\/library\/app:1.*nodelet image load/,
+  });
+  await assert.rejects(pull('NOT A NAME'), {
+    code: 'InvalidArgument',
+    message: /^image\.image: .*invalid reference format/,
+  });
+  await assert.rejects(pull(''), { code: 'InvalidArgument' });
+});

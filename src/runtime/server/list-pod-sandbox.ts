@@ -1,0 +1,25 @@
+import type { PodSandboxFilter } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import type { SandboxLedger } from '../sandbox/sandbox-ledger.ts';
+import { sandboxMessage, sandboxStateOf } from '../sandbox/sandbox-messages.ts';
+import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+
+/** Those that are just being made are nobody's business yet. */
+export function listPodSandbox(ledger: Pick<SandboxLedger, 'all'>): RuntimeService['listPodSandbox'] {
+  return async ({ filter }) => ({
+    items: [...ledger.all.values()]
+      .filter((record) => record.life.phase !== 'creating' && matches(record, filter))
+      .map(sandboxMessage),
+  });
+}
+
+function matches(record: SandboxRecord, filter: PodSandboxFilter | undefined): boolean {
+  if (filter === undefined) return true;
+  const { id, state, labelSelector } = filter;
+  const { labels } = record.config;
+  return (
+    record.id.startsWith(id) &&
+    (state === undefined || sandboxStateOf(record) === state.state) &&
+    Object.entries(labelSelector).every(([key, value]) => labels[key] === value)
+  );
+}

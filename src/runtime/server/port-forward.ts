@@ -1,0 +1,45 @@
+import { CriError } from '../../cri/cri-error.ts';
+import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import type { Network } from '../../host/network.ts';
+import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
+import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import { badField } from '../spec/bad-field.ts';
+import type { RecordStore } from '../store/record-store.ts';
+import { PORT_FORWARD_PROTOCOLS, type PortDialler, servePortForward } from '../streaming/port-forward-session.ts';
+import type { StreamingServer } from '../streaming/streaming-server.ts';
+import { sandboxNotFound } from './sandbox-not-found.ts';
+
+export interface PortForwardDeps {
+  readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'find'>;
+  readonly streaming: Pick<StreamingServer, 'urlFor'>;
+  readonly networkNamespaces: Pick<NetworkNamespaces, 'connectLoopback'>;
+  /** Of the machine: for pods without a network of their own. */
+  readonly network: Pick<Network, 'connectStream'>;
+}
+
+/** A URL at which connections to the ports are made as soon as somebody connects, from inside the pod's network. */
+export function portForward(deps: PortForwardDeps): RuntimeService['portForward'] {
+  return async ({ podSandboxId, port: ports }) => {
+    const sandbox = deps.sandboxes.find(podSandboxId);
+    if (!sandbox) throw sandboxNotFound(podSandboxId);
+    const wrong = ports.find((port) => port < 1 || port > 65_535);
+    if (wrong !== undefined) throw badField('port', `${wrong} is not a port`);
+    if (sandbox.life.phase !== 'ready') {
+      throw new CriError('FailedPrecondition', `sandbox container ${JSON.stringify(sandbox.id)} is not running`);
+    }
+    const dial = diallerFor(sandbox, deps);
+    const url = await deps.streaming.urlFor({
+      kind: 'portforward',
+      protocols: PORT_FORWARD_PROTOCOLS,
+      serve: (connection) => servePortForward(connection, { sandboxId: sandbox.id, ports }, dial),
+    });
+    return PortForwardResponse.create({ url });
+  };
+}
+
+function diallerFor({ namespaces }: SandboxRecord, { networkNamespaces, network }: PortForwardDeps): PortDialler {
+  const file = namespaces.network;
+  if (file === undefined) return (port, signal) => network.connectStream({ host: '127.0.0.1', port }, signal);
+  return (port, signal) => networkNamespaces.connectLoopback(file, port, signal);
+}

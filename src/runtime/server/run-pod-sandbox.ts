@@ -1,0 +1,148 @@
+import { textOf } from '../../base/text-of.ts';
+import { CriError } from '../../cri/cri-error.ts';
+import { ContainerEventType, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import { NamespaceError } from '../../host/namespaces.ts';
+import type { OciRuntime } from '../oci/oci-runtime.ts';
+import { buildSandbox } from '../sandbox/build-sandbox.ts';
+import type { FinishLater } from '../sandbox/finish-later.ts';
+import type { PauseWatch } from '../sandbox/pause.ts';
+import { planSandbox, type SandboxPlan, sandboxName } from '../sandbox/plan-sandbox.ts';
+import type { SandboxDeps } from '../sandbox/sandbox-deps.ts';
+import type { SandboxLedger } from '../sandbox/sandbox-ledger.ts';
+import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import { sysctlField, sysctlPath } from '../sandbox/sandbox-sysctls.ts';
+import { finishSandbox } from '../sandbox/stop-sandbox.ts';
+import { removeFolders, takeDown } from '../sandbox/take-down.ts';
+import { badField } from '../spec/bad-field.ts';
+
+/** Whatever failed must not keep the caller waiting for ever. */
+const UNDO_MS = 60_000;
+const ID_BYTES = 32;
+
+export interface RunDeps extends SandboxDeps {
+  readonly ledger: SandboxLedger;
+  readonly later: FinishLater;
+  readonly pauses: PauseWatch;
+}
+
+/**
+ * Nothing is left of a sandbox that could not be run; where that fails too, it is there as `unknown` (NOTREADY), and is
+ * tried again until it is gone or somebody removes it.
+ */
+export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
+  return async (request, signal) => {
+    if (request.config === undefined) throw badField('config', 'there is none');
+    const { runtimeHandler } = request;
+    const config = PodSandboxConfig.fromPartial(request.config); // the caller's may change
+    const name = sandboxName(config);
+    const id = Buffer.from(deps.random.bytes(ID_BYTES)).toString('hex');
+    const plan = planSandbox(id, config, deps.paths);
+    const runtime = handlerFor(runtimeHandler, plan, deps);
+    signal.throwIfAborted();
+    reserve(name, id, deps.ledger);
+    const record: SandboxRecord = {
+      id,
+      config,
+      runtimeHandler,
+      createdAtNs: BigInt(deps.clock.now()) * 1_000_000n,
+      life: { phase: 'creating' },
+      namespaces: plan.namespaces,
+      pause: plan.pause !== 'none',
+      ips: [],
+      networkResults: {},
+      bootId: deps.bootId,
+    };
+    await deps.ledger.turn(id, () => make(record, plan, runtime, deps, signal));
+    return { podSandboxId: id };
+  };
+}
+
+function handlerFor(name: string, { pause }: SandboxPlan, { runtimes }: SandboxDeps): OciRuntime {
+  const runtime = runtimes.handler(name);
+  if (runtime === undefined) throw badField('runtime_handler', `no runtime for ${JSON.stringify(name)} is configured`);
+  const features = runtimes.handlers.find((handler) => handler.name === name);
+  if (pause === 'makes' && features?.userNamespaces === false) {
+    const field = 'linux.security_context.namespace_options.userns_options';
+    throw badField(field, `the runtime handler ${JSON.stringify(name)} has no user namespaces`);
+  }
+  return runtime;
+}
+
+function reserve(name: string, id: string, ledger: SandboxLedger): void {
+  const holder = ledger.reserve(name, id);
+  if (holder === undefined) return;
+  const [shown, by] = [JSON.stringify(name), JSON.stringify(holder)];
+  throw new CriError('AlreadyExists', `failed to reserve sandbox name ${shown}: name ${shown} is reserved for ${by}`);
+}
+
+async function make(
+  record: SandboxRecord,
+  plan: SandboxPlan,
+  runtime: OciRuntime,
+  deps: RunDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { ledger, pauses } = deps;
+  let ready: SandboxRecord;
+  try {
+    await ledger.put(record); // on disk before the first thing that could be left behind
+    const built = await buildSandbox(record, plan, runtime, deps, signal);
+    ready = await admit(built, deps, signal);
+  } catch (error) {
+    const failures = await undo(record, deps);
+    signal.throwIfAborted();
+    throw failureOf(error, failures, record);
+  }
+  ledger.tell(ContainerEventType.CONTAINER_CREATED_EVENT, record.id);
+  ledger.tell(ContainerEventType.CONTAINER_STARTED_EVENT, record.id);
+  if (ready.pause) pauses.follow(ready);
+}
+
+async function admit(built: SandboxRecord, deps: RunDeps, signal: AbortSignal): Promise<SandboxRecord> {
+  const { nri, ledger, clock, log } = deps;
+  await nri.runPodSandbox(built, signal);
+  try {
+    signal.throwIfAborted();
+    return await ledger.become(built, { phase: 'ready' });
+  } catch (error) {
+    await nri.removePodSandbox(built, clock.deadline(UNDO_MS)).catch((failure: unknown) => {
+      log.warn('a plugin of NRI failed for the removal of a sandbox', { sandboxId: built.id, error: failure });
+    });
+    throw error;
+  }
+}
+
+/** Never on the caller's signal: that may be why we are here. */
+async function undo(record: SandboxRecord, deps: RunDeps): Promise<readonly unknown[]> {
+  const { ledger, later, clock } = deps;
+  const failures = [...(await takeDown(record, deps, clock.deadline(UNDO_MS)))];
+  try {
+    if (failures.length === 0) {
+      await removeFolders(record.id, deps);
+      await ledger.remove(record);
+      return [];
+    }
+  } catch (error) {
+    failures.push(error);
+  }
+  later.add(record.id, (limit) => finishSandbox(record.id, deps, limit));
+  try {
+    await ledger.become(record, { phase: 'unknown', reason: failures.map(textOf).join('; ') });
+  } catch (error) {
+    failures.push(error);
+  }
+  return failures;
+}
+
+function failureOf(error: unknown, failures: readonly unknown[], { id, config }: SandboxRecord): CriError {
+  const cause = failures.length === 0 ? error : new AggregateError([error, ...failures]);
+  if (error instanceof NamespaceError && error.sysctl !== undefined) {
+    const name =
+      Object.keys(config.linux?.sysctls ?? {}).find((each) => sysctlPath(each) === error.sysctl) ?? error.sysctl;
+    return new CriError('InvalidArgument', `${sysctlField(name)}: ${textOf(cause)}`, { cause });
+  }
+  if (error instanceof CriError && failures.length === 0) return error;
+  const code = error instanceof CriError ? error.code : 'Unknown';
+  return new CriError(code, `failed to run sandbox ${JSON.stringify(id)}: ${textOf(cause)}`, { cause });
+}

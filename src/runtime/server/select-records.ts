@@ -1,0 +1,52 @@
+import type { ContainerStatsFilter, PodSandboxStatsFilter } from '../../cri/generated/runtime-v1.ts';
+import type { ContainerRecord } from '../container/container-record.ts';
+import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { RecordStore } from '../store/record-store.ts';
+
+type View<R extends { readonly id: string }> = Pick<RecordStore<R>, 'all' | 'find'>;
+
+export interface RecordViews {
+  readonly sandboxes: View<SandboxRecord>;
+  readonly containers: View<ContainerRecord>;
+}
+
+/** Those that a filter of statistics means; ids may be beginnings. Who is just being made is left out. */
+export function selectContainers(
+  { containers, sandboxes }: RecordViews,
+  filter: ContainerStatsFilter | undefined,
+): readonly ContainerRecord[] {
+  const made = [...containers.all.values()].filter(({ life }) => life.phase !== 'creating');
+  if (!filter) return made;
+  const { id, podSandboxId, labelSelector } = filter;
+  const [container, sandbox] = [fullId(containers, id), fullId(sandboxes, podSandboxId)];
+  return made.filter(
+    (record) =>
+      (container === '' || record.id === container) &&
+      (sandbox === '' || record.sandboxId === sandbox) &&
+      hasLabels(record.config.labels, labelSelector),
+  );
+}
+
+/** Statistics are of what runs. */
+export function selectSandboxes(
+  { sandboxes }: Pick<RecordViews, 'sandboxes'>,
+  filter: PodSandboxStatsFilter | undefined,
+): readonly SandboxRecord[] {
+  const ready = [...sandboxes.all.values()].filter(({ life }) => life.phase === 'ready');
+  if (!filter) return ready;
+  const wanted = fullId(sandboxes, filter.id);
+  return ready.filter(
+    ({ id, config }) => (wanted === '' || id === wanted) && hasLabels(config.labels, filter.labelSelector),
+  );
+}
+
+/** As it was given when nothing has it: then nothing matches. */
+function fullId<R extends { readonly id: string }>(store: View<R>, id: string): string {
+  return id === '' ? '' : (store.find(id)?.id ?? id);
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+function hasLabels(labels: Labels, wanted: Labels): boolean {
+  return Object.entries(wanted).every(([key, value]) => labels[key] === value);
+}

@@ -1,0 +1,39 @@
+import { StatusResponse } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import type { PodNetwork } from '../network/pod-network.ts';
+import type { OciRuntimes } from '../oci/oci-runtime.ts';
+
+export interface StatusDeps {
+  readonly network: Pick<PodNetwork, 'status'>;
+  readonly runtimes: Pick<OciRuntimes, 'handlers'>;
+  /** What `crictl info` shows beside the rest, as JSON under each name. */
+  readonly info: () => Readonly<Record<string, unknown>>;
+}
+
+/** The runtime is ready as soon as it answers: whatever could keep it from that ends the program at its start. */
+export function status({ network, runtimes, info }: StatusDeps): RuntimeService['status'] {
+  return async ({ verbose }) => {
+    const networkStatus = network.status();
+    const why = networkStatus.ready
+      ? { reason: '', message: '' }
+      : { reason: networkStatus.reason, message: networkStatus.message };
+    return StatusResponse.fromPartial({
+      status: {
+        conditions: [
+          { type: 'RuntimeReady', status: true },
+          { type: 'NetworkReady', status: networkStatus.ready, ...why },
+        ],
+      },
+      runtimeHandlers: runtimes.handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
+        name,
+        features: { recursiveReadOnlyMounts, userNamespaces },
+      })),
+      features: { supplementalGroupsPolicy: true },
+      info: verbose ? verboseInfo({ ...info(), network: networkStatus, runtimeHandlers: runtimes.handlers }) : {},
+    });
+  };
+}
+
+function verboseInfo(parts: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, JSON.stringify(part)]));
+}

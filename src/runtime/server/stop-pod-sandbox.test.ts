@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriError } from '../../cri/cri-error.ts';
+import { ContainerEventType, PodSandboxState } from '../../cri/generated/runtime-v1.ts';
+import { noNri } from '../nri/nri.ts';
+import { createSandboxWorld, podConfig, podWith, type SandboxWorld, signal } from '../sandbox/fake/sandbox-world.ts';
+
+const { SANDBOX_READY, SANDBOX_NOTREADY } = PodSandboxState;
+const { CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT } = ContainerEventType;
+
+async function ready(change?: Parameters<typeof podConfig>[0]) {
+  const world = await createSandboxWorld();
+  const id = await run(world, change);
+  world.told.length = 0;
+  return { world, id, ...verbsOf(world, id) };
+}
+
+async function run(world: SandboxWorld, change?: Parameters<typeof podConfig>[0]): Promise<string> {
+  const request = { config: podConfig(change), runtimeHandler: '' };
+  return (await world.sandboxes.verbs.runPodSandbox(request, signal)).podSandboxId;
+}
+
+function verbsOf(world: SandboxWorld, podSandboxId: string) {
+  return {
+    stop: (limit = signal) => world.sandboxes.verbs.stopPodSandbox({ podSandboxId }, limit),
+    remove: (limit = signal) => world.sandboxes.verbs.removePodSandbox({ podSandboxId }, limit),
+    life: () => world.sandboxes.view.find(podSandboxId)?.life,
+    status: async (verbose = false) => {
+      const answer = await world.sandboxes.verbs.podSandboxStatus({ podSandboxId, verbose }, signal);
+      return { ...answer, state: answer.status?.state, ip: answer.status?.network?.ip };
+    },
+    told: () => world.told.map(({ type }) => type),
+  };
+}
+
+test('StopPodSandbox ends the containers, then takes everything down but the record', async () => {
+  const { world, id, stop, life, status, told } = await ready();
+  await stop();
+  assert.deepEqual(world.containers.calls, [`stopAll ${id}`]);
+  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+  assert.deepEqual(await world.left(), [`/lib/sandboxes/${id}.json`, `/run/sandboxes/${id}`]);
+  const { state, ip } = await status();
+  assert.deepEqual({ state, ip }, { state: SANDBOX_NOTREADY, ip: '' });
+  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT]);
+});
+
+test('StopPodSandbox can be repeated, and is content with an id that nobody knows', async () => {
+  const { world, stop, told } = await ready();
+  await stop();
+  await stop();
+  await world.sandboxes.verbs.stopPodSandbox({ podSandboxId: 'unknown' }, signal);
+  await world.sandboxes.verbs.stopPodSandbox({ podSandboxId: '' }, signal);
+  assert.equal(world.network.tearDowns.length, 1);
+  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT]);
+});
+
+test('StopPodSandbox is told what plugins fail to do, and goes on', async () => {
+  const { world, stop, remove } = await ready();
+  const failing = async (): Promise<never> => {
+    throw new Error('no');
+  };
+  world.nri = { ...noNri, stopPodSandbox: failing, removePodSandbox: failing };
+  await stop();
+  await remove();
+  assert.deepEqual(await world.left(), []);
+});
+
+const stopFaults: Record<string, { disturb: (world: SandboxWorld, id: string) => void; message: RegExp }> = {
+  'a container does not end': {
+    disturb: ({ containers }) => {
+      containers.failures.stopAll = new CriError('DeadlineExceeded', 'it does not end');
+    },
+    message: /^it does not end$/,
+  },
+  'the network does not come down': {
+    disturb: ({ network }) => network.failNext('tearDown', new Error('plugin "bridge" failed')),
+    message: /^failed to stop sandbox "[0-9a-f]{64}": plugin "bridge" failed$/,
+  },
+  'a namespace stays': {
+    disturb: ({ host }) => host.namespaces.faults.failNext('remove', 'EIO'),
+    message: /^failed to stop sandbox .*EIO$/,
+  },
+  'shm stays': {
+    disturb: ({ host, paths }, id) => host.mounts.faults.failNext('unmount', 'EIO', `${paths.sandbox(id)}/shm`),
+    message: /^failed to stop sandbox .*EIO$/,
+  },
+  'the record cannot be written at the end': {
+    disturb: (world) => {
+      world.nri = { ...noNri, stopPodSandbox: async () => world.host.fs.faults.failNext('writeReplacing', 'ENOSPC') };
+    },
+    message: /ENOSPC/,
+  },
+};
+for (const [what, { disturb, message }] of Object.entries(stopFaults)) {
+  test(`StopPodSandbox fails when ${what}; the sandbox is not ready, and the next Stop finishes`, async () => {
+    const { world, id, stop, remove, life, status } = await ready();
+    disturb(world, id);
+    await assert.rejects(stop(), { message });
+    world.nri = noNri;
+    assert.deepEqual(life(), { phase: 'notReady', networkDown: false, stopAsked: true });
+    assert.equal((await status()).state, SANDBOX_NOTREADY);
+    await stop();
+    assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+    await remove();
+    assert.deepEqual(await world.left(), []);
+  });
+}
+
+test('StopPodSandbox that failed is finished a little later even if nobody asks again', async () => {
+  const { world, stop, life } = await ready();
+  for (let i = 0; i < 3; i++) world.network.failNext('tearDown');
+  await assert.rejects(stop());
+  await world.host.clock.advance(1500);
+  assert.deepEqual([world.network.tearDowns.length, world.network.held.size], [2, 1]);
+  await world.host.clock.advance(60_000);
+  assert.deepEqual([world.network.tearDowns.length, world.network.held.size], [4, 0]);
+  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+});
+
+test('StopPodSandbox whose caller gives up is finished later', async () => {
+  const { world, stop, life } = await ready();
+  const caller = new AbortController();
+  world.nri = { ...noNri, stopPodSandbox: async () => caller.abort(new Error('gave up')) };
+  await assert.rejects(stop(caller.signal), { message: 'gave up' });
+  world.nri = noNri;
+  await world.host.clock.advance(2000);
+  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+});
+
+test('RemovePodSandbox stops first, takes the containers away, and releases the name', async () => {
+  const { world, id, remove, told } = await ready();
+  const statuses: unknown[] = [];
+  const { push } = world.told;
+  world.told.push = (...happenings) => {
+    statuses.push(world.sandboxes.view.status(id)?.metadata?.uid);
+    return push.apply(world.told, happenings);
+  };
+  await remove();
+  assert.deepEqual(world.containers.calls, [`stopAll ${id}`, `removeAll ${id}`]);
+  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
+  assert.deepEqual(statuses, ['u1', 'u1'], 'the last event still tells of which pod it is');
+  assert.equal(world.sandboxes.view.status(id), undefined);
+  assert.deepEqual(await world.left(), []);
+  await run(world);
+});
+
+test('RemovePodSandbox can be repeated, and twice at once', async () => {
+  const { world, remove, told } = await ready();
+  await Promise.all([remove(), remove()]);
+  await remove();
+  assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
+  assert.deepEqual(await world.left(), []);
+});
+
+const removeFaults: Record<string, (world: SandboxWorld) => void> = {
+  'a container stays': ({ containers }) => {
+    containers.failures.removeAll = new Error('it stays');
+  },
+  'a folder stays': ({ host }) => host.fs.faults.failNext('removeTree', 'EIO'),
+  'the record stays': ({ host, sandboxes, paths }) => {
+    const [id] = sandboxes.view.all.keys();
+    host.fs.faults.failNext('remove', 'EIO', `${paths.sandboxRecords}/${id}.json`);
+  },
+};
+for (const [what, disturb] of Object.entries(removeFaults)) {
+  test(`RemovePodSandbox fails when ${what}, keeps the name, and finishes the next time`, async () => {
+    const { world, remove, told } = await ready();
+    disturb(world);
+    await assert.rejects(remove());
+    await assert.rejects(run(world), { code: 'AlreadyExists' });
+    await remove();
+    assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT, CONTAINER_DELETED_EVENT]);
+    assert.deepEqual(await world.left(), []);
+  });
+}
+
+test('StopPodSandbox and RemovePodSandbox wait for a RunPodSandbox that is under way', async () => {
+  const world = await createSandboxWorld();
+  let removing: Promise<unknown> | undefined;
+  world.nri = {
+    ...noNri,
+    runPodSandbox: async ({ id }) => {
+      removing = verbsOf(world, id).remove();
+    },
+  };
+  await run(world);
+  await removing;
+  assert.deepEqual(await world.left(), []);
+});
+
+test('a sandbox whose process ends is not ready any more, and that is told', async () => {
+  const world = await createSandboxWorld();
+  const { verbs } = world.sandboxes;
+  const { podSandboxId: id } = await verbs.runPodSandbox(
+    { config: podWith('sharedProcesses'), runtimeHandler: '' },
+    signal,
+  );
+  world.told.length = 0;
+  const { status, life, told, remove } = verbsOf(world, id);
+  assert.equal(JSON.parse((await status(true)).info['info'] ?? '').pid, 1001);
+  world.oci.exit(id, 0);
+  await world.host.clock.advance(0);
+  assert.deepEqual(
+    [(await status()).state, life(), told()],
+    [SANDBOX_NOTREADY, { phase: 'notReady', networkDown: false }, [CONTAINER_STOPPED_EVENT]],
+  );
+  assert.equal(world.network.held.size, 1, 'containers may still use the network: nobody has asked for a stop');
+  await remove();
+  assert.deepEqual(await world.left(), []);
+});
+
+test('the end of a process that cannot be recorded at once is recorded later', async () => {
+  const world = await createSandboxWorld();
+  const request = { config: podWith('sharedProcesses'), runtimeHandler: '' };
+  const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
+  world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
+  world.oci.exit(id, 0);
+  await world.host.clock.advance(0);
+  assert.deepEqual(verbsOf(world, id).life(), { phase: 'ready' });
+  await world.host.clock.advance(2000);
+  assert.deepEqual(verbsOf(world, id).life(), { phase: 'notReady', networkDown: false });
+});
+
+test('PodSandboxStatus tells addresses, namespaces, labels and the handler', async () => {
+  const world = await createSandboxWorld();
+  const request = { config: podConfig({ annotations: { a: 'b' } }), runtimeHandler: 'plain' };
+  const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
+  const { status, info, containersStatuses, timestamp } = await verbsOf(world, id.slice(0, 12)).status();
+  const { metadata, labels, annotations, linux } = request.config;
+  assert.deepEqual(
+    { status, info, containersStatuses, timestamp },
+    {
+      status: {
+        id,
+        metadata,
+        state: SANDBOX_READY,
+        createdAt: BigInt(world.host.clock.now()) * 1_000_000n,
+        network: { ip: '10.88.0.2', additionalIps: [] },
+        linux: { namespaces: { options: linux?.securityContext?.namespaceOptions } },
+        labels,
+        annotations,
+        runtimeHandler: 'plain',
+      },
+      info: {},
+      containersStatuses: [],
+      timestamp: BigInt(world.host.clock.now()) * 1_000_000n,
+    },
+  );
+  const verbose = JSON.parse((await verbsOf(world, id).status(true)).info['info'] ?? '');
+  assert.deepEqual([verbose.pid, verbose.netNamespaceClosed, verbose.runtimeHandler], [0, false, 'plain']);
+});
+
+test('PodSandboxStatus does not know what is not there', async () => {
+  const world = await createSandboxWorld();
+  await assert.rejects(verbsOf(world, 'none').status(), { code: 'NotFound', message: 'sandbox "none" not found' });
+});
+
+test('ListPodSandbox chooses by id, its beginning, state and labels', async () => {
+  const world = await createSandboxWorld();
+  const metadata = (name: string) => ({ metadata: { name, namespace: 'n', uid: name, attempt: 0 } });
+  const one = await run(world, { ...metadata('one'), labels: { app: 'a', tier: 'x' } });
+  const two = await run(world, { ...metadata('two'), labels: { app: 'a' } });
+  await world.sandboxes.verbs.stopPodSandbox({ podSandboxId: two }, signal);
+  const list = async (filter: { id?: string; state?: PodSandboxState; labels?: Record<string, string> }) => {
+    const { id = '', state, labels: labelSelector = {} } = filter;
+    const wanted = { id, labelSelector, state: state === undefined ? undefined : { state } };
+    return (await world.sandboxes.verbs.listPodSandbox({ filter: wanted }, signal)).items.map((item) => item.id);
+  };
+  assert.deepEqual(
+    await Promise.all([
+      list({}),
+      list({ id: one }),
+      list({ id: two.slice(0, 10) }),
+      list({ id: 'none' }),
+      list({ state: SANDBOX_READY }),
+      list({ state: SANDBOX_NOTREADY }),
+      list({ labels: { app: 'a' } }),
+      list({ labels: { app: 'a', tier: 'x' } }),
+      list({ id: two, labels: { tier: 'x' } }),
+    ]),
+    [[one, two], [one], [two], [], [one], [two], [one, two], [one], []],
+  );
+});

@@ -1,0 +1,11 @@
+import type { RuntimeService } from '../../cri/services.ts';
+import { type StopDeps, stopSandbox } from '../sandbox/stop-sandbox.ts';
+
+/** One that nobody knows has been stopped already, as in containerd 2. */
+export function stopPodSandbox(deps: StopDeps): RuntimeService['stopPodSandbox'] {
+  return async ({ podSandboxId }, signal) => {
+    const id = deps.ledger.find(podSandboxId)?.id;
+    if (id !== undefined) await deps.ledger.turn(id, () => stopSandbox(id, deps, signal));
+    return {};
+  };
+}

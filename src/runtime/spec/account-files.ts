@@ -1,0 +1,44 @@
+/** /etc/passwd and /etc/group of an image. Lines that make no sense are passed over, as the C library does. */
+
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface Group {
+  readonly name: string;
+  readonly gid: number;
+  readonly members: readonly string[];
+}
+
+export function parsePasswd(text: string): Account[] {
+  return rows(text).flatMap(([name = '', , uid, gid]) => {
+    const ids = [idOf(uid), idOf(gid)] as const;
+    return name === '' || ids[0] === undefined || ids[1] === undefined ? [] : [{ name, uid: ids[0], gid: ids[1] }];
+  });
+}
+
+export function parseGroups(text: string): Group[] {
+  return rows(text).flatMap(([name = '', , id, members = '']) => {
+    const gid = idOf(id);
+    return name === '' || gid === undefined ? [] : [{ name, gid, members: members.split(',').filter((m) => m !== '') }];
+  });
+}
+
+/** The largest id that runc and crun take. */
+const MAX_ID = 2 ** 31 - 1;
+
+/** `undefined` for a name, and for numbers that no process can have. */
+export function idOf(text: string | undefined): number | undefined {
+  const id = text !== undefined && /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return id <= MAX_ID ? id : undefined;
+}
+
+function rows(text: string): string[][] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(':'));
+}

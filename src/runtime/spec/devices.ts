@@ -1,0 +1,57 @@
+import type { OciDevice, OciDeviceRule } from '../oci/oci-spec.ts';
+import { badField } from './bad-field.ts';
+import type { SpecFacts } from './spec-facts.ts';
+import type { SpecRequest } from './spec-request.ts';
+
+/** A device file of this machine, with its path in the container. */
+export interface HostDevice {
+  readonly path: string;
+  readonly type: 'c' | 'b';
+  readonly major: number;
+  readonly minor: number;
+  readonly fileMode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface ContainerDevices {
+  readonly devices: readonly OciDevice[];
+  /** For the cgroup; the runtime itself adds those that every container has (/dev/null, …). */
+  readonly rules: readonly OciDeviceRule[];
+}
+
+const DENY_ALL: OciDeviceRule = { allow: false, access: 'rwm' };
+const ALLOW_ALL: OciDeviceRule = { allow: true, access: 'rwm' };
+
+export function containerDevices({ container }: SpecRequest, facts: SpecFacts): ContainerDevices {
+  const privileged = container.linux?.securityContext?.privileged === true;
+  const byPath = new Map<string, OciDevice>();
+  if (privileged) for (const device of facts.hostDevices) byPath.set(device.path, device);
+  const rules: OciDeviceRule[] = [DENY_ALL];
+  for (const [index, { containerPath, hostPath, permissions }] of container.devices.entries()) {
+    checkDevice(`devices[${index}]`, { containerPath, hostPath, permissions });
+    const found = facts.devices.get(index);
+    if (found === undefined) throw badField(`devices[${index}].host_path`, `no device at ${hostPath}`);
+    for (const device of found) {
+      const { type, major, minor } = device;
+      byPath.set(device.path, device);
+      rules.push({ allow: true, type, major, minor, access: permissions || 'rwm' });
+    }
+  }
+  return { devices: [...byPath.values()], rules: privileged ? [ALLOW_ALL] : rules };
+}
+
+export function checkDevice(
+  field: string,
+  device: { readonly containerPath: string; readonly hostPath: string; readonly permissions: string },
+): void {
+  if (!device.hostPath.startsWith('/')) {
+    throw badField(`${field}.host_path`, `${JSON.stringify(device.hostPath)} is not absolute`);
+  }
+  if (device.containerPath !== '' && !device.containerPath.startsWith('/')) {
+    throw badField(`${field}.container_path`, `${JSON.stringify(device.containerPath)} is not absolute`);
+  }
+  if (!/^[rwm]*$/.test(device.permissions)) {
+    throw badField(`${field}.permissions`, `${JSON.stringify(device.permissions)} is not made of r, w and m`);
+  }
+}

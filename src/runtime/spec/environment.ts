@@ -1,0 +1,33 @@
+import type { SpecRequest } from './spec-request.ts';
+
+const DEFAULT_PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const TERMINAL = 'TERM=xterm';
+
+/** Later ones win, at the place of the first: the defaults, the image's, the container's own. */
+export function containerEnvironment({ container, sandbox, image, machine }: SpecRequest): string[] {
+  const hostname = sandbox.hostname || machine.hostname;
+  const own = container.envs.map(({ key, value }) => `${key}=${new TextDecoder().decode(value)}`);
+  const defaults = [DEFAULT_PATH, ...(container.tty ? [TERMINAL] : []), `HOSTNAME=${hostname}`];
+  return mergeEnvironment(defaults, [...image.env, ...own]);
+}
+
+/** Of a process that is added to a container with this environment. */
+export function execEnvironment(env: readonly string[], tty: boolean): string[] {
+  return mergeEnvironment(env, tty ? [TERMINAL] : []);
+}
+
+/** A name without `=` takes the variable away. */
+export function mergeEnvironment(base: readonly string[], changes: readonly string[]): string[] {
+  const byName = new Map<string, string>();
+  for (const entry of base) byName.set(nameOf(entry), entry);
+  for (const entry of changes) {
+    if (entry.includes('=')) byName.set(nameOf(entry), entry);
+    else byName.delete(entry);
+  }
+  return [...byName.values()];
+}
+
+function nameOf(entry: string): string {
+  const end = entry.indexOf('=');
+  return end < 0 ? entry : entry.slice(0, end);
+}

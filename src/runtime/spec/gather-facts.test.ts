@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SecurityProfile_ProfileType as ProfileType } from '../../cri/generated/runtime-v1.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { containerSpec } from './container-spec.ts';
+import { factSources, gatherFacts } from './gather-facts.ts';
+import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
+import { readSpecMachine } from './read-spec-machine.ts';
+import type { SpecFacts } from './spec-facts.ts';
+import type { SpecRequest } from './spec-request.ts';
+import { type Config, containerConfig, healthyRequest, MACHINE, sandboxConfig } from './testing/healthy-request.ts';
+
+const ROOTFS = '/run/n/containers/c1/rootfs';
+
+async function machineWithImage() {
+  const { fs } = createMemoryHost();
+  for (const folder of [`${ROOTFS}/etc`, '/dev/input', '/dev/pts', '/proc/self', '/srv/data', '/etc/cdi']) {
+    await fs.makeDirectory(folder);
+  }
+  await fs.writeFile('/proc/self/mountinfo', '20 1 0:1 / / rw shared:1 - ext4 d rw\n');
+  fs.createDevice('/dev/null', 'characterDevice', { major: 1, minor: 3 });
+  fs.createDevice('/dev/console', 'characterDevice', { major: 5, minor: 1 });
+  fs.createDevice('/dev/sda', 'blockDevice', { major: 8, minor: 0 }, 0o660);
+  fs.createDevice('/dev/input/mice', 'characterDevice', { major: 13, minor: 63 });
+  fs.createDevice('/dev/pts/0', 'characterDevice', { major: 136, minor: 0 });
+  await fs.symbolicLink('sda', '/dev/disk');
+  return fs;
+}
+
+type World = Awaited<ReturnType<typeof machineWithImage>>;
+
+function facts(fs: World, config: Config = {}, request: Partial<SpecRequest> = {}): Promise<SpecFacts> {
+  const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: ['/etc/cdi', '/run/cdi'] };
+  return gatherFacts(healthyRequest({ container: containerConfig(config), ...request }), factSources(settings, fs));
+}
+
+test('gatherFacts() finds nothing where nothing is asked for', async () => {
+  assert.deepEqual(await facts(await machineWithImage()), {
+    accounts: { users: [], groups: [] },
+    mountSources: new Map(),
+    devices: new Map(),
+    hostDevices: [],
+    appArmorProfiles: new Set(),
+    cdi: [],
+  });
+});
+
+test('gatherFacts() reads the accounts of the image, past lines that make no sense', async () => {
+  const fs = await machineWithImage();
+  await fs.writeFile(`${ROOTFS}/etc/passwd`, '# none\nroot:x:0:0:root:/:/bin/sh\nbroken:x:a:0\n\nalice:x:1000:1001\n');
+  await fs.writeFile(`${ROOTFS}/etc/group`, 'root:x:0:\nstaff:x:50:alice,bob\n');
+  assert.deepEqual((await facts(fs)).accounts, {
+    users: [
+      { name: 'root', uid: 0, gid: 0 },
+      { name: 'alice', uid: 1000, gid: 1001 },
+    ],
+    groups: [
+      { name: 'root', gid: 0, members: [] },
+      { name: 'staff', gid: 50, members: ['alice', 'bob'] },
+    ],
+  });
+});
+
+test('gatherFacts() takes an absolute link of the image as its own, never as ours', async () => {
+  const fs = await machineWithImage();
+  await fs.writeFile('/etc/passwd', 'secret:x:1:1\n');
+  await fs.symbolicLink('/nix/passwd', `${ROOTFS}/etc/passwd`);
+  assert.deepEqual((await facts(fs)).accounts.users, []);
+  await fs.makeDirectory(`${ROOTFS}/nix`);
+  await fs.symbolicLink('../../../../../../../etc/inner', `${ROOTFS}/nix/passwd`);
+  await fs.writeFile(`${ROOTFS}/etc/inner`, 'alice:x:1000:1001\n');
+  assert.deepEqual((await facts(fs)).accounts.users, [{ name: 'alice', uid: 1000, gid: 1001 }]);
+});
+
+test('gatherFacts() resolves the sources of mounts and makes those that are missing', async () => {
+  const fs = await machineWithImage();
+  await fs.symbolicLink('/srv/data', '/srv/link');
+  const mounts = [
+    { containerPath: '/a', hostPath: '/srv/link' },
+    { containerPath: '/b', hostPath: '/srv/new/deep' },
+    { containerPath: '/c', hostPath: '/srv/data', propagation: 1 as const },
+  ];
+  assert.deepEqual(
+    (await facts(fs, { mounts })).mountSources,
+    new Map<number, object>([
+      [0, { path: '/srv/data' }],
+      [1, { path: '/srv/new/deep' }],
+      [2, { path: '/srv/data', propagation: 'shared' }],
+    ]),
+  );
+  assert.equal((await fs.stat('/srv/new/deep'))?.mode, 0o755);
+});
+
+test('gatherFacts() finds a part of an image volume without leaving it', async () => {
+  const fs = await machineWithImage();
+  await fs.makeDirectory('/images/0/real');
+  await fs.symbolicLink('/real', '/images/0/link');
+  const mounts = [{ containerPath: '/a', image: { image: 'x' }, imageSubPath: 'link' }];
+  const found = await facts(fs, { mounts }, { imageVolumes: new Map([[0, '/images/0']]) });
+  assert.deepEqual(found.mountSources, new Map([[0, { path: '/images/0/real' }]]));
+});
+
+test('gatherFacts() finds devices, one or all of a folder', async () => {
+  const fs = await machineWithImage();
+  const devices = [
+    { hostPath: '/dev/disk', containerPath: '/dev/xvda', permissions: 'r' },
+    { hostPath: '/dev/input', containerPath: '', permissions: '' },
+  ];
+  const found = await facts(fs, { devices });
+  const disk = { path: '/dev/xvda', type: 'b', major: 8, minor: 0, fileMode: 0o660, uid: 0, gid: 0 };
+  const mice = { path: '/dev/input/mice', type: 'c', major: 13, minor: 63, fileMode: 0o666, uid: 0, gid: 0 };
+  assert.deepEqual(
+    found.devices,
+    new Map([
+      [0, [disk]],
+      [1, [mice]],
+    ]),
+  );
+  const { linux } = containerSpec(healthyRequest({ container: containerConfig({ devices }) }), found);
+  assert.deepEqual(linux.devices, [disk, mice]);
+  assert.deepEqual(linux.resources.devices, [
+    { allow: false, access: 'rwm' },
+    { allow: true, type: 'b', major: 8, minor: 0, access: 'r' },
+    { allow: true, type: 'c', major: 13, minor: 63, access: 'rwm' },
+  ]);
+});
+
+test('gatherFacts() finds all devices for a privileged container, but not what others keep below /dev', async () => {
+  const sandbox = sandboxConfig({ linux: { securityContext: { privileged: true } } });
+  const found = await facts(
+    await machineWithImage(),
+    { linux: { securityContext: { privileged: true } } },
+    { sandbox },
+  );
+  assert.deepEqual(
+    found.hostDevices.map(({ path }) => path),
+    ['/dev/input/mice', '/dev/null', '/dev/sda'],
+  );
+});
+
+test('gatherFacts() reads the default seccomp profile once, and has a small one for a machine without', async () => {
+  const fs = await machineWithImage();
+  const sources = factSources({ seccompProfilePath: '/p.json', cdiSpecDirs: [] }, fs);
+  const config = { linux: { securityContext: { seccomp: { profileType: ProfileType.RuntimeDefault } } } };
+  const request = healthyRequest({ container: containerConfig(config) });
+  await fs.writeFile('/p.json', '{');
+  await assert.rejects(gatherFacts(request, sources), {
+    code: 'Internal',
+    message: /cannot load seccomp profile \/p.json/,
+  });
+  await fs.remove('/p.json');
+  assert.equal((await gatherFacts(request, sources)).seccomp, MINIMAL_SECCOMP_PROFILE);
+  await fs.writeFile('/p.json', '{');
+  assert.equal((await gatherFacts(request, sources)).seccomp, MINIMAL_SECCOMP_PROFILE);
+});
+
+test('gatherFacts() reads a profile of the machine, by either field', async () => {
+  const fs = await machineWithImage();
+  await fs.writeFile('/own.json', '{"defaultAction":"SCMP_ACT_LOG"}');
+  const profile = { defaultAction: 'SCMP_ACT_LOG', archMap: [], syscalls: [] };
+  const newer = { seccomp: { profileType: ProfileType.Localhost, localhostRef: '/own.json' } };
+  assert.deepEqual((await facts(fs, { linux: { securityContext: newer } })).seccomp, profile);
+  const older = { seccompProfilePath: 'localhost//own.json' };
+  assert.deepEqual((await facts(fs, { linux: { securityContext: older } })).seccomp, profile);
+});
+
+test('gatherFacts() knows which AppArmor profiles are loaded', async () => {
+  const fs = await machineWithImage();
+  await fs.makeDirectory('/sys/kernel/security/apparmor');
+  await fs.writeFile('/sys/kernel/security/apparmor/profiles', 'docker-default (enforce)\n/usr/bin/man (complain)\n');
+  const found = await facts(fs, {}, { machine: { ...MACHINE, appArmor: true } });
+  assert.deepEqual(found.appArmorProfiles, new Set(['docker-default', '/usr/bin/man']));
+});
+
+test('readSpecMachine() tells what the machine can do', async () => {
+  const fs = await machineWithImage();
+  await fs.makeDirectory('/sys/fs/cgroup/user.slice');
+  await fs.makeDirectory('/proc/sys/kernel');
+  await fs.writeFile('/sys/fs/cgroup/cgroup.controllers', 'cpu memory hugetlb\n');
+  await fs.writeFile('/sys/fs/cgroup/user.slice/memory.swap.max', 'max\n');
+  await fs.writeFile('/proc/self/status', 'CapEff:\t0000000000000003\nCapBnd:\t0000000000000005\nSeccomp:\t0\n');
+  await fs.writeFile('/proc/self/oom_score_adj', '-5\n');
+  await fs.writeFile('/proc/self/cgroup', '0::/\n');
+  await fs.writeFile('/proc/sys/kernel/hostname', 'node-1\n');
+  await fs.writeFile('/proc/sys/kernel/osrelease', '6.1.0\n');
+  assert.deepEqual(await readSpecMachine({ architecture: 'arm64', mayLowerOomScore: false }, fs), {
+    architecture: 'arm64',
+    mayLowerOomScore: false,
+    cgroupVersion: 'v2',
+    hugePages: true,
+    swapAccounting: true,
+    appArmor: false,
+    selinux: false,
+    seccomp: true,
+    ownOomScoreAdj: -5,
+    hostname: 'node-1',
+    kernel: '6.1.0',
+    capabilities: ['CAP_CHOWN'],
+  });
+});

@@ -1,0 +1,54 @@
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+import type { RuntimeSettings } from '../runtime-settings.ts';
+import { gatherCdiEdits } from './cdi/gather-cdi-edits.ts';
+import { gatherAccounts } from './gather-accounts.ts';
+import { allHostDevices, gatherDevices } from './gather-devices.ts';
+import { gatherMountSources } from './gather-mounts.ts';
+import { runtimeDefaultSeccomp, type SeccompSources, seccompProfileFor } from './load-seccomp-profile.ts';
+import { checkRequest } from './request-rules.ts';
+import type { SpecFacts } from './spec-facts.ts';
+import type { SpecRequest } from './spec-request.ts';
+import { needsAccounts } from './user.ts';
+
+const APPARMOR_PROFILES = '/sys/kernel/security/apparmor/profiles';
+
+export interface FactSources extends SeccompSources {
+  readonly cdiSpecDirs: readonly string[];
+}
+
+/** Made once: it keeps the default seccomp profile. */
+export function factSources(
+  { seccompProfilePath, cdiSpecDirs }: Pick<RuntimeSettings, 'seccompProfilePath' | 'cdiSpecDirs'>,
+  fs: FileSystem,
+): FactSources {
+  return { fs, cdiSpecDirs, runtimeDefault: runtimeDefaultSeccomp(seccompProfilePath, fs) };
+}
+
+/** Looks up all that the specification of this container needs. Its root file system is mounted. */
+export async function gatherFacts(request: SpecRequest, sources: FactSources): Promise<SpecFacts> {
+  checkRequest(request);
+  const { fs, cdiSpecDirs } = sources;
+  const { container, machine, rootfs } = request;
+  const context = container.linux?.securityContext;
+  const [accounts, mountSources, devices, hostDevices, seccomp, appArmorProfiles, cdi] = await Promise.all([
+    needsAccounts(request) ? gatherAccounts(rootfs, fs) : { users: [], groups: [] },
+    gatherMountSources(request, fs),
+    gatherDevices(request, fs),
+    context?.privileged ? allHostDevices(fs) : [],
+    seccompProfileFor(context, machine, sources),
+    machine.appArmor ? loadedAppArmorProfiles(fs) : new Set<string>(),
+    gatherCdiEdits(container, cdiSpecDirs, fs),
+  ]);
+  return { accounts, mountSources, devices, hostDevices, ...(seccomp && { seccomp }), appArmorProfiles, cdi };
+}
+
+/** Lines like `docker-default (enforce)`. */
+async function loadedAppArmorProfiles(fs: FileSystem): Promise<ReadonlySet<string>> {
+  try {
+    const lines = (await fs.readText(APPARMOR_PROFILES)).split('\n');
+    return new Set(lines.map((line) => line.replace(/ \([^)]*\)$/, '')).filter((name) => name !== ''));
+  } catch (error) {
+    if (error instanceof FileSystemError) return new Set();
+    throw error;
+  }
+}

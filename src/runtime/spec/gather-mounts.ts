@@ -1,0 +1,68 @@
+import { CriError } from '../../cri/cri-error.ts';
+import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+import { badField } from './bad-field.ts';
+import { propagationAt } from './mount-propagation.ts';
+import { resolveInRoot } from './resolve-in-root.ts';
+import type { MountSource } from './spec-facts.ts';
+import type { SpecRequest } from './spec-request.ts';
+
+/** A host path that is missing is made as a folder, as every runtime does and kubelet relies on. */
+export async function gatherMountSources(
+  request: SpecRequest,
+  fs: FileSystem,
+): Promise<ReadonlyMap<number, MountSource>> {
+  const { mounts } = request.container;
+  const isPrivate = ({ propagation }: Mount): boolean => propagation === MountPropagation.PROPAGATION_PRIVATE;
+  const mountinfo = mounts.every(isPrivate) ? '' : await fs.readText('/proc/self/mountinfo');
+  const found = mounts.map(async (mount, index): Promise<[number, MountSource]> => {
+    const mapped = request.mappedSources?.get(index);
+    if (mapped !== undefined) return [index, { path: mapped, mapped: true }];
+    const path = mount.image
+      ? await imagePath(mount, index, request, fs)
+      : await existingHostPath(mount.hostPath, index, fs);
+    return [index, isPrivate(mount) ? { path } : { path, propagation: propagationAt(path, mountinfo) }];
+  });
+  return new Map(await Promise.all(found));
+}
+
+/** Without links; made when it is missing. */
+export async function existingHostPath(path: string, index: number, fs: FileSystem): Promise<string> {
+  try {
+    return await fs.realPath(path).catch(async (error: unknown) => {
+      if (!(error instanceof FileSystemError) || error.code !== 'ENOENT') throw error;
+      await fs.makeDirectory(path, 0o755);
+      return fs.realPath(path);
+    });
+  } catch (error) {
+    throw asRefusal(`mounts[${index}].host_path`, error);
+  }
+}
+
+async function imagePath(
+  { imageSubPath }: Mount,
+  index: number,
+  { imageVolumes }: SpecRequest,
+  fs: FileSystem,
+): Promise<string> {
+  const root = imageVolumes.get(index);
+  if (root === undefined) throw new CriError('Internal', `mounts[${index}].image: it is not mounted`);
+  if (imageSubPath === '') return root;
+  const field = `mounts[${index}].image_sub_path`;
+  if (imageSubPath.startsWith('/') || imageSubPath.split('/').includes('..')) {
+    throw badField(field, `${JSON.stringify(imageSubPath)} must be relative and without ".."`);
+  }
+  try {
+    const path = `${root}/${await resolveInRoot(fs, root, imageSubPath)}`;
+    if ((await fs.lstat(path)) !== undefined) return path;
+  } catch (error) {
+    throw asRefusal(field, error);
+  }
+  throw badField(field, `the image has no ${JSON.stringify(imageSubPath)}`);
+}
+
+function asRefusal(field: string, error: unknown): unknown {
+  return error instanceof FileSystemError
+    ? new CriError('InvalidArgument', `${field}: ${error.message}`, { cause: error })
+    : error;
+}

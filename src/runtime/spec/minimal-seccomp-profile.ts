@@ -1,0 +1,37 @@
+import type { SeccompProfile, SeccompRule } from './spec-facts.ts';
+
+const EPERM = 1;
+
+/** What takes over or reveals the machine, by the capability that makes it a container's business after all. */
+const FORBIDDEN: Readonly<Record<string, string>> = {
+  '': 'add_key keyctl request_key kexec_load kexec_file_load nfsservctl sysfs _sysctl userfaultfd uselib ustat vm86 vm86old',
+  CAP_SYS_ADMIN:
+    'bpf fanotify_init fsconfig fsmount fsopen fspick lookup_dcookie mount mount_setattr move_mount open_tree ' +
+    'perf_event_open pivot_root quotactl quotactl_fd setdomainname sethostname setns swapoff swapon umount umount2 unshare',
+  CAP_DAC_READ_SEARCH: 'open_by_handle_at',
+  CAP_SYS_BOOT: 'reboot',
+  CAP_SYS_MODULE: 'create_module delete_module finit_module get_kernel_syms init_module query_module',
+  CAP_SYS_NICE: 'get_mempolicy mbind migrate_pages move_pages set_mempolicy',
+  CAP_SYS_PACCT: 'acct',
+  CAP_SYS_RAWIO: 'ioperm iopl',
+  CAP_SYS_TIME: 'clock_adjtime clock_adjtime64 clock_settime clock_settime64 settimeofday stime',
+  CAP_SYS_TTY_CONFIG: 'vhangup',
+};
+
+/** For machines that have no profile of their own: all but the worst is allowed. */
+export const MINIMAL_SECCOMP_PROFILE: SeccompProfile = {
+  defaultAction: 'SCMP_ACT_ALLOW',
+  archMap: [
+    { architecture: 'SCMP_ARCH_X86_64', subArchitectures: ['SCMP_ARCH_X86', 'SCMP_ARCH_X32'] },
+    { architecture: 'SCMP_ARCH_AARCH64', subArchitectures: ['SCMP_ARCH_ARM'] },
+  ],
+  syscalls: Object.entries(FORBIDDEN).map(
+    ([capability, names]): SeccompRule => ({
+      names: names.split(' '),
+      action: 'SCMP_ACT_ERRNO',
+      errnoRet: EPERM,
+      includes: { arches: [], caps: [], minKernel: '' },
+      excludes: { arches: [], caps: capability === '' ? [] : [capability], minKernel: '' },
+    }),
+  ),
+};

@@ -1,0 +1,72 @@
+import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
+import type { HandlerFeatures } from '../oci/oci-runtime.ts';
+import { badField } from './bad-field.ts';
+import type { SpecRequest } from './spec-request.ts';
+
+/** Looks only at what was asked, before anything is looked up or made on the machine. */
+export function checkMounts({ container, features, machine, mappedSources }: SpecRequest): void {
+  for (const [index, mount] of container.mounts.entries()) {
+    const field = `mounts[${index}]`;
+    checkPaths(mount, field);
+    checkAccess(mount, field, features);
+    if (mapsIds(mount) && !mappedSources?.has(index)) checkMappings(mount, field, features);
+    if (mount.selinuxRelabel && machine.selinux) {
+      throw badField(`${field}.selinux_relabel`, 'this runtime does not relabel files');
+    }
+  }
+}
+
+function checkPaths(mount: Mount, field: string): void {
+  if (mount.containerPath === '') throw badField(`${field}.container_path`, 'is empty');
+  if (!mount.containerPath.startsWith('/')) {
+    throw badField(`${field}.container_path`, `${JSON.stringify(mount.containerPath)} is not absolute`);
+  }
+  if (mount.image !== undefined) {
+    if (mount.hostPath !== '') throw badField(`${field}.host_path`, 'a mount has either an image or a host path');
+    return;
+  }
+  if (mount.imageSubPath !== '') throw badField(`${field}.image_sub_path`, 'the mount has no image');
+  if (mount.hostPath === '') throw badField(`${field}.host_path`, 'is empty, and the mount has no image');
+  if (!mount.hostPath.startsWith('/')) {
+    throw badField(`${field}.host_path`, `${JSON.stringify(mount.hostPath)} is not absolute`);
+  }
+}
+
+function checkAccess(mount: Mount, field: string, features: HandlerFeatures): void {
+  const { propagation, readonly, recursiveReadOnly, hostPath } = mount;
+  if (!Object.values(MountPropagation).includes(propagation)) {
+    throw badField(`${field}.propagation`, `unknown propagation ${propagation}`);
+  }
+  if (recursiveReadOnly) {
+    const where = `(hostPath=${JSON.stringify(hostPath)})`;
+    if (!readonly && mount.image === undefined) {
+      throw badField(`${field}.recursive_read_only`, `recursive read-only mount conflicts with RW mount ${where}`);
+    }
+    if (!features.recursiveReadOnlyMounts) {
+      const why = 'runtime handler does not support recursive read-only mounts';
+      throw badField(`${field}.recursive_read_only`, `${why} ${where}`);
+    }
+    if (propagation !== MountPropagation.PROPAGATION_PRIVATE) {
+      const why = `recursive read-only mount needs private propagation, got ${JSON.stringify(nameOf(propagation))}`;
+      throw badField(`${field}.propagation`, `${why} ${where}`);
+    }
+  }
+}
+
+/**
+ * Not for image volumes, though kubelet asks for it with every mount of a pod with a user namespace: overlayfs cannot, and
+ * nobody writes to them.
+ */
+export function mapsIds({ image, uidMappings, gidMappings }: Mount): boolean {
+  return image === undefined && uidMappings.length + gidMappings.length > 0;
+}
+
+function checkMappings(mount: Mount, field: string, features: HandlerFeatures): void {
+  if (features.idmappedMounts) return;
+  const mapped = mount.uidMappings.length > 0 ? 'uidMappings' : 'gidMappings';
+  throw badField(`${field}.${mapped}`, 'runtime handler does not support idmapped mounts');
+}
+
+function nameOf(propagation: MountPropagation): string {
+  return Object.entries(MountPropagation).find(([, value]) => value === propagation)?.[0] ?? '';
+}

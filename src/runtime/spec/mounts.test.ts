@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { OciMount } from '../oci/oci-spec.ts';
+import { propagationAt } from './mount-propagation.ts';
+import { containerMounts } from './mounts.ts';
+import type { MountSource } from './spec-facts.ts';
+import type { SpecRequest } from './spec-request.ts';
+import { type Config, containerConfig, healthyFacts, healthyRequest } from './testing/healthy-request.ts';
+
+const standard = containerMounts(healthyRequest(), healthyFacts()).mounts;
+
+function mountsOf(
+  mounts: NonNullable<Config['mounts']>,
+  sources: readonly MountSource[],
+  request: Partial<SpecRequest> = {},
+) {
+  const facts = healthyFacts({ mountSources: new Map(sources.entries()) });
+  return containerMounts(healthyRequest({ container: containerConfig({ mounts }), ...request }), facts);
+}
+
+function added(list: readonly OciMount[]): OciMount[] {
+  return list.filter(({ destination }) => !standard.some((mount) => mount.destination === destination));
+}
+
+const bind = (destination: string, source: string, ...options: string[]): OciMount => ({
+  destination,
+  type: 'bind',
+  source,
+  options: ['rbind', ...options],
+});
+
+test('containerMounts() puts what lies deeper later, and keeps the order otherwise', () => {
+  const { mounts } = mountsOf(
+    [
+      { containerPath: '/a/b/c', hostPath: '/1' },
+      { containerPath: '/z/', hostPath: '/2', readonly: true },
+      { containerPath: '/a', hostPath: '/3' },
+    ],
+    [{ path: '/1' }, { path: '/real/2' }, { path: '/3' }],
+  );
+  assert.deepEqual(added(mounts), [
+    bind('/z/', '/real/2', 'rprivate', 'ro'),
+    bind('/a', '/3', 'rprivate', 'rw'),
+    bind('/a/b/c', '/1', 'rprivate', 'rw'),
+  ]);
+});
+
+test('containerMounts() leaves out what the container brings itself', () => {
+  const places = (containerPath: string) =>
+    mountsOf([{ containerPath, hostPath: '/h' }], [{ path: '/h' }]).mounts.map(({ destination }) => destination);
+  assert.equal(places('/etc/hosts/').filter((place) => place.startsWith('/etc/hosts')).length, 1);
+  assert.deepEqual(
+    places('/dev').filter((place) => place.startsWith('/dev')),
+    ['/dev'],
+  );
+  assert.equal(places('/sys/fs/cgroup').filter((place) => place === '/sys/fs/cgroup').length, 1);
+});
+
+test('containerMounts() hands mounts on as asked', () => {
+  const slave = mountsOf(
+    [{ containerPath: '/m', hostPath: '/h', propagation: 1 }],
+    [{ path: '/h', propagation: 'slave' }],
+  );
+  assert.deepEqual(added(slave.mounts), [bind('/m', '/h', 'rslave', 'rw')]);
+  assert.equal(slave.rootfsPropagation, 'rslave');
+  const both = mountsOf(
+    [
+      { containerPath: '/m', hostPath: '/h', propagation: 2 },
+      { containerPath: '/n', hostPath: '/h', propagation: 1 },
+    ],
+    [
+      { path: '/h', propagation: 'shared' },
+      { path: '/h', propagation: 'shared' },
+    ],
+  );
+  assert.deepEqual(added(both.mounts), [bind('/m', '/h', 'rshared', 'rw'), bind('/n', '/h', 'rslave', 'rw')]);
+  assert.equal(both.rootfsPropagation, 'rshared');
+});
+
+test('containerMounts() makes everything below read-only', () => {
+  const mount = { containerPath: '/m', hostPath: '/h', readonly: true, recursiveReadOnly: true };
+  assert.deepEqual(added(mountsOf([mount], [{ path: '/h' }]).mounts), [bind('/m', '/h', 'rprivate', 'rro')]);
+});
+
+test('containerMounts() never lets an image volume be written to, and maps none', () => {
+  const mount = { containerPath: '/m', image: { image: 'x' }, uidMappings: [{ length: 1 }] };
+  assert.deepEqual(added(mountsOf([mount], [{ path: '/v/0' }]).mounts), [bind('/m', '/v/0', 'rprivate', 'ro')]);
+});
+
+test('containerMounts() maps ids unless that was done already', () => {
+  const ids = [{ containerId: 0, hostId: 9, length: 5 }];
+  const mount = { containerPath: '/m', hostPath: '/h', uidMappings: ids, gidMappings: ids };
+  const mapped = [{ containerID: 0, hostID: 9, size: 5 }];
+  assert.deepEqual(added(mountsOf([mount], [{ path: '/h' }]).mounts), [
+    { ...bind('/m', '/h', 'rprivate', 'rw'), uidMappings: mapped, gidMappings: mapped },
+  ]);
+  const done = { mappedSources: new Map([[0, '/mapped/0']]) };
+  const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false };
+  assert.deepEqual(added(mountsOf([mount], [{ path: '/mapped/0', mapped: true }], { ...done, features }).mounts), [
+    bind('/m', '/mapped/0', 'rprivate', 'rw'),
+  ]);
+});
+
+test("containerMounts() has a folder for each of the image's volumes that nothing is mounted on", () => {
+  const image = { ...healthyRequest().image, volumes: ['/data', 'var/lib/', '/cache'] };
+  const { mounts } = mountsOf([{ containerPath: '/cache/', hostPath: '/h' }], [{ path: '/h' }], { image });
+  assert.deepEqual(added(mounts), [
+    bind('/cache/', '/h', 'rprivate', 'rw'),
+    bind('/data', '/data/volumes/0', 'rprivate', 'rw'),
+    bind('/var/lib', '/data/volumes/1', 'rprivate', 'rw'),
+  ]);
+});
+
+const MOUNTINFO = `20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw
+21 20 8:1 / /srv rw,relatime - ext4 /dev/a rw
+22 21 8:1 / /srv/a\\040b rw,relatime shared:3 master:2 - ext4 /dev/a rw
+23 21 8:1 / /srv/s rw master:2 propagate_from:1 - ext4 /dev/a rw
+24 20 8:1 / /home rw shared:7 - ext4 /dev/a rw
+25 20 8:1 / /home rw - ext4 /dev/a rw
+`;
+const places = {
+  '/x': 'shared',
+  '/srvx': 'shared',
+  '/srv/x': 'private',
+  '/srv/a b/c': 'shared',
+  '/srv/s': 'slave',
+  '/home/x': 'private',
+};
+
+for (const [path, propagation] of Object.entries(places)) {
+  test(`propagationAt() finds ${path} on a ${propagation} mount`, () => {
+    assert.equal(propagationAt(path, MOUNTINFO), propagation);
+  });
+}

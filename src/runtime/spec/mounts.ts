@@ -1,0 +1,104 @@
+import { posix } from 'node:path';
+import { CriError } from '../../cri/cri-error.ts';
+import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
+import type { OciMount } from '../oci/oci-spec.ts';
+import { badField } from './bad-field.ts';
+import { defaultMounts } from './default-mounts.ts';
+import { imageDeclaredVolumes } from './image-volumes.ts';
+import { mapsIds } from './mount-rules.ts';
+import { ociMappings } from './namespace-rules.ts';
+import type { MountSource, SpecFacts } from './spec-facts.ts';
+import type { SpecRequest } from './spec-request.ts';
+
+export interface ContainerMounts {
+  readonly mounts: readonly OciMount[];
+  /** Absent: private, as runtimes do it by themselves. */
+  readonly rootfsPropagation?: 'rshared' | 'rslave';
+}
+
+export function containerMounts(request: SpecRequest, facts: SpecFacts): ContainerMounts {
+  const asked = request.container.mounts.map((mount, index) => askedMount(mount, index, facts.mountSources.get(index)));
+  const taken = new Set(asked.map(({ destination }) => cleaned(destination)));
+  const isFree = ({ destination }: OciMount): boolean =>
+    !taken.has(cleaned(destination)) && !(taken.has('/dev') && destination.startsWith('/dev/'));
+
+  const privileged = request.container.linux?.securityContext?.privileged === true;
+  const defaults = defaultMounts({ privileged }).filter(isFree);
+  const binds = [...asked, ...sandboxMounts(request).filter(isFree), ...volumeMounts(request)];
+  // Fewer steps first, so that nothing covers what lies below it.
+  binds.sort((a, b) => depth(a.destination) - depth(b.destination));
+  const rootfsPropagation = propagationOfRoot(request.container.mounts);
+  return { mounts: [...defaults, ...binds], ...(rootfsPropagation && { rootfsPropagation }) };
+}
+
+function askedMount(mount: Mount, index: number, source: MountSource | undefined): OciMount {
+  if (source === undefined) throw new CriError('Internal', `mounts[${index}]: its source was not looked up`);
+  const mappings = mapsIds(mount) &&
+    !source.mapped && { uidMappings: ociMappings(mount.uidMappings), gidMappings: ociMappings(mount.gidMappings) };
+  const readonly = mount.readonly || mount.image !== undefined;
+  const access = readonly ? (mount.recursiveReadOnly ? 'rro' : 'ro') : 'rw';
+  return {
+    destination: mount.containerPath,
+    type: 'bind',
+    source: source.path,
+    options: ['rbind', propagationOption(mount, index, source), access],
+    ...mappings,
+  };
+}
+
+/** The kernel hands mounts on only from a mount that is itself shared (or, downwards, a slave). */
+function propagationOption(mount: Mount, index: number, { path, propagation }: MountSource): string {
+  const refuse = (wanted: string): Error =>
+    badField(`mounts[${index}].propagation`, `path ${JSON.stringify(path)} is not on a ${wanted} mount`);
+  switch (mount.propagation) {
+    case MountPropagation.PROPAGATION_BIDIRECTIONAL:
+      if (propagation !== 'shared') throw refuse('shared');
+      return 'rshared';
+    case MountPropagation.PROPAGATION_HOST_TO_CONTAINER:
+      if (propagation !== 'shared' && propagation !== 'slave') throw refuse('shared or slave');
+      return 'rslave';
+    default:
+      return 'rprivate';
+  }
+}
+
+function propagationOfRoot(mounts: readonly Mount[]): ContainerMounts['rootfsPropagation'] {
+  const wanted = new Set(mounts.map(({ propagation }) => propagation));
+  if (wanted.has(MountPropagation.PROPAGATION_BIDIRECTIONAL)) return 'rshared';
+  return wanted.has(MountPropagation.PROPAGATION_HOST_TO_CONTAINER) ? 'rslave' : undefined;
+}
+
+/** These and the volumes are made for the container: their owner is right from the start, and nothing is mapped. */
+function sandboxMounts({ files, container }: SpecRequest): OciMount[] {
+  const access = container.linux?.securityContext?.readonlyRootfs ? 'ro' : 'rw';
+  const file = (destination: string, source: string): OciMount => ({
+    destination,
+    type: 'bind',
+    source,
+    options: ['rbind', 'rprivate', access],
+  });
+  return [
+    file('/etc/hostname', files.hostname),
+    file('/etc/hosts', files.hosts),
+    file('/etc/resolv.conf', files.resolvConf),
+    { destination: '/dev/shm', type: 'bind', source: files.shm, options: ['rbind', 'rprivate', 'rw'] },
+  ];
+}
+
+function volumeMounts(request: SpecRequest): OciMount[] {
+  return imageDeclaredVolumes(request).map(({ containerPath, hostPath }) => ({
+    destination: containerPath,
+    type: 'bind',
+    source: hostPath,
+    options: ['rbind', 'rprivate', 'rw'],
+  }));
+}
+
+function depth(path: string): number {
+  return cleaned(path).split('/').length;
+}
+
+function cleaned(path: string): string {
+  const normal = posix.normalize(path);
+  return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
+}

@@ -1,0 +1,15 @@
+import { badField } from './bad-field.ts';
+import type { SpecMachine } from './spec-request.ts';
+
+type OomLimits = Pick<SpecMachine, 'ownOomScoreAdj' | 'mayLowerOomScore'>;
+
+export function containerOomScore(asked: bigint, machine: OomLimits): number {
+  const score = Number(asked);
+  if (score < -1000 || score > 1000) throw badField('linux.resources.oom_score_adj', `${score} is not in -1000..1000`);
+  return reachableOomScore(score, machine);
+}
+
+/** Without CAP_SYS_RESOURCE nobody can have a score below our own. */
+export function reachableOomScore(score: number, { ownOomScoreAdj, mayLowerOomScore }: OomLimits): number {
+  return mayLowerOomScore ? score : Math.max(score, ownOomScoreAdj);
+}

@@ -1,0 +1,64 @@
+import { constants } from 'node:os';
+import { listOf, objectOf, textOf } from './json-shape.ts';
+import type { SeccompCondition, SeccompProfile, SeccompRule } from './spec-facts.ts';
+
+/** Throws an `Error` that says what is wrong with the text. */
+export function parseSeccompProfile(text: string): SeccompProfile {
+  const json = objectOf(JSON.parse(text), 'profile');
+  const archMap = listOf(json['archMap'], 'archMap').map((entry, index) => {
+    const { architecture, subArchitectures } = objectOf(entry, `archMap[${index}]`);
+    return { architecture: textOf(architecture, 'architecture'), subArchitectures: texts(subArchitectures) };
+  });
+  const architectures = texts(json['architectures']);
+  if (architectures.length > 0 && archMap.length > 0) throw new Error('both architectures and archMap are set');
+  const errno = errnoOf(json['defaultErrno'], json['defaultErrnoRet']);
+  const flags = texts(json['flags']);
+  return {
+    defaultAction: textOf(json['defaultAction'], 'defaultAction'),
+    ...(errno !== undefined && { defaultErrnoRet: errno }),
+    ...(architectures.length > 0 && { architectures }),
+    ...(flags.length > 0 && { flags }),
+    ...(typeof json['listenerPath'] === 'string' && { listenerPath: json['listenerPath'] }),
+    ...(typeof json['listenerMetadata'] === 'string' && { listenerMetadata: json['listenerMetadata'] }),
+    archMap,
+    syscalls: listOf(json['syscalls'], 'syscalls').map((rule, index) => ruleOf(rule, `syscalls[${index}]`)),
+  };
+}
+
+function ruleOf(value: unknown, field: string): SeccompRule {
+  const rule = objectOf(value, field);
+  const names = [...texts(rule['names']), ...(typeof rule['name'] === 'string' ? [rule['name']] : [])];
+  if (names.length === 0) throw new Error(`${field}: names no system call`);
+  const args = listOf(rule['args'], `${field}.args`).map((arg, index) => argumentOf(arg, `${field}.args[${index}]`));
+  const errno = errnoOf(rule['errno'], rule['errnoRet']);
+  return {
+    names,
+    action: textOf(rule['action'], `${field}.action`),
+    ...(errno !== undefined && { errnoRet: errno }),
+    ...(args.length > 0 && { args }),
+    includes: conditionOf(rule['includes'], `${field}.includes`),
+    excludes: conditionOf(rule['excludes'], `${field}.excludes`),
+  };
+}
+
+function argumentOf(value: unknown, field: string) {
+  const { index, value: first, valueTwo, op } = objectOf(value, field);
+  if (typeof index !== 'number' || typeof first !== 'number') throw new Error(`${field}: index and value are numbers`);
+  const second = typeof valueTwo === 'number' ? { valueTwo } : {};
+  return { index, value: first, ...second, op: textOf(op, `${field}.op`) };
+}
+
+function conditionOf(value: unknown, field: string): SeccompCondition {
+  const { arches, caps, minKernel } = objectOf(value ?? {}, field);
+  return { arches: texts(arches), caps: texts(caps), minKernel: typeof minKernel === 'string' ? minKernel : '' };
+}
+
+/** The name counts where both are set. */
+function errnoOf(name: unknown, number: unknown): number | undefined {
+  const named = typeof name === 'string' ? Object.entries(constants.errno).find(([key]) => key === name) : undefined;
+  return named?.[1] ?? (typeof number === 'number' ? number : undefined);
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}

@@ -1,0 +1,56 @@
+import { SecurityProfile_ProfileType as ProfileType, type SecurityProfile } from '../../cri/generated/runtime-v1.ts';
+import { badField } from './bad-field.ts';
+
+/** What CRI says of seccomp and AppArmor alike. */
+export type ProfileChoice =
+  /** Nobody said anything. */
+  | { readonly kind: 'unset' }
+  | { readonly kind: 'unconfined' }
+  | { readonly kind: 'runtimeDefault' }
+  | { readonly kind: 'localhost'; readonly name: string };
+
+const LOCALHOST = 'localhost/';
+
+/** `deprecated` is the older field of the same meaning; it counts only where the newer one is not set. */
+export function profileChoice(
+  field: string,
+  profile: SecurityProfile | undefined,
+  deprecated: { readonly field: string; readonly value: string },
+): ProfileChoice {
+  if (profile === undefined) return olderChoice(deprecated.field, deprecated.value);
+  const { profileType, localhostRef } = profile;
+  if (profileType !== ProfileType.Localhost && localhostRef !== '') {
+    throw badField(`${field}.localhost_ref`, 'must only be set if profile_type is Localhost');
+  }
+  switch (profileType) {
+    case ProfileType.RuntimeDefault:
+      return { kind: 'runtimeDefault' };
+    case ProfileType.Unconfined:
+      return { kind: 'unconfined' };
+    case ProfileType.Localhost:
+      return localhost(`${field}.localhost_ref`, localhostRef);
+    default:
+      throw badField(`${field}.profile_type`, `unknown profile type ${profileType}`);
+  }
+}
+
+function olderChoice(field: string, value: string): ProfileChoice {
+  switch (value) {
+    case '':
+      return { kind: 'unset' };
+    case 'unconfined':
+      return { kind: 'unconfined' };
+    case 'runtime/default':
+    case 'docker/default':
+      return { kind: 'runtimeDefault' };
+    default:
+      if (value.startsWith(LOCALHOST)) return localhost(field, value);
+      throw badField(field, `unknown profile ${JSON.stringify(value)}`);
+  }
+}
+
+function localhost(field: string, reference: string): ProfileChoice {
+  const name = reference.startsWith(LOCALHOST) ? reference.slice(LOCALHOST.length) : reference;
+  if (name === '') throw badField(field, 'names no profile');
+  return { kind: 'localhost', name };
+}

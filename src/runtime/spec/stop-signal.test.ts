@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { constants } from 'node:os';
+import { test } from 'node:test';
+import { Signal } from '../../cri/generated/runtime-v1.ts';
+import { signalNumber, stopSignalOf } from './stop-signal.ts';
+
+const cases: Record<string, { asked?: Signal; image?: string; name: string; number: number }> = {
+  'SIGTERM unless somebody chose': { name: 'SIGTERM', number: 15 },
+  "the image's name": { image: 'SIGQUIT', name: 'SIGQUIT', number: 3 },
+  "the image's short name": { image: 'usr1', name: 'SIGUSR1', number: 10 },
+  "the image's number": { image: '3', name: 'SIGQUIT', number: 3 },
+  "the image's real-time number": { image: '37', name: 'SIGRTMIN+3', number: 37 },
+  "systemd's signal": { image: 'SIGRTMIN+3', name: 'SIGRTMIN+3', number: 37 },
+  "the container's own": { asked: Signal.SIGHUP, image: 'SIGQUIT', name: 'SIGHUP', number: 1 },
+  "the container's own above RTMIN": { asked: Signal.SIGRTMINPLUS3, name: 'SIGRTMIN+3', number: 37 },
+  "the container's own below RTMAX": { asked: Signal.SIGRTMAXMINUS2, name: 'SIGRTMAX-2', number: 62 },
+};
+
+for (const [name, { asked = Signal.RUNTIME_DEFAULT, image = '', ...expected }] of Object.entries(cases)) {
+  test(`the stop signal is ${name}`, () => {
+    const signal = stopSignalOf(asked, image);
+    assert.deepEqual({ name: signal, number: signalNumber(signal) }, expected);
+  });
+}
+
+test('a stop signal that nobody knows is refused', () => {
+  const refusal = { code: 'InvalidArgument', message: 'image: invalid stop signal "SIGNONE"' };
+  assert.throws(() => stopSignalOf(Signal.RUNTIME_DEFAULT, 'SIGNONE'), refusal);
+  assert.throws(() => stopSignalOf(999 as Signal, ''), { message: 'stop_signal: unknown signal 999' });
+});
+
+test('signalNumber() knows every signal of CRI and of this machine', () => {
+  const names = Object.entries(Signal).filter(([, value]) => value !== Signal.RUNTIME_DEFAULT);
+  for (const [name, value] of names) assert.ok(signalNumber(stopSignalOf(value, '')) !== undefined, name);
+  for (const [name, number] of Object.entries(constants.signals)) assert.equal(signalNumber(name), number, name);
+  for (const none of ['', '0', '65', 'SIGRTMIN-1', 'SIGRTMAX+1', 'SIGRTMIN+31'])
+    assert.equal(signalNumber(none), undefined);
+});

@@ -1,0 +1,39 @@
+import { posix } from 'node:path';
+import type { DeviceTraffic } from '../../host/cgroup-stats.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+
+type Device = Pick<DeviceTraffic, 'major' | 'minor'>;
+
+/** The names of block devices, each looked up once. */
+export class BlockDevices {
+  readonly #fs: Pick<FileSystem, 'readLink'>;
+  readonly #names = new Map<string, string>();
+
+  constructor(fs: Pick<FileSystem, 'readLink'>) {
+    this.#fs = fs;
+  }
+
+  /** Looks up those that are not known yet. */
+  async learn(devices: readonly Device[]): Promise<void> {
+    const numbers = new Set(devices.map(numberOf));
+    await Promise.all([...numbers].filter((number) => !this.#names.has(number)).map((number) => this.#lookUp(number)));
+  }
+
+  /** `/dev/sda`; `0:52` for one without a name: a file system that is on no disk. */
+  readonly name = (device: Device): string => this.#names.get(numberOf(device)) ?? numberOf(device);
+
+  async #lookUp(number: string): Promise<void> {
+    const target = await this.#fs.readLink(`/sys/dev/block/${number}`).catch(() => undefined);
+    this.#names.set(number, target === undefined ? number : `/dev/${posix.basename(target)}`);
+  }
+}
+
+function numberOf({ major, minor }: Device): string {
+  return `${major}:${minor}`;
+}
+
+/** Of a device number as stat(2) tells it. */
+export function splitDevice(device: number): Device {
+  const low = device % 2 ** 32;
+  return { major: (low >> 8) & 0xfff, minor: (low & 0xff) | ((low >> 12) & 0xfff00) };
+}

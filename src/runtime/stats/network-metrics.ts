@@ -1,0 +1,42 @@
+import { MetricType } from '../../cri/generated/runtime-v1.ts';
+import type { InterfaceCounters } from '../../host/network-namespaces.ts';
+import type { MetricRow } from './metric-row.ts';
+
+type Row = MetricRow<readonly InterfaceCounters[]>;
+
+const ofInterfaces = (name: string, help: string, value: (each: InterfaceCounters) => bigint): Row => ({
+  name: `container_network_${name}_total`,
+  help,
+  type: MetricType.COUNTER,
+  labelKeys: ['interface'],
+  values: (interfaces) =>
+    interfaces.filter((each) => each.name !== 'lo').map((each) => ({ labels: [each.name], value: value(each) })),
+});
+
+/** Of a pod: its containers share them. */
+export const NETWORK_METRICS: readonly Row[] = [
+  ofInterfaces('receive_bytes', 'Cumulative count of bytes received', ({ received }) => received.bytes),
+  ofInterfaces('receive_packets', 'Cumulative count of packets received', ({ received }) => received.packets),
+  ofInterfaces(
+    'receive_packets_dropped',
+    'Cumulative count of packets dropped while receiving',
+    ({ received }) => received.dropped,
+  ),
+  ofInterfaces(
+    'receive_errors',
+    'Cumulative count of errors encountered while receiving',
+    ({ received }) => received.errors,
+  ),
+  ofInterfaces('transmit_bytes', 'Cumulative count of bytes transmitted', ({ sent }) => sent.bytes),
+  ofInterfaces('transmit_packets', 'Cumulative count of packets transmitted', ({ sent }) => sent.packets),
+  ofInterfaces(
+    'transmit_packets_dropped',
+    'Cumulative count of packets dropped while transmitting',
+    ({ sent }) => sent.dropped,
+  ),
+  ofInterfaces(
+    'transmit_errors',
+    'Cumulative count of errors encountered while transmitting',
+    ({ sent }) => sent.errors,
+  ),
+];

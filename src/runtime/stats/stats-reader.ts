@@ -1,0 +1,154 @@
+import { posix } from 'node:path';
+import {
+  ContainerStats,
+  FilesystemUsage,
+  LinuxPodSandboxStats,
+  PodSandboxStats,
+  ProcessUsage,
+} from '../../cri/generated/runtime-v1.ts';
+import type { CgroupStats, CgroupUsage } from '../../host/cgroup-stats.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
+import type { ContainerRecord } from '../container/container-record.ts';
+import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { Snapshots } from '../storage/snapshots.ts';
+import type { RecordStore } from '../store/record-store.ts';
+import { CpuRates } from './cpu-rates.ts';
+import { LayerSizes } from './layer-sizes.ts';
+import { amount, networkMessage, usageMessages } from './usage-messages.ts';
+
+export interface StatsDeps {
+  readonly clock: Clock;
+  readonly cgroupStats: CgroupStats;
+  readonly networkNamespaces: Pick<NetworkNamespaces, 'interfaces'>;
+  readonly snapshots: Pick<Snapshots, 'usage'>;
+  readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'all' | 'find'>;
+  readonly containers: Pick<RecordStore<ContainerRecord>, 'all' | 'find'>;
+  /** The folder of writable layers, as `ImageFsInfo` tells it. */
+  readonly storage: string;
+}
+
+/**
+ * Figures as of the call: nothing is sampled in between. All cgroups of a call are read in one go, some 100 µs each; sizes
+ * of writable layers are some seconds old (layer-sizes.ts), CPU rates are between calls (cpu-rates.ts).
+ */
+export class StatsReader {
+  readonly #deps: StatsDeps;
+  readonly #rates = new CpuRates();
+  readonly sizes: LayerSizes;
+
+  constructor(deps: StatsDeps) {
+    this.#deps = deps;
+    this.sizes = new LayerSizes(deps);
+  }
+
+  /** In the same order. Of one that does not run there is only the size of its layer. */
+  async ofContainers(records: readonly ContainerRecord[]): Promise<ContainerStats[]> {
+    const usage = await this.#deps.cgroupStats.usage(records.flatMap(liveCgroup));
+    return this.#containerMessages(records, usage);
+  }
+
+  /** In the same order, each with its containers. */
+  async ofSandboxes(records: readonly SandboxRecord[]): Promise<PodSandboxStats[]> {
+    const { cgroupStats, networkNamespaces } = this.#deps;
+    const members = Map.groupBy(this.#deps.containers.all.values(), ({ sandboxId }) => sandboxId);
+    const containers = records.flatMap(({ id }) => runningOf(members.get(id)));
+    const usage = await cgroupStats.usage([...records.flatMap(podCgroup), ...containers.flatMap(liveCgroup)]);
+    const networks = await networkNamespaces.interfaces(records.flatMap(({ namespaces }) => namespaces.network ?? []));
+    const messages = await this.#containerMessages(containers, usage);
+    const byId = new Map(messages.map((message) => [message.attributes?.id, message]));
+    const timestamp = this.#nowNs();
+    return records.map((record) => {
+      const own = runningOf(members.get(record.id));
+      const [path] = podCgroup(record);
+      const used = path === undefined ? undefined : usage.get(path);
+      const interfaces = networks.get(record.namespaces.network ?? '');
+      const threads = sum(own.flatMap(liveCgroup).map((each) => usage.get(each)?.threads ?? 0));
+      return PodSandboxStats.create({
+        attributes: attributesOf(record),
+        linux: LinuxPodSandboxStats.create({
+          ...(used && podUsage(used, this.#rateOf(record.id, used), timestamp)),
+          network: interfaces && networkMessage(interfaces, timestamp),
+          process: ProcessUsage.create({ timestamp, processCount: amount(used?.threads ?? threads) }),
+          containers: own.flatMap(({ id }) => byId.get(id) ?? []),
+        }),
+      });
+    });
+  }
+
+  async #containerMessages(
+    records: readonly ContainerRecord[],
+    usage: ReadonlyMap<string, CgroupUsage>,
+  ): Promise<ContainerStats[]> {
+    const timestamp = this.#nowNs();
+    this.#forgetRemoved();
+    return Promise.all(
+      records.map(async (record) => {
+        const [path] = liveCgroup(record);
+        const used = path === undefined ? undefined : usage.get(path);
+        const rate = used && this.#rateOf(record.id, used);
+        return ContainerStats.create({
+          attributes: attributesOf(record),
+          ...(used && usageMessages(used, rate, timestamp)),
+          writableLayer: await this.#layerMessage(record.id),
+        });
+      }),
+    );
+  }
+
+  async #layerMessage(id: string): Promise<FilesystemUsage | undefined> {
+    const size = await this.sizes.size(id);
+    if (!size) return undefined;
+    return FilesystemUsage.create({
+      timestamp: BigInt(Math.trunc(size.atMs)) * 1_000_000n,
+      fsId: { mountpoint: this.#deps.storage },
+      usedBytes: amount(size.bytes),
+      inodesUsed: amount(size.inodes),
+    });
+  }
+
+  #rateOf(id: string, { cpuNs }: CgroupUsage): bigint | undefined {
+    return this.#rates.nanoCores(id, cpuNs, BigInt(Math.trunc(this.#deps.clock.monotonic() * 1e6)));
+  }
+
+  #forgetRemoved(): void {
+    const { containers, sandboxes } = this.#deps;
+    this.#rates.keepOnly((id) => containers.all.has(id) || sandboxes.all.has(id));
+    this.sizes.keepOnly((id) => containers.all.has(id));
+  }
+
+  #nowNs(): bigint {
+    return BigInt(Math.trunc(this.#deps.clock.now())) * 1_000_000n;
+  }
+}
+
+/** Pods have no field for swap. */
+function podUsage(used: CgroupUsage, nanoCores: bigint | undefined, timestamp: bigint) {
+  const { cpu, memory, io } = usageMessages(used, nanoCores, timestamp);
+  return { cpu, memory, io };
+}
+
+/** Its cgroup, as long as it has one. */
+export function liveCgroup({ life, spec }: ContainerRecord): readonly string[] {
+  return life.phase === 'running' && spec ? [posix.join('/', spec.linux.cgroupsPath)] : [];
+}
+
+/** kubelet's; a caller that gives no parent has no cgroup for the pod. */
+export function podCgroup({ config }: SandboxRecord): readonly string[] {
+  const parent = config.linux?.cgroupParent ?? '';
+  return parent === '' ? [] : [posix.join('/', parent)];
+}
+
+export function runningOf(records: readonly ContainerRecord[] = []): readonly ContainerRecord[] {
+  return records.filter(({ life }) => life.phase === 'running');
+}
+
+function attributesOf({ id, config }: ContainerRecord): NonNullable<ContainerStats['attributes']>;
+function attributesOf({ id, config }: SandboxRecord): NonNullable<PodSandboxStats['attributes']>;
+function attributesOf({ id, config }: ContainerRecord | SandboxRecord) {
+  return { id, metadata: config.metadata, labels: config.labels, annotations: config.annotations };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

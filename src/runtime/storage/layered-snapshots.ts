@@ -1,0 +1,230 @@
+import { dirname } from 'node:path';
+import { CriError } from '../../cri/cri-error.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { MountError, type Mounts } from '../../host/mounts.ts';
+import { digestOf, hexOf } from '../images/digest.ts';
+import type { ImageRecord } from '../images/image-records.ts';
+import type { LayerStore } from './layer-store.ts';
+import type { LayerUse, UserFolder } from './layer-use.ts';
+import { copyInto, mergeLayers } from './merge-layers.ts';
+import type { StorageDriver } from './probe-driver.ts';
+import { shiftedOwner } from './shift-owner.ts';
+import type { DiskUsage, IdMap, SnapshotRequest, Snapshots } from './snapshots.ts';
+import type { StorageLayout } from './storage-layout.ts';
+import type { Trash } from './trash.ts';
+
+export interface SnapshotsDeps {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly trash: Trash;
+  readonly layout: StorageLayout;
+  readonly driver: StorageDriver;
+  readonly layers: LayerStore;
+  readonly use: LayerUse;
+  readonly image: (reference: string) => ImageRecord | undefined;
+}
+
+/** What a kernel answers that cannot map the ids of these layers. */
+const CANNOT_MAP: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'EPERM', 'EOPNOTSUPP', 'ENOTSUP']);
+
+/**
+ * In the folder of a container: `fs` and `work` are the writable layer and what overlayfs needs beside it; or `copy` is all
+ * its files, where layers cannot be put one above the other. A copy has its name only when it is whole.
+ */
+export class LayeredSnapshots implements Snapshots {
+  readonly driver: Snapshots['driver'];
+  readonly #deps: SnapshotsDeps;
+
+  constructor(deps: SnapshotsDeps) {
+    this.#deps = deps;
+    this.driver = deps.driver.form === 'native' ? 'native' : 'overlayfs';
+  }
+
+  async mount({ containerId, imageId, target, idMap }: SnapshotRequest, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { fs, layout, use } = this.#deps;
+    const user = `snapshots/${containerId}` as const;
+    const chain = this.#claim(imageId, user);
+    const folder = `${layout.snapshots}/${containerId}`;
+    const isNew = (await fs.lstat(folder)) === undefined;
+    await fs.makeDirectory(folder, 0o700);
+    await Promise.all([use.record(user), fs.makeDirectory(target)]);
+    if (!isNew && (await this.#isMounted(target, `${folder}/copy`))) return;
+    const hasCopy = !isNew && (await fs.lstat(`${folder}/copy`)) !== undefined;
+    if (this.driver === 'native' || hasCopy) return this.#bindCopy({ folder, chain, target, idMap }, signal);
+    await this.#mountOverlay({ folder, chain, target, idMap }, isNew, signal);
+  }
+
+  async mountImage(imageId: string, target: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { fs, mounts, layout, use } = this.#deps;
+    const name = viewName(target);
+    const chain = this.#claim(imageId, `views/${name}`);
+    const folder = `${layout.views}/${name}`;
+    await fs.makeDirectory(folder, 0o700);
+    await fs.writeReplacing(`${folder}/target`, target);
+    await use.record(`views/${name}`);
+    await fs.makeDirectory(target);
+    if (await this.#isMounted(target, `${folder}/copy`)) return;
+    if (this.driver === 'native') {
+      await this.#ensureCopy({ folder, chain, target, idMap: undefined }, signal);
+      return mounts.mount({ source: `${folder}/copy`, target, flags: ['bind', 'readOnly'] });
+    }
+    if (chain.length === 0) return mounts.mount({ source: layout.empty, target, flags: ['bind', 'readOnly'] });
+    // overlayfs wants two layers where none is writable.
+    await mounts.mountOverlay({ target, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() });
+  }
+
+  async unmount(target: string): Promise<void> {
+    const { fs, mounts, layout, use } = this.#deps;
+    try {
+      await mounts.unmount(target);
+    } catch (error) {
+      if (!(error instanceof MountError) || error.code !== 'EBUSY') throw error;
+      await mounts.unmount(target, { lazy: true });
+    }
+    const name = viewName(target);
+    if ((await fs.lstat(`${layout.views}/${name}`)) === undefined) return;
+    await this.#takeAway(`${layout.views}/${name}`);
+    use.release(`views/${name}`);
+  }
+
+  async remove(containerId: string): Promise<void> {
+    const { layout, use } = this.#deps;
+    await this.#takeAway(`${layout.snapshots}/${containerId}`);
+    use.release(`snapshots/${containerId}`);
+  }
+
+  async usage(containerId: string): Promise<DiskUsage> {
+    const { fs, layout } = this.#deps;
+    const folder = `${layout.snapshots}/${containerId}`;
+    const hasCopy = (await fs.lstat(`${folder}/copy`)) !== undefined;
+    return fs.treeUsage(hasCopy ? `${folder}/copy` : `${folder}/fs`, new AbortController().signal);
+  }
+
+  async list(): Promise<readonly string[]> {
+    return (await this.#deps.fs.readDirectory(this.#deps.layout.snapshots)).map(({ name }) => name);
+  }
+
+  async #mountOverlay(snapshot: Snapshot, isNew: boolean, signal: AbortSignal): Promise<void> {
+    const { mounts, driver } = this.#deps;
+    const { folder, chain, target, idMap } = snapshot;
+    const upper = { folder: `${folder}/fs`, work: `${folder}/work` };
+    await this.#prepareUpper(upper, snapshot, isNew);
+    const request = { target, lower: this.#lower(chain), upper, ...driver.overlay };
+    if (idMap === undefined) return mounts.mountOverlay(request);
+    try {
+      await mounts.mountOverlay({ ...request, idMap });
+    } catch (error) {
+      if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;
+      await this.#bindCopy(snapshot, signal);
+    }
+  }
+
+  /** The root folder of a container is the upper one's: it looks as the image says. */
+  async #prepareUpper(upper: Upper, { chain, idMap }: Snapshot, isNew: boolean): Promise<void> {
+    const { fs } = this.#deps;
+    // A `work` that was in use when power was lost is refused by the kernel.
+    if (!isNew) await fs.removeTree(upper.work);
+    await fs.makeDirectory(upper.work, 0o711);
+    if (!isNew && (await fs.lstat(upper.folder)) !== undefined) return;
+    const [top] = this.#lower(chain);
+    const { mode, ...owner } = (top === undefined ? undefined : await fs.lstat(top)) ?? { mode: 0o755, uid: 0, gid: 0 };
+    await fs.makeDirectory(upper.folder, mode);
+    const { uid, gid } = shiftedOwner(owner, idMap);
+    if (uid !== 0 || gid !== 0) await fs.changeOwner(upper.folder, uid, gid);
+  }
+
+  async #bindCopy(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
+    await this.#ensureCopy(snapshot, signal);
+    await this.#deps.mounts.mount({ source: `${snapshot.folder}/copy`, target: snapshot.target, flags: ['bind'] });
+  }
+
+  async #ensureCopy({ folder, chain, idMap }: Snapshot, signal: AbortSignal): Promise<void> {
+    const { fs } = this.#deps;
+    if ((await fs.lstat(`${folder}/copy`)) !== undefined) return;
+    const unfinished = `${folder}/copying`;
+    await fs.removeTree(unfinished);
+    await fs.makeDirectory(unfinished, 0o755);
+    if (this.driver === 'native') {
+      const layers = chain.map(async (id) => ({
+        folder: this.#deps.layers.folder(id),
+        ...(await this.#deps.layers.describe(id)),
+      }));
+      await mergeLayers(fs, await Promise.all(layers), unfinished, idMap, signal);
+    } else await this.#copyOverlay(folder, chain, idMap, signal);
+    await fs.rename(unfinished, `${folder}/copy`);
+  }
+
+  /** Layers with marks of overlayfs are read through overlayfs. */
+  async #copyOverlay(
+    folder: string,
+    chain: readonly string[],
+    idMap: IdMap | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { fs, mounts, layout } = this.#deps;
+    if (chain.length === 0) return;
+    const source = `${folder}/merged`;
+    await fs.makeDirectory(source);
+    await mounts.mountOverlay({ target: source, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() });
+    try {
+      await using writer = await fs.writeTree(`${folder}/copying`);
+      await copyInto(fs, writer, source, idMap, signal);
+      await writer.finish();
+    } finally {
+      await mounts.unmount(source);
+    }
+  }
+
+  /** Whatever was mounted for a container lies on a device of its own, or is its copy. */
+  async #isMounted(target: string, copy: string): Promise<boolean> {
+    const { fs } = this.#deps;
+    const [here, around, whole] = await Promise.all([fs.lstat(target), fs.lstat(dirname(target)), fs.lstat(copy)]);
+    return here?.device !== around?.device || (whole !== undefined && here?.inode === whole.inode);
+  }
+
+  /** First out of sight, so that a start after a crash does not find half of it. */
+  async #takeAway(folder: string): Promise<void> {
+    const { fs, trash, mounts } = this.#deps;
+    if ((await fs.lstat(folder)) === undefined) return;
+    // A copy that was cut off may have left it.
+    if ((await fs.lstat(`${folder}/merged`)) !== undefined) await mounts.unmount(`${folder}/merged`);
+    await trash.discard(folder);
+  }
+
+  /** The uppermost first, as overlayfs wants them. */
+  #lower(chain: readonly string[]): readonly string[] {
+    const folders = chain.map((id) => this.#deps.layers.folder(id)).reverse();
+    return folders.length > 0 ? folders : [this.#deps.layout.empty];
+  }
+
+  #userXattr(): { readonly userXattr: boolean } {
+    return { userXattr: this.#deps.driver.overlay.userXattr };
+  }
+
+  /** Without a pause between the look and the claim: nobody can take the layers away meanwhile. */
+  #claim(imageId: string, user: UserFolder): readonly string[] {
+    const record = this.#deps.image(imageId);
+    if (record === undefined) throw new CriError('NotFound', `image ${JSON.stringify(imageId)} not found`);
+    const chain = record.layers.map(({ chainId }) => chainId);
+    this.#deps.use.claim(user, chain);
+    return chain;
+  }
+}
+
+interface Snapshot {
+  readonly folder: string;
+  readonly chain: readonly string[];
+  readonly target: string;
+  readonly idMap: IdMap | undefined;
+}
+
+interface Upper {
+  readonly folder: string;
+  readonly work: string;
+}
+
+function viewName(target: string): string {
+  return hexOf(digestOf(target)).slice(0, 32);
+}

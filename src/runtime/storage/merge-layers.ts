@@ -1,0 +1,46 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { TreeWriter } from '../../host/tree.ts';
+import { shiftedOwner } from './shift-owner.ts';
+import type { IdMap } from './snapshots.ts';
+import type { LayerMarks } from './unpack-layer.ts';
+
+/** A layer whose folder holds nothing of its marks. */
+export interface MarkedLayer extends LayerMarks {
+  readonly folder: string;
+}
+
+/** Copies layers into an empty folder, the lowest first, each taking away what it says. */
+export async function mergeLayers(
+  fs: FileSystem,
+  layers: readonly MarkedLayer[],
+  target: string,
+  idMap: IdMap | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  await using writer = await fs.writeTree(target);
+  for (const { folder, removed, opaque } of layers) {
+    for (const path of removed) await writer.remove(path);
+    for (const path of opaque) await emptyFolder(fs, writer, target, path);
+    await copyInto(fs, writer, folder, idMap, signal);
+  }
+  await writer.finish();
+}
+
+/** Copies a tree into another, everything as it is but the owners. */
+export async function copyInto(
+  fs: FileSystem,
+  writer: TreeWriter,
+  folder: string,
+  idMap: IdMap | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const { path, node } of fs.readTree(folder, signal)) {
+    await writer.put(path, { ...node, ...shiftedOwner(node, idMap) });
+  }
+}
+
+/** A folder that comes after is a new one; the root cannot be one, so what it holds goes. */
+async function emptyFolder(fs: FileSystem, writer: TreeWriter, target: string, path: string): Promise<void> {
+  if (path !== '') return writer.remove(path);
+  for (const { name } of await fs.readDirectory(target)) await writer.remove(name);
+}

@@ -1,0 +1,69 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import { FileSystemError } from '../../host/file-system.ts';
+import { MountError, type Mounts } from '../../host/mounts.ts';
+import type { LayerForm } from './storage-layout.ts';
+import type { MarkForm } from './unpack-layer.ts';
+
+/** How containers get their files on this machine. */
+export interface StorageDriver {
+  readonly form: LayerForm;
+  readonly marks: MarkForm;
+  /** Options of every overlay mount with an upper folder. */
+  readonly overlay: { readonly userXattr: boolean; readonly volatile: boolean };
+}
+
+const TRUSTED = 'trusted.overlay.opaque';
+const USER = 'user.overlay.opaque';
+
+export const NATIVE: StorageDriver = {
+  form: 'native',
+  marks: { kind: 'list' },
+  overlay: { userXattr: false, volatile: false },
+};
+
+/** The best first. `volatile` spares an unmount the writing of the whole disk, which no container's end has to wait for. */
+const OVERLAYS: readonly StorageDriver[] = [
+  { form: 'overlay', marks: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: true } },
+  { form: 'overlay', marks: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: false } },
+  { form: 'overlay-user', marks: { kind: 'overlay', opaqueXattr: USER }, overlay: { userXattr: true, volatile: true } },
+  {
+    form: 'overlay-user',
+    marks: { kind: 'overlay', opaqueXattr: USER },
+    overlay: { userXattr: true, volatile: false },
+  },
+];
+
+/** Found out by trying, in an empty folder of our own on the file system of the layers: no version tells what works. */
+export async function probeDriver(
+  { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
+  folder: string,
+): Promise<StorageDriver> {
+  for (const driver of OVERLAYS) {
+    if (await works({ fs, mounts }, driver, folder)) return driver;
+  }
+  return NATIVE;
+}
+
+async function works(
+  { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
+  { marks, overlay }: StorageDriver,
+  folder: string,
+): Promise<boolean> {
+  const [lower, upper, work, target] = ['lower', 'upper', 'work', 'target'].map((name) => `${folder}/${name}`);
+  if (!lower || !upper || !work || !target) return false;
+  try {
+    for (const each of [lower, upper, work, target]) await fs.makeDirectory(each);
+    if (marks.kind === 'overlay') {
+      await using writer = await fs.writeTree(lower);
+      await writer.setXattr('', marks.opaqueXattr, new TextEncoder().encode('y'));
+    }
+    await mounts.mountOverlay({ target, lower: [lower], upper: { folder: upper, work }, ...overlay });
+    await mounts.unmount(target);
+    return true;
+  } catch (error) {
+    if (error instanceof MountError || error instanceof FileSystemError) return false;
+    throw error;
+  } finally {
+    await fs.removeTree(folder);
+  }
+}

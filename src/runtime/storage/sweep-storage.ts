@@ -1,0 +1,37 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Mounts } from '../../host/mounts.ts';
+import type { LayerUse } from './layer-use.ts';
+import type { StorageLayout } from './storage-layout.ts';
+
+interface SweepDeps {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly layout: StorageLayout;
+  readonly use: LayerUse;
+}
+
+/** Takes away what a process that was killed left half done. Safe to repeat, and while this one works. */
+export async function sweepStorage(deps: SweepDeps): Promise<void> {
+  await sweepUnfinished(deps);
+  await sweepViews(deps);
+}
+
+async function sweepUnfinished({ fs, mounts, layout }: SweepDeps): Promise<void> {
+  for (const { name } of await fs.readDirectory(layout.allUnfinished)) {
+    const folder = `${layout.allUnfinished}/${name}`;
+    if (folder === layout.unfinished) continue;
+    await mounts.unmount(`${folder}/probe/target`, { lazy: true });
+    await fs.removeTree(folder);
+  }
+}
+
+/** A reboot unmounts, and asks nobody. */
+async function sweepViews({ fs, mounts, layout, use }: SweepDeps): Promise<void> {
+  const mounted = new Set((await mounts.list()).map(({ target }) => target));
+  for (const { name } of await fs.readDirectory(layout.views)) {
+    const folder = `${layout.views}/${name}`;
+    const hasTarget = (await fs.lstat(`${folder}/target`)) !== undefined;
+    if (hasTarget && mounted.has(await fs.readText(`${folder}/target`))) continue;
+    if (!use.isClaimed(`views/${name}`)) await fs.removeTree(folder);
+  }
+}

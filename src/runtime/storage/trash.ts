@@ -1,0 +1,34 @@
+import type { Log } from '../../base/log.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Random } from '../../host/random.ts';
+
+/**
+ * Where folders go that nobody needs: out of sight at once, off the disk a little later, one after the other. What is left
+ * when the process ends goes with the next life's sweep.
+ */
+export class Trash {
+  readonly #deps: { readonly fs: FileSystem; readonly random: Random; readonly log: Log };
+  readonly #folder: string;
+  #emptied: Promise<void> = Promise.resolve();
+
+  constructor(deps: { readonly fs: FileSystem; readonly random: Random; readonly log: Log }, folder: string) {
+    this.#deps = deps;
+    this.#folder = folder;
+  }
+
+  /** The folder must exist, on the file system of the trash. */
+  async discard(folder: string): Promise<void> {
+    const { fs, random, log } = this.#deps;
+    const doomed = `${this.#folder}/${Buffer.from(random.bytes(8)).toString('hex')}`;
+    await fs.rename(folder, doomed);
+    this.#emptied = this.#emptied
+      .then(() => fs.removeTree(doomed))
+      .catch((error: unknown) => log.warn('a folder cannot be removed', { path: doomed, error: textOf(error) }));
+  }
+
+  /** Resolves when all that was discarded so far is off the disk, as far as it goes. */
+  emptied(): Promise<void> {
+    return this.#emptied;
+  }
+}

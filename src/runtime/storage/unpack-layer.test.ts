@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { ByteReader } from '../images/archive/byte-reader.ts';
+import { readTar } from '../images/archive/read-tar.ts';
+import { type FakeFiles, layerOf } from '../images/fake/image-archives.ts';
+import { type MarkForm, type UnpackedLayer, unpackLayer } from './unpack-layer.ts';
+
+const OPAQUE = 'trusted.overlay.opaque';
+const overlay: MarkForm = { kind: 'overlay', opaqueXattr: OPAQUE };
+const signal = new AbortController().signal;
+
+interface Unpacked extends UnpackedLayer {
+  /** Texts of files, kinds of everything else; opaque folders are told. */
+  readonly files: Record<string, string>;
+  /** Beside the layer's folder. */
+  readonly outside: string;
+}
+
+async function unpack(files: FakeFiles, form: MarkForm = overlay): Promise<Unpacked> {
+  const { fs } = createMemoryHost();
+  await fs.makeDirectory('/data/layer');
+  await fs.writeFile('/data/outside', 'untouched');
+  const archive = await layerOf(files);
+  const bytes = (async function* () {
+    yield archive;
+  })();
+  await using writer = await fs.writeTree('/data/layer');
+  const result = await unpackLayer(readTar(new ByteReader(bytes)), writer, form, signal);
+  const shown: Record<string, string> = {};
+  for await (const { path, node } of fs.readTree('/data/layer', signal)) {
+    const parts: Uint8Array[] = [];
+    if (node.kind === 'file') for await (const part of node.content) parts.push(part);
+    const what = node.kind === 'file' ? Buffer.concat(parts).toString() : node.kind;
+    if (path !== '' || node.xattrs) shown[path] = node.xattrs?.has(OPAQUE) ? `${what}, opaque` : what;
+  }
+  return { ...result, files: shown, outside: await fs.readText('/data/outside') };
+}
+
+const none = { implied: [''], removed: [], opaque: [], outside: 'untouched' };
+const cases: Record<string, { given: FakeFiles; form?: MarkForm; want: Partial<Unpacked> }> = {
+  'files and folders': { given: { a: null, 'a/b': 'text' }, want: { files: { a: 'directory', 'a/b': 'text' } } },
+  'names with dots': {
+    given: { './a': null, './a/./b': 'x', 'a/../c': 'y' },
+    want: { files: { a: 'directory', 'a/b': 'x', c: 'y' } },
+  },
+  'absolute names': {
+    given: { '/etc/passwd': 'x' },
+    want: { implied: ['', 'etc'], files: { etc: 'directory', 'etc/passwd': 'x' } },
+  },
+  'a root that is told': { given: { './': null, a: 'x' }, want: { implied: [], files: { a: 'x' } } },
+  'a file that is gone below': {
+    given: { a: null, 'a/.wh.b': '' },
+    want: { removed: ['a/b'], files: { a: 'directory', 'a/b': 'characterDevice' } },
+  },
+  'a folder that hides those below': {
+    given: { 'a/.wh..wh..opq': '', a: null, 'a/b': 'x' },
+    want: { opaque: ['a'], files: { a: 'directory, opaque', 'a/b': 'x' } },
+  },
+  'a folder that hides all and is not told': {
+    given: { 'a/.wh..wh..opq': '' },
+    want: { opaque: ['a'], files: { a: 'directory, opaque' } },
+  },
+  'a root that hides all': {
+    given: { '.wh..wh..opq': '' },
+    want: { opaque: [''], files: { '': 'directory, opaque' } },
+  },
+  'a file in the place of one that is gone': { given: { '.wh.a': '', a: 'new' }, want: { files: { a: 'new' } } },
+  'the same the other way round': { given: { a: 'new', '.wh.a': '' }, want: { files: { a: 'new' } } },
+  'a folder in the place of one that is gone': {
+    given: { '.wh.a': '', a: null, 'a/b': 'x' },
+    want: { opaque: ['a'], files: { a: 'directory, opaque', 'a/b': 'x' } },
+  },
+  'what only aufs reads': { given: { '.wh..wh.plnk': null, '.wh..wh.aufs': '', a: '' }, want: { files: { a: '' } } },
+  'marks for a list': {
+    given: { 'a/.wh..wh..opq': '', a: null, '.wh.b': '' },
+    form: { kind: 'list' },
+    want: { opaque: ['a'], removed: ['b'], files: { a: 'directory' } },
+  },
+  'attributes that steer overlayfs are left out': {
+    given: {
+      a: {
+        kind: 'directory',
+        xattrs: new Map([
+          [OPAQUE, Buffer.from('y')],
+          ['trusted.overlay.redirect', Buffer.from('/etc')],
+          ['user.overlay.redirect', Buffer.from('/etc')],
+        ]),
+      },
+    },
+    want: { files: { a: 'directory' } },
+  },
+  'a link to the outside is a link': {
+    given: { a: { kind: 'symlink', target: '../outside' } },
+    want: { files: { a: 'symlink' } },
+  },
+  'a file through a link stays inside': {
+    given: { up: { kind: 'symlink', target: '..' }, 'up/outside': 'changed' },
+    want: { files: { up: 'symlink', outside: 'changed' } },
+  },
+  'a file in the place of a link to the outside': {
+    given: { a: { kind: 'symlink', target: '/data/outside' }, './a': 'mine' },
+    want: { files: { a: 'mine' } },
+  },
+  'a removal through a link stays inside': {
+    given: { up: { kind: 'symlink', target: '../..' }, 'up/.wh.data': '' },
+    want: { removed: ['up/data'], files: { data: 'characterDevice', up: 'symlink' } },
+  },
+};
+for (const [name, { given, form, want }] of Object.entries(cases)) {
+  test(`unpackLayer() unpacks ${name}`, async () => {
+    assert.deepEqual(await unpack(given, form), { ...none, ...want });
+  });
+}
+
+const refusals: Record<string, { given: FakeFiles; message: RegExp }> = {
+  'a name that leads out': { given: { '../outside': 'x' }, message: /\.\.\/outside: leads out of the archive/ },
+  'a name that leads out later': { given: { 'a/../../outside': 'x' }, message: /leads out/ },
+  'a hard link that leads out': { given: { a: { kind: 'hardLink', target: '../outside' } }, message: /leads out/ },
+  'a hard link to what is not there': { given: { a: { kind: 'hardLink', target: 'data/outside' } }, message: /ENOENT/ },
+  'a hard link through a link': {
+    given: { up: { kind: 'symlink', target: '/..' }, a: { kind: 'hardLink', target: 'up/data/outside' } },
+    message: /ENOENT/,
+  },
+  'a removal of the folder above': { given: { 'a/.wh...': '' }, message: /hides no file/ },
+  'a removal of nothing': { given: { '.wh.': '' }, message: /hides no file/ },
+  'a link to nothing': { given: { a: { kind: 'symlink', target: '' } }, message: /a: a link to ""/ },
+  'a file where the root is': { given: { '.': 'x' }, message: /EISDIR/ },
+  'a circle of links': {
+    given: { a: { kind: 'symlink', target: 'b' }, b: { kind: 'symlink', target: 'a' }, 'a/c': 'x' },
+    message: /ELOOP/,
+  },
+};
+for (const [name, { given, message }] of Object.entries(refusals)) {
+  test(`unpackLayer() refuses ${name}`, async () => {
+    await assert.rejects(unpack(given), { message });
+  });
+}

@@ -1,0 +1,91 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { OpenedStore, RecordStore } from './record-store.ts';
+import { recordFromText, recordToText } from './record-text.ts';
+
+const ENDING = '.json';
+
+export interface RecordStoreOptions<R extends { readonly id: string }> {
+  /** Made when missing. Everything in it is ours. */
+  readonly folder: string;
+  readonly fs: Pick<FileSystem, 'makeDirectory' | 'readDirectory' | 'readText' | 'writeReplacing' | 'remove'>;
+  /**
+   * From what the file holds (bigint and bytes are themselves again) to the record; CRI's messages go through
+   * `fromPartial`, so that a record of an older version gets the defaults of new fields. Throws when it cannot be one.
+   */
+  decode(value: unknown): R;
+}
+
+/** Reads all that is there. What cannot be read is told as damaged, and stays until `remove` is called for it. */
+export async function openRecordStore<R extends { readonly id: string }>(
+  options: RecordStoreOptions<R>,
+): Promise<OpenedStore<R>> {
+  const { folder, fs } = options;
+  await fs.makeDirectory(folder, 0o700);
+  const names = (await fs.readDirectory(folder)).map(({ name }) => name);
+  const ids = names.filter((name) => name.endsWith(ENDING)).map((name) => name.slice(0, -ENDING.length));
+  const strays = names.filter((name) => !name.endsWith(ENDING));
+  const [read] = await Promise.all([
+    Promise.all(ids.map((id) => readRecord(id, options))),
+    Promise.all(strays.map((name) => fs.remove(`${folder}/${name}`))),
+  ]);
+  const records = read.filter((record) => record !== undefined);
+  const damaged = ids.filter((_, index) => read[index] === undefined);
+  return { store: new FileRecordStore(options, records), damaged };
+}
+
+async function readRecord<R extends { readonly id: string }>(
+  id: string,
+  { folder, fs, decode }: RecordStoreOptions<R>,
+): Promise<R | undefined> {
+  const text = await fs.readText(`${folder}/${id}${ENDING}`);
+  try {
+    const record = decode(recordFromText(text));
+    return record.id === id ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+class FileRecordStore<R extends { readonly id: string }> implements RecordStore<R> {
+  readonly #options: RecordStoreOptions<R>;
+  readonly #all: Map<string, R>;
+
+  constructor(options: RecordStoreOptions<R>, records: readonly R[]) {
+    this.#options = options;
+    this.#all = new Map(records.map((record) => [record.id, record]));
+  }
+
+  get all(): ReadonlyMap<string, R> {
+    return this.#all;
+  }
+
+  find(idOrBeginning: string): R | undefined {
+    const exact = this.#all.get(idOrBeginning);
+    if (exact !== undefined || idOrBeginning === '') return exact;
+    let found: R | undefined;
+    for (const [id, record] of this.#all) {
+      if (!id.startsWith(idOrBeginning)) continue;
+      if (found !== undefined) return undefined;
+      found = record;
+    }
+    return found;
+  }
+
+  async put(record: R): Promise<void> {
+    const known = this.#all.get(record.id);
+    const text = recordToText(record);
+    if (known === undefined || recordToText(known) !== text) {
+      await this.#options.fs.writeReplacing(this.#path(record.id), text, { mode: 0o600 });
+    }
+    this.#all.set(record.id, record);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#options.fs.remove(this.#path(id));
+    this.#all.delete(id);
+  }
+
+  #path(id: string): string {
+    return `${this.#options.folder}/${id}${ENDING}`;
+  }
+}

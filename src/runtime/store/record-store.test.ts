@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { NameRegistry } from './name-registry.ts';
+import { openRecordStore } from './open-record-store.ts';
+import { recordFromText, recordToText } from './record-text.ts';
+
+interface Note {
+  readonly id: string;
+  readonly text: string;
+  readonly atNs?: bigint;
+}
+
+function decode(value: unknown): Note {
+  const note = value as Note; // what the tests put there
+  if (typeof note.text !== 'string') throw new TypeError('no text');
+  return note;
+}
+
+function world() {
+  const { fs } = createMemoryHost();
+  return { fs, open: () => openRecordStore({ folder: '/records', fs, decode }) };
+}
+
+test('a record store shows what was put, and a later one finds it', async () => {
+  const { fs, open } = world();
+  const { store, damaged } = await open();
+  assert.deepEqual([[...store.all], damaged], [[], []]);
+  await store.put({ id: 'aa1', text: 'one', atNs: 2n ** 60n });
+  await store.put({ id: 'ab2', text: 'two' });
+  await store.put({ id: 'aa1', text: 'changed', atNs: 5n });
+  await store.remove('ab2');
+  await store.remove('never');
+  assert.deepEqual((await open()).store.all, store.all);
+  assert.deepEqual([...store.all.values()], [{ id: 'aa1', text: 'changed', atNs: 5n }]);
+  assert.equal((await fs.stat('/records/aa1.json'))?.mode, 0o600);
+  assert.equal((await fs.stat('/records'))?.mode, 0o700);
+});
+
+test('a record store finds by a beginning that only one has', async () => {
+  const { store } = await world().open();
+  for (const id of ['aa1', 'ab2', 'ab']) await store.put({ id, text: id });
+  const found = ['aa1', 'aa', 'ab', 'a', '', 'x'].map((id) => store.find(id)?.id);
+  assert.deepEqual(found, ['aa1', 'aa1', 'ab', undefined, undefined, undefined]);
+});
+
+test('a record store tells what is damaged, and removes what a crash left half-written', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  for (const id of ['good', 'empty', 'cut', 'other', 'renamed']) await store.put({ id, text: id });
+  await fs.writeFile('/records/empty.json', '');
+  await fs.writeFile('/records/cut.json', '{"id":"cut","te');
+  await fs.writeFile('/records/other.json', '{"id":"other"}');
+  await fs.rename('/records/renamed.json', '/records/wrong.json');
+  await fs.writeFile('/records/.good.json.tmp', '{');
+  const again = await open();
+  assert.deepEqual([...again.store.all.keys()], ['good']);
+  assert.deepEqual(again.damaged, ['cut', 'empty', 'other', 'wrong']);
+  for (const id of again.damaged) await again.store.remove(id);
+  assert.deepEqual(await fs.readDirectory('/records'), [{ name: 'good.json', kind: 'file' }]);
+});
+
+test('a record store does not show what it could not write, and keeps what it could not remove', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  await store.put({ id: 'a', text: 'old' });
+  fs.faults.failNext('writeReplacing', 'ENOSPC');
+  await assert.rejects(store.put({ id: 'a', text: 'new' }), { code: 'ENOSPC' });
+  fs.faults.failNext('remove', 'EIO');
+  await assert.rejects(store.remove('a'), { code: 'EIO' });
+  assert.deepEqual(store.find('a'), { id: 'a', text: 'old' });
+});
+
+test('a record store writes nothing when nothing has changed', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  await store.put({ id: 'a', text: 'same', atNs: 1n });
+  fs.faults.failNext('writeReplacing', 'EIO');
+  await store.put({ id: 'a', text: 'same', atNs: 1n });
+});
+
+test('recordToText() and recordFromText() keep what JSON has no form for', () => {
+  const record = {
+    big: [1n, -(2n ** 63n)],
+    bytes: new Uint8Array([0, 255]),
+    annotations: { $bigint: 'not a number' },
+    labels: { $object: 'x', y: '' },
+    nested: { $deep: { $bytes: '!' } },
+    none: null,
+    missing: undefined,
+  };
+  const { missing: _, ...kept } = record;
+  assert.deepEqual(recordFromText(recordToText(record)), kept);
+  assert.throws(() => recordFromText('{"$unknown":1}'), SyntaxError);
+});
+
+test('a message of CRI survives, and gets defaults that a record of an older version lacks', () => {
+  const config = PodSandboxConfig.fromPartial({
+    metadata: { name: 'web', attempt: 2 },
+    linux: { sysctls: { a: '1' } },
+  });
+  const read = (text: string): PodSandboxConfig =>
+    PodSandboxConfig.fromPartial(recordFromText(text) as Partial<PodSandboxConfig>);
+  assert.deepEqual(read(recordToText(config)), config);
+  assert.deepEqual(read('{"hostname":"h"}'), PodSandboxConfig.fromPartial({ hostname: 'h' }));
+});
+
+test('NameRegistry gives a name to the first who asks, until that one lets it go', () => {
+  const names = new NameRegistry([['a', '1']]);
+  assert.deepEqual(
+    [names.reserve('a', '2'), names.reserve('a', '1'), names.reserve('b', '2')],
+    ['1', undefined, undefined],
+  );
+  names.release('a', '2');
+  assert.equal(names.reserve('a', '2'), '1');
+  names.release('a', '1');
+  assert.equal(names.reserve('a', '2'), undefined);
+});

@@ -1,0 +1,44 @@
+/** An object of a single key that begins like this stands for something that JSON has no form for. */
+const MARK = '$';
+
+/** JSON of a record: numbers beyond 2⁵³ (`{"$bigint":"5"}`) and bytes (`{"$bytes":"aGk="}`) included. */
+export function recordToText(record: unknown): string {
+  return `${JSON.stringify(toJson(record))}\n`;
+}
+
+/** What `recordToText` was given, fields that were `undefined` left out. Throws what `JSON.parse` throws. */
+export function recordFromText(text: string): unknown {
+  return fromJson(JSON.parse(text));
+}
+
+function toJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return { $bigint: value.toString() };
+  if (value instanceof Uint8Array) return { $bytes: Buffer.from(value).toString('base64') };
+  if (Array.isArray(value)) return value.map(toJson);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([key, member]) => [key, toJson(member)] as const);
+  const object = Object.fromEntries(members);
+  // Labels of a pod may look like one of our marks.
+  return soleMark(object) === undefined ? object : { $object: object };
+}
+
+function fromJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(fromJson);
+  if (typeof value !== 'object' || value === null) return value;
+  const mark = soleMark(value);
+  if (mark === undefined) return withMembersRead(value);
+  const [name, content] = mark;
+  if (name === '$bigint' && typeof content === 'string') return BigInt(content);
+  if (name === '$bytes' && typeof content === 'string') return new Uint8Array(Buffer.from(content, 'base64'));
+  if (name === '$object' && typeof content === 'object' && content !== null) return withMembersRead(content);
+  throw new SyntaxError(`unknown mark ${name} in a record`);
+}
+
+function withMembersRead(object: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([key, member]) => [key, fromJson(member)]));
+}
+
+function soleMark(object: object): readonly [name: string, content: unknown] | undefined {
+  const [first, ...others] = Object.entries(object);
+  return first?.[0].startsWith(MARK) && others.length === 0 ? first : undefined;
+}

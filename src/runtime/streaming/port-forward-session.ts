@@ -1,0 +1,69 @@
+import { textOf } from '../../base/text-of.ts';
+import type { ByteStream, WebSocketConnection } from '../../host/network.ts';
+
+export const PORT_FORWARD_PROTOCOLS = ['v4.channel.k8s.io'] as const;
+
+/** Connects to a port of the pod. */
+export type PortDialler = (port: number, signal: AbortSignal) => Promise<ByteStream>;
+
+export interface PortForwardOptions {
+  readonly sandboxId: string;
+  readonly ports: readonly number[];
+}
+
+/**
+ * Carries connections to ports of a pod. Each port has two channels: an even one for its data, the odd one after it for
+ * errors. Ends when no port has a connection any more, or when the client goes.
+ */
+export async function servePortForward(
+  connection: WebSocketConnection,
+  { sandboxId, ports }: PortForwardOptions,
+  dial: PortDialler,
+): Promise<void> {
+  const gone = new AbortController();
+  try {
+    for (const [index, port] of ports.entries()) {
+      await connection.send(onChannel(2 * index, portBytes(port)));
+      await connection.send(onChannel(2 * index + 1, portBytes(port)));
+    }
+    const streams = ports.map((port) => dial(port, gone.signal));
+    const forwards = streams.map((stream, index) =>
+      forwardOut(connection, 2 * index, stream).catch((error: unknown) => {
+        const message = `error forwarding port ${ports[index]} to pod ${sandboxId}, uid : ${textOf(error)}`;
+        return connection.send(onChannel(2 * index + 1, Buffer.from(message)));
+      }),
+    );
+    await Promise.race([Promise.all(forwards), forwardIn(connection, streams)]);
+    gone.abort();
+    for (const stream of streams) void stream.then((open) => open.close()).catch(() => {});
+  } finally {
+    connection.close();
+  }
+}
+
+async function forwardOut(
+  connection: WebSocketConnection,
+  channel: number,
+  dialled: Promise<ByteStream>,
+): Promise<void> {
+  const stream = await dialled;
+  for await (const chunk of stream.chunks) await connection.send(onChannel(channel, chunk));
+}
+
+/** Resolves when the client is gone. What is for a port that is not there any more is dropped: its error was told. */
+async function forwardIn(connection: WebSocketConnection, dialled: readonly Promise<ByteStream>[]): Promise<void> {
+  for await (const message of connection.messages) {
+    const [channel = 0] = message;
+    const stream = channel % 2 === 0 ? dialled[channel / 2] : undefined;
+    await stream?.then((open) => open.write(message.subarray(1))).catch(() => {});
+  }
+}
+
+function onChannel(channel: number, data: Uint8Array): Uint8Array {
+  return Buffer.concat([Uint8Array.of(channel), data]);
+}
+
+/** Little-endian. */
+function portBytes(port: number): Uint8Array {
+  return Uint8Array.of(port & 0xff, port >> 8);
+}

@@ -1,0 +1,142 @@
+/**
+ * The embedded runtime beside Debian's containerd with runc, driven through CRI by the same calls in one run: the time to
+ * start and to end pods, one at a time and 30 at once; the CPU time of all processes of each side; and their memory with
+ * 60 pods. The two take turns.
+ *
+ *   make dist && scripts/node test/bench/runtime.ts [--rounds 20] [--at-once 30] [--pods 60] [--source]
+ *
+ * `--source` runs `nodelet cri` from the checkout instead of dist/nodelet.mjs.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
+import { median } from '../integration/cri-calls.ts';
+import { startEmbedded } from '../integration/runtime-fixture.ts';
+import { type Account, accountFor } from './account.ts';
+import { CriDriver, type DrivenPod } from './cri-driver.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '20' },
+    'at-once': { type: 'string', default: '30' },
+    bursts: { type: 'string', default: '3' },
+    pods: { type: 'string', default: '60' },
+    source: { type: 'boolean', default: false },
+  },
+});
+
+/** Both tidy up after a removal; nobody is to be measured meanwhile. */
+const QUIET_MS = 300;
+
+interface Side {
+  readonly name: string;
+  readonly driver: CriDriver;
+  readonly account: Account;
+}
+
+/** Of one round. */
+interface Spent {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly startCpuMs: number;
+  readonly endCpuMs: number;
+}
+
+async function measured(side: Side, count: number): Promise<Spent> {
+  await delay(QUIET_MS);
+  const { driver, account } = side;
+  const cpu = [account.cpuMs()];
+  const times = [performance.now()];
+  const pods = await Promise.all(Array.from({ length: count }, () => driver.start()));
+  times.push(performance.now());
+  await delay(QUIET_MS); // what goes on in the background belongs to the start
+  cpu.push(account.cpuMs());
+  times.push(performance.now());
+  await Promise.all(pods.map((pod) => driver.end(pod)));
+  times.push(performance.now());
+  await delay(QUIET_MS);
+  cpu.push(account.cpuMs());
+  const [began = 0, started = 0, ending = 0, ended = 0] = times;
+  const [before = 0, between = 0, after = 0] = cpu;
+  return {
+    startMs: started - began,
+    endMs: ended - ending,
+    startCpuMs: between - before,
+    endCpuMs: after - between,
+  };
+}
+
+/** Each side in turn, so that whatever else the machine does meets both. */
+async function rounds(sides: readonly Side[], times: number, count: number): Promise<Map<Side, Spent[]>> {
+  const spent = new Map<Side, Spent[]>(sides.map((side) => [side, []]));
+  for (let round = 0; round < times; round++) {
+    for (const side of sides) spent.get(side)?.push(await measured(side, count));
+  }
+  return spent;
+}
+
+function report(title: string, sides: readonly Side[], spent: Map<Side, Spent[]>): void {
+  const rows: ReadonlyArray<readonly [string, keyof Spent]> = [
+    ['start', 'startMs'],
+    ['stop and remove', 'endMs'],
+    ['start, CPU', 'startCpuMs'],
+    ['stop and remove, CPU', 'endCpuMs'],
+  ];
+  for (const [name, key] of rows) {
+    row(
+      `${title}: ${name}`,
+      sides.map((side) => median((spent.get(side) ?? []).map((each) => each[key]))),
+      'ms',
+    );
+  }
+}
+
+function row(title: string, [theirs = 0, ours = 0]: readonly number[], unit: string): void {
+  const figures = [theirs, ours].map((figure) => `${figure.toFixed(1)} ${unit}`.padStart(12)).join(' ');
+  console.log(`${title.padEnd(38)} ${figures} ${(ours / theirs).toFixed(2).padStart(6)}`);
+}
+
+async function memory(side: Side, count: number): Promise<number> {
+  const pods: DrivenPod[] = [];
+  for (let left = count; left > 0; left -= 10) {
+    pods.push(...(await Promise.all(Array.from({ length: Math.min(10, left) }, () => side.driver.start()))));
+  }
+  await delay(2_000); // both have tidied up
+  const { pssMb, processes } = side.account.memory();
+  console.log(`  ${side.name}: ${processes} processes`);
+  await Promise.all(pods.map((pod) => side.driver.end(pod)));
+  return pssMb;
+}
+
+const skip = skipReason();
+if (skip) throw new Error(skip);
+const bundle = join(import.meta.dirname, '../../dist/nodelet.mjs');
+if (!values.source && !existsSync(bundle)) throw new Error('there is no dist/nodelet.mjs; make dist');
+const node = join(import.meta.dirname, '../../scripts/node');
+const containerd = await startContainerd();
+const embedded = await startEmbedded(values.source ? {} : { command: [node, bundle] });
+try {
+  const sides = [containerd, embedded].map((runtime, at) => ({
+    name: at === 0 ? 'containerd' : 'nodelet',
+    driver: new CriDriver(runtime),
+    account: accountFor(runtime),
+  }));
+  for (const side of sides) await measured(side, 1); // the first one pays for what is done once
+  console.log(`${''.padEnd(38)}   containerd      nodelet  ratio`);
+  report('one at a time', sides, await rounds(sides, Number(values.rounds), 1));
+  const atOnce = Number(values['at-once']);
+  report(`${atOnce} at once`, sides, await rounds(sides, Number(values.bursts), atOnce));
+  const pods = Number(values.pods);
+  const used: number[] = [];
+  for (const side of sides) used.push(await memory(side, pods));
+  row(`memory with ${pods} pods (PSS)`, used, 'MB');
+  for (const { driver, account } of sides) {
+    driver.close();
+    account.close();
+  }
+} finally {
+  await containerd.stop();
+  await embedded.stop();
+}

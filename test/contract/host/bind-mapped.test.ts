@@ -1,0 +1,89 @@
+/** What every mount table promises of mounts that show mapped ids. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { FileSystem } from '../../../src/host/file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxMounts } from '../../../src/host/linux/linux-mounts.ts';
+import { MountError, type Mounts } from '../../../src/host/mounts.ts';
+import { needsMounts, temporaryFolder } from './temporary-folder.ts';
+
+interface World {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly root: string;
+}
+
+const ID_MAP = {
+  uids: [{ containerId: 0, hostId: 100_000, length: 1000 }],
+  gids: [{ containerId: 0, hostId: 200_000, length: 1000 }],
+};
+
+bindMappedContract('memory', async () => {
+  const { fs, mounts } = createMemoryHost();
+  await fs.makeDirectory('/data');
+  return { fs, mounts, root: '/data' };
+});
+bindMappedContract('linux', linuxWorld, needsMounts);
+
+async function linuxWorld(t: TestContext): Promise<World> {
+  const root = await temporaryFolder(t, async (folder) => {
+    const ours = (await linuxMounts.list()).filter(({ target }) => target.startsWith(`${folder}/`));
+    for (const { target } of ours.reverse()) await linuxMounts.unmount(target, { lazy: true });
+  });
+  return { fs: linuxFileSystem, mounts: linuxMounts, root };
+}
+
+function bindMappedContract(
+  name: string,
+  make: (t: TestContext) => Promise<World>,
+  skip: string | false = false,
+): void {
+  test(`${name} mounts: a folder shows mapped ids, and is as before without the mount`, { skip }, async (t) => {
+    const { fs, mounts, root } = await make(t);
+    await fs.makeDirectory(`${root}/source`);
+    await fs.writeFile(`${root}/source/file`, 'content');
+    await fs.changeOwner(`${root}/source/file`, 7, 8);
+    if (await cannotMap(() => mounts.bindMapped(`${root}/source`, `${root}/target`, ID_MAP), t)) return;
+    assert.equal(await fs.readText(`${root}/target/file`), 'content');
+    const owner = async (path: string) => {
+      const { uid, gid } = (await fs.stat(path)) ?? {};
+      return { uid, gid };
+    };
+    assert.deepEqual(await owner(`${root}/target`), { uid: 100_000, gid: 200_000 });
+    assert.deepEqual(await owner(`${root}/target/file`), { uid: 100_007, gid: 200_008 });
+    assert.deepEqual(await owner(`${root}/source/file`), { uid: 7, gid: 8 });
+    await mounts.unmount(`${root}/target`);
+    assert.deepEqual(await fs.readDirectory(`${root}/target`), []);
+  });
+
+  test(`${name} mounts: a file shows mapped ids too`, { skip }, async (t) => {
+    const { fs, mounts, root } = await make(t);
+    await fs.writeFile(`${root}/source`, 'content');
+    if (await cannotMap(() => mounts.bindMapped(`${root}/source`, `${root}/target`, ID_MAP), t)) return;
+    assert.equal(await fs.readText(`${root}/target`), 'content');
+    assert.equal((await fs.stat(`${root}/target`))?.uid, 100_000);
+    await mounts.unmount(`${root}/target`);
+    assert.equal(await fs.readText(`${root}/target`), '');
+  });
+
+  test(`${name} mounts: what is missing cannot be mapped`, { skip }, async (t) => {
+    const { mounts, root } = await make(t);
+    await assert.rejects(mounts.bindMapped(`${root}/none`, `${root}/target`, ID_MAP), {
+      name: 'MountError',
+      code: 'ENOENT',
+    });
+  });
+}
+
+/** Not every kernel and file system can; then the test says so. */
+async function cannotMap(work: () => Promise<void>, t: TestContext): Promise<boolean> {
+  try {
+    await work();
+    return false;
+  } catch (error) {
+    if (!(error instanceof MountError) || error.code !== 'EINVAL') throw error;
+    t.skip('this file system has no mapped mounts');
+    return true;
+  }
+}

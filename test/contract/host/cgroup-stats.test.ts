@@ -1,0 +1,171 @@
+/** What every source of cgroup figures promises; the real ones read trees of plain files, which are as the kernel's. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { CgroupDetails, CgroupStats } from '../../../src/host/cgroup-stats.ts';
+import { MemoryCgroupStats } from '../../../src/host/fake/memory-cgroup-stats.ts';
+import { createLinuxCgroupStats } from '../../../src/host/linux/linux-cgroup-stats.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const PATH = '/kubepods/pod1/c1';
+
+const V1: Record<string, string> = {
+  [`cpuacct${PATH}/cpuacct.usage`]: '18014398509481985\n',
+  [`cpuacct${PATH}/cpuacct.usage_user`]: '300\n',
+  [`cpuacct${PATH}/cpuacct.usage_sys`]: '200\n',
+  [`cpu${PATH}/cpu.stat`]: 'nr_periods 5\nnr_throttled 2\nthrottled_time 7000\n',
+  [`memory${PATH}/memory.usage_in_bytes`]: '1000\n',
+  [`memory${PATH}/memory.limit_in_bytes`]: '4096\n',
+  [`memory${PATH}/memory.memsw.limit_in_bytes`]: '6096\n',
+  [`memory${PATH}/memory.max_usage_in_bytes`]: '1500\n',
+  [`memory${PATH}/memory.kmem.usage_in_bytes`]: '64\n',
+  [`memory${PATH}/memory.failcnt`]: '3\n',
+  [`memory${PATH}/memory.oom_control`]: 'oom_kill_disable 0\nunder_oom 0\noom_kill 1\n',
+  [`memory${PATH}/memory.stat`]:
+    'cache 1\nrss 1\ntotal_cache 700\ntotal_rss 250\ntotal_mapped_file 30\ntotal_swap 20\ntotal_pgfault 11\ntotal_pgmajfault 4\ntotal_inactive_file 400\ntotal_active_file 300\n',
+  [`pids${PATH}/pids.current`]: '6\n',
+  [`pids${PATH}/pids.max`]: 'max\n',
+  [`pids${PATH}/cgroup.procs`]: '41\n42\n',
+  [`blkio${PATH}/blkio.throttle.io_service_bytes_recursive`]:
+    '8:0 Read 4096\n8:0 Write 512\n8:0 Total 4608\nTotal 4608\n',
+  [`blkio${PATH}/blkio.throttle.io_serviced_recursive`]: '8:0 Read 2\n8:0 Write 1\n8:0 Total 3\nTotal 3\n',
+};
+
+const stall = (total: number) =>
+  `some avg10=1.50 avg60=0.50 avg300=0.10 total=${total}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n`;
+
+const V2: Record<string, string> = {
+  'cgroup.controllers': 'cpu memory\n',
+  [`${PATH}/cpu.stat`]:
+    'usage_usec 18014398509481\nuser_usec 300\nsystem_usec 200\nnr_periods 5\nnr_throttled 2\nthrottled_usec 7\n',
+  [`${PATH}/cpu.pressure`]: stall(1),
+  [`${PATH}/memory.pressure`]: stall(2),
+  [`${PATH}/io.pressure`]: stall(3),
+  [`${PATH}/memory.current`]: '1000\n',
+  [`${PATH}/memory.max`]: '4096\n',
+  [`${PATH}/memory.peak`]: '1500\n',
+  [`${PATH}/memory.events`]: 'low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\n',
+  [`${PATH}/memory.swap.current`]: '20\n',
+  [`${PATH}/memory.swap.max`]: '2000\n',
+  [`${PATH}/memory.stat`]:
+    'anon 250\nfile 700\nkernel 64\nfile_mapped 30\ninactive_file 400\nactive_file 300\npgfault 11\npgmajfault 4\n',
+  [`${PATH}/pids.current`]: '6\n',
+  [`${PATH}/pids.max`]: 'max\n',
+  [`${PATH}/cgroup.procs`]: '41\n42\n',
+  [`${PATH}/io.stat`]: '8:0 rbytes=4096 wbytes=512 rios=2 wios=1 dbytes=0 dios=0\n',
+};
+
+const FIGURES: CgroupDetails = {
+  cpuNs: 18014398509481985n,
+  memory: {
+    usageBytes: 1000,
+    workingSetBytes: 600,
+    rssBytes: 250,
+    pageFaults: 11,
+    majorPageFaults: 4,
+    limitBytes: 4096,
+  },
+  swap: { usageBytes: 20, limitBytes: 2000 },
+  threads: 6,
+  cpu: { userNs: 300n, systemNs: 200n, periods: 5, throttledPeriods: 2, throttledNs: 7000n },
+  memoryDetails: {
+    cacheBytes: 700,
+    kernelBytes: 64,
+    mappedFileBytes: 30,
+    activeFileBytes: 300,
+    inactiveFileBytes: 400,
+    maxUsageBytes: 1500,
+    limitHits: 3,
+    oomKills: 1,
+  },
+  processes: [41, 42],
+  devices: [{ major: 8, minor: 0, readBytes: 4096n, writeBytes: 512n, reads: 2n, writes: 1n }],
+};
+
+const quiet = { totalMicroseconds: 0n, avg10: 0, avg60: 0, avg300: 0 };
+const busy = (totalMicroseconds: bigint) => ({
+  some: { totalMicroseconds, avg10: 1.5, avg60: 0.5, avg300: 0.1 },
+  full: quiet,
+});
+const V2_FIGURES: CgroupDetails = {
+  ...FIGURES,
+  cpuNs: 18014398509481000n,
+  cpu: { ...FIGURES.cpu, userNs: 300_000n, systemNs: 200_000n },
+  pressure: { cpu: busy(1n), memory: busy(2n), io: busy(3n) },
+};
+
+contract('linux v1', (t) => linuxWorld(t, V1), FIGURES);
+contract('linux v2', (t) => linuxWorld(t, V2), V2_FIGURES);
+contract(
+  'memory',
+  async () => {
+    const stats = new MemoryCgroupStats();
+    stats.set(PATH, FIGURES);
+    return stats;
+  },
+  FIGURES,
+);
+
+async function linuxWorld(t: TestContext, files: Record<string, string>): Promise<CgroupStats> {
+  return createLinuxCgroupStats({ root: await treeOf(t, files) });
+}
+
+async function treeOf(t: TestContext, files: Record<string, string>): Promise<string> {
+  const root = await temporaryFolder(t);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+function contract(name: string, makeStats: (t: TestContext) => Promise<CgroupStats>, figures: CgroupDetails): void {
+  test(`${name} cgroup stats: reads every figure, and leaves out what is not there`, async (t) => {
+    const stats = await makeStats(t);
+    assert.deepEqual([...(await stats.details(['/none', PATH]))], [[PATH, figures]]);
+    const usage = (await stats.usage([PATH, '/none'])).get(PATH);
+    const { cpuNs, memory, swap, threads, pressure } = usage ?? {};
+    assert.deepEqual(
+      { cpuNs, memory, swap, threads, pressure },
+      {
+        cpuNs: figures.cpuNs,
+        memory: figures.memory,
+        swap: figures.swap,
+        threads: figures.threads,
+        pressure: figures.pressure,
+      },
+    );
+  });
+
+  test(`${name} cgroup stats: many at once`, async (t) => {
+    const stats = await makeStats(t);
+    const paths = Array.from({ length: 50 }, (_, index) => (index === 40 ? PATH : `/none${index}`));
+    assert.deepEqual([...(await stats.usage(paths)).keys()], [PATH]);
+  });
+}
+
+const UNLIMITED: Record<string, [files: Record<string, string>, changed: Record<string, string>]> = {
+  v1: [
+    V1,
+    {
+      [`memory${PATH}/memory.limit_in_bytes`]: '9223372036854771712\n',
+      [`memory${PATH}/memory.memsw.limit_in_bytes`]: '9223372036854771712\n',
+    },
+  ],
+  v2: [V2, { [`${PATH}/memory.max`]: 'max\n', [`${PATH}/memory.swap.max`]: 'max\n' }],
+};
+
+for (const [version, [files, changed]] of Object.entries(UNLIMITED)) {
+  test(`linux ${version} cgroup stats: no limit is none`, async (t) => {
+    const stats = await linuxWorld(t, { ...files, ...changed });
+    const usage = (await stats.usage([PATH])).get(PATH);
+    assert.deepEqual([usage?.memory.limitBytes, usage?.swap], [undefined, { usageBytes: 20 }]);
+  });
+}
+
+test('linux v2 cgroup stats: a kernel without swap and pressure tells neither', async (t) => {
+  const files = Object.entries(V2).filter(([path]) => !/swap|pressure/.test(path));
+  const usage = (await (await linuxWorld(t, Object.fromEntries(files))).usage([PATH])).get(PATH);
+  assert.deepEqual([usage?.swap, usage?.pressure], [undefined, undefined]);
+});

@@ -1,0 +1,74 @@
+/** What every door to named pipes promises. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { MemoryFifos } from '../../../src/host/fake/memory-fifos.ts';
+import type { Fifos } from '../../../src/host/fifos.ts';
+import { linuxFifos } from '../../../src/host/linux/linux-fifos.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+interface FifoWorld {
+  readonly fifos: Fifos;
+  readonly path: string;
+  /** Another program opens it for both directions … */
+  hold(): void;
+  /** … and closes it, having read what was written. */
+  release(): string;
+}
+
+const never = new AbortController().signal;
+
+fifosContract('linux', async (t) => {
+  const path = `${await temporaryFolder(t)}/fifo`;
+  let fd = -1;
+  return {
+    fifos: linuxFifos,
+    path,
+    hold: () => {
+      execFileSync('mkfifo', [path]);
+      fd = openSync(path, 'r+');
+    },
+    release: () => {
+      const bytes = Buffer.alloc(100);
+      // At least our own mark is there, so that the read does not wait.
+      execFileSync('sh', ['-c', `printf . >${path}`]);
+      const text = bytes.toString('utf8', 0, readSync(fd, bytes));
+      closeSync(fd);
+      return text.slice(0, -1);
+    },
+  };
+});
+fifosContract('memory', async () => {
+  const [fifos, path] = [new MemoryFifos(), '/data/fifo'];
+  return { fifos, path, hold: () => fifos.hold(path), release: () => fifos.release(path) };
+});
+
+function fifosContract(name: string, makeWorld: (t: TestContext) => Promise<FifoWorld>): void {
+  test(`${name} fifos: where there is none, it has ended, and nobody reads`, async (t) => {
+    const { fifos, path } = await makeWorld(t);
+    await fifos.untilEnd(path, never);
+    assert.equal(await fifos.write(path, 'x'), false);
+  });
+
+  test(`${name} fifos: what is written reaches the holder, and its end is seen`, async (t) => {
+    const { fifos, path, hold, release } = await makeWorld(t);
+    hold();
+    assert.equal(await fifos.write(path, 'hello\n'), true);
+    assert.equal(release(), 'hello\n');
+    await fifos.untilEnd(path, never);
+    assert.equal(await fifos.write(path, 'x'), false);
+  });
+
+  test(`${name} fifos: the end comes while we wait`, async (t) => {
+    const { fifos, path, hold, release } = await makeWorld(t);
+    hold();
+    const controller = new AbortController();
+    const aborted = fifos.untilEnd(path, controller.signal);
+    controller.abort(new Error('enough'));
+    await assert.rejects(aborted, { message: 'enough' });
+    const ends = Promise.all([fifos.untilEnd(path, never), fifos.untilEnd(path, never)]);
+    release();
+    await ends;
+  });
+}

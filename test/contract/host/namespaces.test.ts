@@ -1,0 +1,127 @@
+/** What everybody who makes namespaces promises. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { FileSystem } from '../../../src/host/file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxMounts } from '../../../src/host/linux/linux-mounts.ts';
+import { createLinuxNamespaces } from '../../../src/host/linux/linux-namespaces.ts';
+import type { Mounts } from '../../../src/host/mounts.ts';
+import type { Namespaces } from '../../../src/host/namespaces.ts';
+import { needsMounts, temporaryFolder } from './temporary-folder.ts';
+
+interface NamespacesWorld {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly namespaces: Namespaces;
+  readonly root: string;
+  /** Makes the sysctl fail in the next `create`. */
+  readonly refuseSysctl: (path: string) => void;
+}
+
+const linuxNamespaces = createLinuxNamespaces();
+
+namespacesContract(
+  'linux',
+  async (t) => {
+    const root = await temporaryFolder(t, async (folder) => {
+      const ours = (await linuxMounts.list()).filter(({ target }) => target.startsWith(`${folder}/`));
+      for (const { target } of ours) await linuxMounts.unmount(target, { lazy: true });
+    });
+    const world = { fs: linuxFileSystem, mounts: linuxMounts, namespaces: linuxNamespaces, root };
+    return { ...world, refuseSysctl: () => {} };
+  },
+  needsMounts,
+);
+namespacesContract('memory', async () => {
+  const { fs, mounts, namespaces } = createMemoryHost();
+  await fs.makeDirectory('/data');
+  return {
+    fs,
+    mounts,
+    namespaces,
+    root: '/data',
+    refuseSysctl: (path) => namespaces.faults.failNext('sysctl', 'ENOENT', path),
+  };
+});
+
+function namespacesContract(
+  name: string,
+  makeWorld: (t: TestContext) => Promise<NamespacesWorld>,
+  skip: string | false = false,
+): void {
+  const held = async ({ mounts, root }: NamespacesWorld): Promise<string[]> =>
+    (await mounts.list())
+      .filter(({ target, type }) => target.startsWith(root) && type === 'nsfs')
+      .map(({ target }) => target.slice(root.length + 1))
+      .sort();
+
+  test(`${name} namespaces: those that are asked for are held by their files until they are removed`, {
+    skip,
+  }, async (t) => {
+    const world = await makeWorld(t);
+    const { fs, namespaces, root } = world;
+    await namespaces.warmUp();
+    const files = { network: `${root}/net`, ipc: `${root}/ipc`, uts: `${root}/uts` };
+    await namespaces.create({ files, hostname: 'pod', sysctls: [['net/ipv4/ip_forward', '1']] });
+    assert.deepEqual(await held(world), ['ipc', 'net', 'uts']);
+    await assert.rejects(fs.removeTree(root), { code: 'EBUSY' });
+    await namespaces.remove(Object.values(files));
+    assert.deepEqual([await held(world), await fs.readDirectory(root)], [[], []]);
+  });
+
+  test(`${name} namespaces: many at once, of one kind each`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    const kinds = ['network', 'ipc', 'uts', 'network'] as const;
+    await Promise.all(kinds.map((kind, i) => world.namespaces.create({ files: { [kind]: `${world.root}/${i}` } })));
+    assert.deepEqual(await held(world), ['0', '1', '2', '3']);
+  });
+
+  test(`${name} namespaces: those of a process are held`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    const { namespaces, root } = world;
+    const files = {
+      network: `${root}/net`,
+      ipc: `${root}/ipc`,
+      uts: `${root}/uts`,
+      pid: `${root}/pid`,
+      user: `${root}/user`,
+    };
+    await namespaces.pin(process.pid, files);
+    assert.deepEqual(await held(world), ['ipc', 'net', 'pid', 'user', 'uts']);
+    await namespaces.remove(Object.values(files));
+    assert.deepEqual(await held(world), []);
+  });
+
+  test(`${name} namespaces: a sysctl that does not work is named, and nothing is left`, { skip }, async (t) => {
+    const world = await makeWorld(t);
+    world.refuseSysctl('net/none');
+    const files = { network: `${world.root}/net`, ipc: `${world.root}/ipc` };
+    const failure = { name: 'NamespaceError', code: 'ENOENT', sysctl: 'net/none' };
+    await assert.rejects(world.namespaces.create({ files, sysctls: [['net/none', '1']] }), failure);
+    assert.deepEqual([await held(world), await world.fs.readDirectory(world.root)], [[], []]);
+  });
+
+  const inTheWay: Record<string, { ipc: string; code: string }> = {
+    'a file that is there already': { ipc: 'taken', code: 'EEXIST' },
+    'a folder that is not there': { ipc: 'none/ipc', code: 'ENOENT' },
+  };
+  for (const [what, { ipc, code }] of Object.entries(inTheWay)) {
+    test(`${name} namespaces: nothing is left after the failure for ${what}`, { skip }, async (t) => {
+      const world = await makeWorld(t);
+      const { fs, namespaces, root } = world;
+      await fs.writeFile(`${root}/taken`, '');
+      const files = { network: `${root}/net`, ipc: `${root}/${ipc}` };
+      await assert.rejects(namespaces.create({ files }), { name: 'NamespaceError', code });
+      await assert.rejects(namespaces.pin(process.pid, files), { name: 'NamespaceError', code });
+      assert.deepEqual([await held(world), (await fs.readDirectory(root)).length], [[], 1]);
+    });
+  }
+
+  test(`${name} namespaces: what holds nothing, or is not there, is removed all the same`, { skip }, async (t) => {
+    const { fs, namespaces, root } = await makeWorld(t);
+    await fs.writeFile(`${root}/empty`, '');
+    await namespaces.remove([`${root}/empty`, `${root}/none`, `${root}/no/folder`]);
+    assert.deepEqual(await fs.readDirectory(root), []);
+  });
+}

@@ -1,0 +1,110 @@
+/** What every access to other networks promises. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { MemoryNetworkNamespaces } from '../../../src/host/fake/memory-network-namespaces.ts';
+import { createLinuxNamespaces } from '../../../src/host/linux/linux-namespaces.ts';
+import { linuxNetworkNamespaces } from '../../../src/host/linux/linux-network-namespaces.ts';
+import type { NetworkNamespaces } from '../../../src/host/network-namespaces.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+interface World {
+  readonly networks: NetworkNamespaces;
+  /** Holds a network with a loopback. */
+  readonly file: string;
+  readonly missing: string;
+  /** Starts to send everything back, on a port of the loopback there. */
+  echo(): Promise<number>;
+}
+
+const never = new AbortController().signal;
+const notRoot = process.getuid?.() === 0 ? false : 'needs root';
+
+contract('linux', linuxWorld, notRoot);
+contract('memory', memoryWorld, false);
+
+async function linuxWorld(t: TestContext): Promise<World> {
+  const undo: (() => Promise<unknown>)[] = [];
+  t.after(async () => {
+    for (const step of undo.reverse()) await step();
+  }); // before the folder's own: these run in the order of asking
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'net');
+  const namespaces = createLinuxNamespaces();
+  await namespaces.create({ files: { network: file } });
+  undo.push(() => namespaces.remove([file]));
+  return {
+    networks: linuxNetworkNamespaces,
+    file,
+    missing: join(folder, 'none'),
+    echo: async () => {
+      const script = `const s = require('net').createServer((c) => c.pipe(c)).listen(0, '127.0.0.1', () => console.log(s.address().port))`;
+      const child = spawn('nsenter', [`--net=${file}`, process.execPath, '-e', script], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const ended = once(child, 'close');
+      undo.push(() => {
+        child.kill('SIGKILL');
+        return ended;
+      });
+      const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
+      return Number(line);
+    },
+  };
+}
+
+async function memoryWorld(): Promise<World> {
+  const networks = new MemoryNetworkNamespaces();
+  networks.set('/ns/net', []);
+  return {
+    networks,
+    file: '/ns/net',
+    missing: '/ns/none',
+    echo: async () => {
+      networks.listen('/ns/net', 80, (stream) => {
+        void (async () => {
+          for await (const chunk of stream.chunks) await stream.write(chunk);
+        })();
+      });
+      return 80;
+    },
+  };
+}
+
+function contract(name: string, makeWorld: (t: TestContext) => Promise<World>, skip: string | false): void {
+  test(`${name} network namespaces: shows the interfaces of each network that is there`, { skip }, async (t) => {
+    const { networks, file, missing } = await makeWorld(t);
+    const none = { bytes: 0n, packets: 0n, errors: 0n, dropped: 0n };
+    const found = await networks.interfaces([missing, file]);
+    assert.deepEqual([...found], [[file, [{ name: 'lo', received: none, sent: none }]]]);
+  });
+
+  test(`${name} network namespaces: connects to who listens there`, { skip }, async (t) => {
+    const { networks, file, echo } = await makeWorld(t);
+    const stream = await networks.connectLoopback(file, await echo(), never);
+    await stream.write(new TextEncoder().encode('grüß'));
+    const { value } = await stream.chunks[Symbol.asyncIterator]().next();
+    assert.equal(new TextDecoder().decode(value), 'grüß');
+    stream.close();
+  });
+
+  test(`${name} network namespaces: says why a connection does not stand`, { skip }, async (t) => {
+    const { networks, file, missing } = await makeWorld(t);
+    const refused = { name: 'NetworkError', code: 'ECONNREFUSED' };
+    await assert.rejects(networks.connectLoopback(file, 1, never), refused);
+    await assert.rejects(networks.connectLoopback(missing, 1, never), { name: 'NetworkError', code: 'ENOENT' });
+    const aborted = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(networks.connectLoopback(file, 1, aborted), { message: 'enough' });
+  });
+}
+
+test('linux network namespaces: the process stays where it is', { skip: notRoot }, async (t) => {
+  const { networks, file } = await linuxWorld(t);
+  const before = [readlinkSync('/proc/self/ns/net'), readFileSync('/proc/self/net/dev', 'utf8').split('\n').length];
+  await networks.interfaces(Array.from({ length: 100 }, () => file));
+  const after = [readlinkSync('/proc/self/ns/net'), readFileSync('/proc/self/net/dev', 'utf8').split('\n').length];
+  assert.deepEqual(after, before);
+});

@@ -1,0 +1,137 @@
+/** What every way to start a program with its streams, or one that goes on by itself, promises. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { ProgramContext } from '../../../src/host/fake/memory-process.ts';
+import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { createLinuxProcesses } from '../../../src/host/linux/linux-processes.ts';
+import type { Processes, StreamedCommand } from '../../../src/host/processes.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const never = new AbortController().signal;
+const env = { PATH: '/usr/bin:/bin' };
+const shell = (script: string, streams: StreamedCommand['streams'] = 'all'): StreamedCommand => ({
+  program: '/bin/sh',
+  args: ['-c', script],
+  env,
+  streams,
+});
+
+spawnContract('linux', async () => createLinuxProcesses({ clock: linuxClock }));
+spawnContract('memory', async () => {
+  const { processes } = createMemoryHost();
+  processes.install('/bin/sh', memoryShell);
+  return processes;
+});
+
+/** As much of a shell as the scripts below need. */
+async function memoryShell(context: ProgramContext): Promise<number> {
+  for (const step of (context.args[1] ?? '').split('; ')) {
+    if (step === 'cat') {
+      for await (const chunk of context.typed) context.stdout(new TextDecoder().decode(chunk));
+    } else if (step === 'echo oops >&2') context.stderr('oops\n');
+    else if (step === 'echo ready >&3') context.tell('ready');
+    else if (step.startsWith('exit ')) return Number(step.slice('exit '.length));
+    else if (step === 'exec sleep 1000') await once(context.ended, 'abort');
+    else throw new Error(`no such step: ${step}`);
+  }
+  return 0;
+}
+
+async function all(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = '';
+  for await (const chunk of chunks) text += new TextDecoder().decode(chunk);
+  return text;
+}
+
+function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<Processes>): void {
+  test(`${name} programs: input, both outputs and the exit code, also when they are read late`, async (t) => {
+    const processes = await makeProcesses(t);
+    const program = await processes.spawn(shell('cat; echo oops >&2; exit 3'));
+    await program.write(new TextEncoder().encode('hello'));
+    program.closeInput();
+    assert.equal(await program.exited, 3);
+    assert.deepEqual([await all(program.stdout), await all(program.stderr)], ['hello', 'oops\n']);
+    await program.write(new TextEncoder().encode('nobody reads this'));
+  });
+
+  test(`${name} programs: one that is killed ends with its outputs`, async (t) => {
+    const processes = await makeProcesses(t);
+    const program = await processes.spawn(shell('exec sleep 1000'));
+    assert.deepEqual(await processes.identify(program.pid), { pid: program.pid, startTime: program.startTime });
+    const outputs = Promise.all([all(program.stdout), all(program.stderr)]);
+    await program.kill();
+    assert.deepEqual([await program.exited, await outputs], [137, ['', '']]);
+    await program.kill();
+    await processes.killTree(program);
+  });
+
+  test(`${name} programs: signals have numbers`, async (t) => {
+    const processes = await makeProcesses(t);
+    const program = await processes.spawn(shell('exec sleep 1000', 'outputOnly'));
+    await processes.kill(program, 10);
+    assert.equal(await program.exited, 138);
+  });
+
+  test(`${name} programs: what cannot start rejects`, async (t) => {
+    const processes = await makeProcesses(t);
+    const failure = { name: 'ProcessStartError', code: 'ENOENT', program: '/no/such/program' };
+    const command = { program: '/no/such/program', args: [], env: {} };
+    await assert.rejects(processes.spawn({ ...command, streams: 'all' }), failure);
+    await assert.rejects(processes.startMonitor({ ...command, cwd: '/' }, never), failure);
+  });
+
+  test(`${name} programs: a monitor speaks and goes on`, async (t) => {
+    const processes = await makeProcesses(t);
+    const monitor = { ...shell('echo oops >&2; echo ready >&3; exit 0'), cwd: '/' };
+    assert.equal((await processes.startMonitor(monitor, never)).line, 'ready');
+  });
+
+  test(`${name} programs: a monitor that ends without a word is told, with its complaint`, async (t) => {
+    const processes = await makeProcesses(t);
+    const monitor = { ...shell('echo oops >&2; exit 1'), cwd: '/' };
+    assert.deepEqual(await processes.startMonitor(monitor, never), { line: '', stderr: 'oops\n' });
+  });
+
+  test(`${name} programs: nobody waits for a silent monitor when the signal aborts`, async (t) => {
+    const processes = await makeProcesses(t);
+    const controller = new AbortController();
+    const start = processes.startMonitor({ ...shell('exec sleep 1000'), cwd: '/' }, controller.signal);
+    controller.abort(new Error('enough'));
+    await assert.rejects(start, { message: 'enough' });
+  });
+}
+
+test('linux programs: a terminal echoes, has a size, and ends its input like Ctrl-D', async () => {
+  const processes = createLinuxProcesses({ clock: linuxClock });
+  const program = await processes.spawn(shell('read line; stty size; cat >/dev/null; exit 5', 'terminal'));
+  await program.resize({ width: 100, height: 40 });
+  await program.write(new TextEncoder().encode('go\n'));
+  program.closeInput();
+  const [output, errors, exitCode] = await Promise.all([all(program.stdout), all(program.stderr), program.exited]);
+  assert.deepEqual([output.replaceAll('\r', '').replaceAll('^D\b\b', ''), errors, exitCode], ['go\n40 100\n', '', 5]);
+});
+
+test('linux programs: a terminal that nobody reads does not hold us up', async () => {
+  const processes = createLinuxProcesses({ clock: linuxClock });
+  const program = await processes.spawn(shell('stty raw; exec sleep 1000', 'terminal'));
+  const write = program.write(new Uint8Array(1024 * 1024));
+  await program.kill();
+  assert.equal(await program.exited, 137);
+  await write;
+});
+
+test('linux programs: a tree is killed with the groups of all in it', async (t) => {
+  const processes = createLinuxProcesses({ clock: linuxClock });
+  const root = await temporaryFolder(t);
+  const inner = `sleep 1000 & echo $! >${root}/grandchild; touch ${root}/ready; wait`;
+  const program = await processes.spawn(shell(`setsid sh -c '${inner}' & wait`, 'outputOnly'));
+  for await (const _ of linuxFileSystem.watch(root, never)) if (await linuxFileSystem.stat(`${root}/ready`)) break;
+  const grandchild = await processes.identify(Number(await linuxFileSystem.readText(`${root}/grandchild`)));
+  assert.ok(grandchild);
+  await processes.killTree(program);
+  await processes.waitForExit(grandchild, never);
+  assert.equal(await program.exited, 137);
+});

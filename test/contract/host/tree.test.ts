@@ -1,0 +1,294 @@
+/** What every file system promises of whole trees, on disk and in memory. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import type { FileSystem } from '../../../src/host/file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import type { TreeAttributes, TreeContent, TreeWriter } from '../../../src/host/tree.ts';
+import { needsRoot, temporaryFolder } from './temporary-folder.ts';
+
+interface World {
+  readonly fs: FileSystem;
+  /** Empty, beside `outside/secret`. */
+  readonly root: string;
+  readonly outside: string;
+}
+
+async function makeWorld(fs: FileSystem, folder: string): Promise<World> {
+  const [root, outside] = [`${folder}/root`, `${folder}/outside`];
+  await fs.makeDirectory(root);
+  await fs.makeDirectory(outside);
+  await fs.writeFile(`${outside}/secret`, 'secret');
+  return { fs, root, outside };
+}
+
+const plain: TreeAttributes = { mode: 0o644, uid: 0, gid: 0, modifiedMs: 1_000_000_000_000 };
+/** What `shown` tells of a member that is put with `plain`. */
+const plainShown = { mode: plain.mode, uid: 0, gid: 0 };
+const folder: TreeAttributes & TreeContent = { ...plain, mode: 0o755, kind: 'directory' };
+
+function file(text: string): TreeContent {
+  const bytes = new TextEncoder().encode(text);
+  return {
+    kind: 'file',
+    size: bytes.byteLength,
+    content: (async function* () {
+      if (bytes.byteLength > 0) yield bytes;
+    })(),
+  };
+}
+
+async function shown({ fs, root }: World): Promise<Record<string, unknown>> {
+  const all: Record<string, unknown> = {};
+  for await (const { path, node } of fs.readTree(root, AbortSignal.timeout(10_000))) {
+    if (node.kind !== 'file') {
+      const { modifiedMs: _, xattrs: __, ...rest } = node;
+      all[path] = rest;
+      continue;
+    }
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of node.content) chunks.push(chunk);
+    all[path] = Buffer.concat(chunks).toString();
+  }
+  return all;
+}
+
+function treeContract(name: string, make: (t: TestContext) => Promise<World>, skip: string | false = false): void {
+  const options = { skip };
+
+  test(`${name} trees: what was put is read, every attribute of it`, options, async (t) => {
+    const { fs, root } = await make(t);
+    const xattrs = new Map([['user.note', new TextEncoder().encode('kept')]]);
+    await using writer = await fs.writeTree(root);
+    const wanted: Record<string, TreeAttributes & TreeContent> = {
+      '': { ...folder, mode: 0o711, uid: 5, gid: 6 },
+      a: { ...folder, mode: 0o1777, modifiedMs: 1_500_000_000_000 },
+      'a/device': { ...plain, kind: 'characterDevice', major: 259, minor: 300 },
+      'a/disk': { ...plain, kind: 'blockDevice', major: 8, minor: 1 },
+      'a/file': { ...plain, mode: 0o6755, uid: 7, gid: 8, xattrs, ...file('text') },
+      'a/link': { ...plain, mode: 0o777, uid: 1, gid: 2, kind: 'symlink', target: '/nowhere' },
+      'a/pipe': { ...plain, mode: 0o600, kind: 'fifo' },
+      same: { ...plain, mode: 0o6755, uid: 7, gid: 8, xattrs, kind: 'hardLink', target: 'a/file' },
+    };
+    for (const [path, node] of Object.entries(wanted)) await writer.put(path, node);
+    await writer.finish({ toDisk: true });
+    const found: Record<string, unknown> = {};
+    for await (const { path, node } of fs.readTree(root, AbortSignal.timeout(10_000))) found[path] = node;
+    const strip = (nodes: Record<string, unknown>) => JSON.parse(JSON.stringify(nodes, skipContent));
+    assert.deepEqual(strip(found), strip(wanted));
+    assert.deepEqual([...writer.implied], []);
+  });
+
+  const puts: Record<string, { put: [string, TreeContent][]; want: Record<string, unknown> }> = {
+    'a file replaces a file': {
+      put: [
+        ['a', file('old')],
+        ['a', file('new')],
+      ],
+      want: { a: 'new' },
+    },
+    'a file replaces a folder with all in it': {
+      put: [
+        ['a/b/c', file('')],
+        ['a', file('new')],
+      ],
+      want: { a: 'new' },
+    },
+    'a file in a folder replaces another': {
+      put: [
+        ['a', { kind: 'directory' }],
+        ['a/b', file('old')],
+        ['a/b', file('new')],
+      ],
+      want: { a: { ...plainShown, kind: 'directory' }, 'a/b': 'new' },
+    },
+    'a folder replaces a file': {
+      put: [
+        ['a', file('old')],
+        ['a', { kind: 'directory' }],
+        ['a/b', file('x')],
+      ],
+      want: { a: { ...plainShown, kind: 'directory' }, 'a/b': 'x' },
+    },
+    'a folder keeps what it holds': {
+      put: [
+        ['a/b', file('x')],
+        ['a', { kind: 'directory' }],
+      ],
+      want: { a: { ...plainShown, kind: 'directory' }, 'a/b': 'x' },
+    },
+    'a link leads to a place inside': {
+      put: [
+        ['real', { kind: 'directory' }],
+        ['way', { kind: 'symlink', target: '/real' }],
+        ['way/file', file('x')],
+      ],
+      want: {
+        real: { ...plainShown, kind: 'directory' },
+        'real/file': 'x',
+        way: { ...plainShown, mode: 0o777, kind: 'symlink', target: '/real' },
+      },
+    },
+    'a file replaces a link, not what it leads to': {
+      put: [
+        ['real', file('kept')],
+        ['way', { kind: 'symlink', target: 'real' }],
+        ['way', file('new')],
+      ],
+      want: { real: 'kept', way: 'new' },
+    },
+    'a hard link to a link is the link': {
+      put: [
+        ['one', { kind: 'symlink', target: '../outside/secret' }],
+        ['two', { kind: 'hardLink', target: 'one' }],
+      ],
+      want: {
+        one: { ...plainShown, mode: 0o777, kind: 'symlink', target: '../outside/secret' },
+        two: { ...plainShown, mode: 0o777, kind: 'hardLink', target: 'one' },
+      },
+    },
+    'a hard link to itself changes nothing': {
+      put: [
+        ['a', file('x')],
+        ['a', { kind: 'hardLink', target: 'a' }],
+      ],
+      want: { a: 'x' },
+    },
+  };
+  for (const [what, { put, want }] of Object.entries(puts)) {
+    test(`${name} trees: ${what}`, options, async (t) => {
+      const world = await make(t);
+      await using writer = await world.fs.writeTree(world.root);
+      for (const [path, content] of put) await writer.put(path, { ...plain, ...content });
+      const { '': _, ...found } = await shown(world);
+      assert.deepEqual(found, want);
+    });
+  }
+
+  const escapes: Record<string, { links: Record<string, string>; act: (writer: TreeWriter) => Promise<unknown> }> = {
+    'a link upwards': {
+      links: { out: '../outside' },
+      act: (writer) => writer.put('out/secret', { ...plain, ...file('changed') }),
+    },
+    'an absolute link': {
+      links: { out: 'OUTSIDE' },
+      act: (writer) => writer.put('out/secret', { ...plain, ...file('changed') }),
+    },
+    'a link through a link': {
+      links: { one: 'two', two: '../../../../outside' },
+      act: (writer) => writer.put('one/secret', { ...plain, ...file('changed') }),
+    },
+    'a link in the last place': {
+      links: { secret: 'OUTSIDE/secret' },
+      act: (writer) => writer.put('secret', { ...plain, ...file('changed') }),
+    },
+    'a folder in the place of a link': {
+      links: { out: 'OUTSIDE' },
+      act: async (writer) => {
+        await writer.put('out', folder);
+        await writer.put('out/secret', { ...plain, ...file('changed') });
+      },
+    },
+    'dots in the path': {
+      links: {},
+      act: (writer) => writer.put('a/../../outside/secret', { ...plain, ...file('changed') }),
+    },
+    'a removal through a link': { links: { out: 'OUTSIDE' }, act: (writer) => writer.remove('out/secret') },
+    'a removal of a link': { links: { out: 'OUTSIDE' }, act: (writer) => writer.remove('out') },
+    'an attribute through a link': {
+      links: { out: 'OUTSIDE' },
+      act: (writer) => writer.setXattr('out/secret', 'user.x', new Uint8Array([1])),
+    },
+    'a hard link through a link': {
+      links: { out: 'OUTSIDE' },
+      act: (writer) => writer.put('mine', { ...plain, kind: 'hardLink', target: 'out/secret' }),
+    },
+    'a link to itself': { links: { loop: 'loop' }, act: (writer) => writer.put('loop/a', { ...plain, ...file('') }) },
+  };
+  for (const [what, { links, act }] of Object.entries(escapes)) {
+    test(`${name} trees: nothing leads out of the folder: ${what}`, options, async (t) => {
+      const { fs, root, outside } = await make(t);
+      await using writer = await fs.writeTree(root);
+      for (const [path, target] of Object.entries(links)) {
+        await writer.put(path, { ...plain, kind: 'symlink', target: target.replace('OUTSIDE', outside) });
+      }
+      await act(writer).catch((error: unknown) => assert.equal((error as Error).name, 'FileSystemError'));
+      assert.equal(await fs.readText(`${outside}/secret`), 'secret');
+      assert.deepEqual(await fs.readDirectory(outside), [{ name: 'secret', kind: 'file' }]);
+      const found: string[] = [];
+      for await (const { path, node } of fs.readTree(root, AbortSignal.timeout(10_000))) {
+        if (node.kind !== 'file') continue;
+        for await (const chunk of node.content) found.push(`${path}: ${Buffer.from(chunk).toString()}`);
+      }
+      assert.ok(!found.some((text) => text.endsWith('secret')), `${found}`);
+    });
+  }
+
+  test(`${name} trees: missing folders are made and told until they are put`, options, async (t) => {
+    const world = await make(t);
+    const { fs, root } = world;
+    await using writer = await fs.writeTree(root);
+    await writer.put('a/b/file', { ...plain, ...file('') });
+    assert.deepEqual(writer.implied, new Set(['a', 'a/b']));
+    await writer.put('a', { ...folder, mode: 0o700 });
+    assert.deepEqual([...writer.implied], ['a/b']);
+    assert.deepEqual([(await fs.stat(`${root}/a`))?.mode, (await fs.stat(`${root}/a/b`))?.mode], [0o700, 0o755]);
+  });
+
+  test(`${name} trees: a folder that is removed and comes back is a new one`, options, async (t) => {
+    const world = await make(t);
+    await using writer = await world.fs.writeTree(world.root);
+    await writer.put('a/b/file', { ...plain, ...file('old') });
+    await writer.remove('a/b/file');
+    assert.equal(await writer.kind('a/b/file'), undefined);
+    await writer.remove('a');
+    await writer.remove('a');
+    assert.equal(await writer.kind('a/b/file'), undefined);
+    await writer.put('a/b/file', { ...plain, ...file('new') });
+    assert.deepEqual([await writer.kind('a/b/file'), await writer.kind('a')], ['file', 'directory']);
+    assert.equal(await world.fs.readText(`${world.root}/a/b/file`), 'new');
+  });
+
+  test(`${name} trees: folders have their times when all is there`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    await writer.put('a', { ...folder, modifiedMs: 1_234_000 });
+    await writer.put('a/file', { ...plain, ...file('') });
+    await writer.finish();
+    assert.equal((await fs.stat(`${root}/a`))?.modifiedMs, 1_234_000);
+    assert.equal((await fs.stat(`${root}/a/file`))?.modifiedMs, plain.modifiedMs);
+  });
+
+  test(`${name} trees: a file with two names takes its space once; nothing there takes none`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    const signal = AbortSignal.timeout(10_000);
+    const empty = await fs.treeUsage(root, signal);
+    await writer.put('file', { ...plain, ...file('x'.repeat(10_000)) });
+    const one = await fs.treeUsage(root, signal);
+    await writer.put('same', { ...plain, kind: 'hardLink', target: 'file' });
+    assert.deepEqual(await fs.treeUsage(root, signal), one);
+    assert.equal(one.inodes, empty.inodes + 1);
+    assert.ok(one.bytes >= empty.bytes + 10_000);
+    assert.deepEqual(await fs.treeUsage(`${root}/none`, signal), { bytes: 0, inodes: 0 });
+  });
+
+  test(`${name} trees: a content that fails makes the put fail`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    const content = (async function* () {
+      yield new Uint8Array([1]);
+      throw new Error('cut off');
+    })();
+    await assert.rejects(writer.put('a', { ...plain, kind: 'file', size: 9, content }), { message: 'cut off' });
+    await assert.rejects(fs.writeTree(`${root}/none`), { name: 'FileSystemError', code: 'ENOENT' });
+  });
+}
+
+function skipContent(key: string, value: unknown): unknown {
+  if (key === 'content') return undefined;
+  return value instanceof Map ? [...value] : value;
+}
+
+treeContract('linux', async (t) => makeWorld(linuxFileSystem, await temporaryFolder(t)), needsRoot);
+treeContract('memory', async () => makeWorld(createMemoryHost().fs, '/data'));

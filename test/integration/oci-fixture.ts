@@ -1,0 +1,176 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
+import type { Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
+import type { OciProcess, OciSpec } from '../../src/runtime/oci/oci-spec.ts';
+import { cgroupFault } from './containerd-fixture.ts';
+
+export const never = new AbortController().signal;
+export const MONITOR = '/usr/bin/conmon';
+export const host = createLinuxHost();
+
+/** Why this machine cannot run these, for `{ skip }` of a test; `false` when it can. */
+export async function ociSkipReason(program: string): Promise<string | false> {
+  if (process.getuid?.() !== 0) return 'needs root';
+  const missing = [program, MONITOR, '/bin/busybox'].filter((file) => !existsSync(file));
+  if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
+  return cgroupFault() || (await runtimeFault(program));
+}
+
+/** crun refuses some layouts of cgroups. */
+async function runtimeFault(program: string): Promise<string | false> {
+  const world = new OciWorld(program);
+  try {
+    const { id, bundle } = world.container(['true']);
+    execFileSync(program, [`--root=${world.stateRoot}`, 'run', '--bundle', bundle, id], { stdio: 'pipe' });
+    return false;
+  } catch (error) {
+    const words = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
+    return `${program} does not work here: ${words}`;
+  } finally {
+    await world.close();
+  }
+}
+
+let worlds = 0;
+
+/** Folders, a cgroup parent and a root file system for the containers of one test. */
+export class OciWorld {
+  readonly folder = mkdtempSync(join(tmpdir(), 'oci-'));
+  readonly stateRoot = join(this.folder, 'state');
+  readonly cgroupParent = `/nodelet-test-oci-${process.pid}-${++worlds}`;
+  readonly program: string;
+  readonly #containers: Monitored[] = [];
+
+  constructor(program: string) {
+    this.program = program;
+    const bin = join(this.folder, 'rootfs/bin');
+    for (const folder of [bin, join(bin, '../proc'), join(bin, '../dev')]) mkdirSync(folder, { recursive: true });
+    copyFileSync('/bin/busybox', join(bin, 'busybox'));
+    for (const name of ['sh', 'true', 'sleep', 'echo', 'cat', 'dd', 'stty', 'seq'])
+      symlinkSync('busybox', join(bin, name));
+  }
+
+  /** A new one for each life of the driver. */
+  runtime(): OciRuntime {
+    const { clock, fs, fifos, processes, cgroups } = host;
+    return createOciRuntime({
+      program: this.program,
+      monitorProgram: MONITOR,
+      stateRoot: this.stateRoot,
+      exits: join(this.folder, 'exits'),
+      sockets: join(this.folder, 's'),
+      clock,
+      fs,
+      fifos,
+      processes,
+      cgroups,
+    });
+  }
+
+  /** A bundle that is ready to start. */
+  container(
+    args: readonly string[],
+    change: (spec: OciSpec) => OciSpec = (spec) => spec,
+  ): Monitored & { logPath: string } {
+    const id = `c${this.#containers.length + 1}`;
+    const bundle = join(this.folder, id);
+    mkdirSync(bundle);
+    const spec = change(specOf(args, join(this.folder, 'rootfs'), `${this.cgroupParent}/${id}`));
+    writeFileSync(join(bundle, 'config.json'), JSON.stringify(spec));
+    const logPath = join(this.folder, `${id}.log`);
+    const container = { id, bundle, logPath, terminal: spec.process.terminal, stdin: false, stdinOnce: false };
+    this.#containers.push(container);
+    return container;
+  }
+
+  /** What is left of containers that have been removed: all of it should be gone. */
+  async leftovers(): Promise<readonly string[]> {
+    const below = (path: string): string[] =>
+      existsSync(path) ? readdirSync(path).map((name) => join(path, name)) : [];
+    const bundles = below(this.folder).filter((path) => existsSync(join(path, 'config.json')));
+    return [
+      ...below(this.stateRoot),
+      ...below(join(this.folder, 'exits')),
+      ...below(join(this.folder, 's')),
+      ...bundles.flatMap(below).filter((path) => !path.endsWith('/config.json')),
+      ...(await host.cgroups.children(this.cgroupParent)),
+      ...processesWith(this.folder),
+    ];
+  }
+
+  /** Also when the test has failed half-way. */
+  async close(): Promise<void> {
+    const runtime = this.runtime();
+    for (const container of this.#containers) await runtime.remove(container, never);
+    rmSync(this.folder, { recursive: true, force: true });
+    for (const tree of readdirSync('/sys/fs/cgroup')) {
+      const path = join('/sys/fs/cgroup', tree, this.cgroupParent);
+      if (existsSync(path)) rmdirSync(path);
+    }
+  }
+}
+
+/** Processes that have it in their command line. */
+function processesWith(words: string): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  return pids.map((pid) => commandLine(pid)).filter((line) => line.includes(words));
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return ''; // it has ended meanwhile
+  }
+}
+
+export function processOf(args: readonly string[], terminal = false): OciProcess {
+  const capabilities = ['CAP_KILL'];
+  return {
+    terminal,
+    user: { uid: 0, gid: 0, additionalGids: [] },
+    args,
+    env: ['PATH=/bin'],
+    cwd: '/',
+    capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
+    rlimits: [],
+    noNewPrivileges: true,
+  };
+}
+
+function specOf(args: readonly string[], rootfs: string, cgroupsPath: string): OciSpec {
+  return {
+    ociVersion: '1.0.2',
+    process: processOf(args),
+    root: { path: rootfs, readonly: true },
+    mounts: [
+      { destination: '/proc', type: 'proc', source: 'proc', options: [] },
+      { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755', 'size=65536k'] },
+      { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: ['newinstance', 'ptmxmode=0666'] },
+    ],
+    annotations: {},
+    linux: {
+      namespaces: [{ type: 'pid' }, { type: 'ipc' }, { type: 'uts' }, { type: 'mount' }],
+      devices: [],
+      cgroupsPath,
+      resources: { devices: [{ allow: true, access: 'rwm' }] },
+      maskedPaths: [],
+      readonlyPaths: [],
+    },
+  };
+}

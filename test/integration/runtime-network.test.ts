@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { silentLog } from '../../src/base/log.ts';
+import { Protocol } from '../../src/cri/generated/runtime-v1.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { createPodNetwork } from '../../src/runtime/network/create-pod-network.ts';
+import { defaultBridgeConfig } from '../../src/runtime/network/default-bridge.ts';
+import { ensureMasquerade, removeMasquerade } from '../../src/runtime/network/masquerade.ts';
+import type { NetworkedPod } from '../../src/runtime/network/pod-network.ts';
+import type { NetworkSettings } from '../../src/runtime/runtime-settings.ts';
+
+const BIN_DIR = '/usr/lib/cni';
+const PLUGINS = ['bridge', 'host-local', 'portmap', 'ptp'];
+const { fs, processes, clock } = createLinuxHost();
+const signal = new AbortController().signal;
+const mark = `nln${process.pid}`;
+const bridge = `${mark.slice(0, 11)}br`;
+const folder = mkdtempSync(join(tmpdir(), 'nodelet-network-'));
+const masquerade = { bridge, podCidrs: ['10.198.0.0/24', 'fd00:198::/64'] };
+let lastPod = 0;
+
+function skipReason(): string | false {
+  if (process.getuid?.() !== 0) return 'needs root';
+  const missing = PLUGINS.filter((plugin) => !existsSync(`${BIN_DIR}/${plugin}`));
+  if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
+  for (const program of ['/usr/sbin/ip', '/usr/sbin/iptables', '/usr/sbin/ip6tables', '/bin/busybox']) {
+    if (!existsSync(program)) return `not installed: ${program}`;
+  }
+  if (!existsSync('/proc/sys/net/ipv6')) return 'needs IPv6';
+  try {
+    accessSync('/proc/sys/net/ipv4/ip_forward', constants.W_OK);
+    execFileSync('iptables', ['-w', '-t', 'nat', '-S', 'POSTROUTING'], { stdio: 'ignore' });
+  } catch {
+    return 'needs iptables and writable /proc/sys/net';
+  }
+  return false;
+}
+
+const skip = skipReason();
+const ip = (...args: string[]): string => execFileSync('ip', args, { encoding: 'utf8' });
+const namespacesOfRun = (): string[] => (existsSync('/run/netns') ? readdirSync('/run/netns') : []).filter(isOfRun);
+const isOfRun = (name: string): boolean => name.startsWith(`${mark}-`);
+const leases = (ipamDir: string): string[] =>
+  readdirSync(join(ipamDir, bridge)).filter((name) => /^[0-9a-f]+[.:]/.test(name));
+const links = (): string[] =>
+  ip('-o', 'link')
+    .split('\n')
+    .filter((line) => line.includes(`master ${bridge} `));
+
+/** A process of ours on the folder of one test; a second one is a restart. */
+function network(place: string, settings: Partial<NetworkSettings> = {}) {
+  return createPodNetwork({
+    ...{ fs, processes, clock, log: silentLog, cacheDir: join(place, 'cache') },
+    settings: {
+      ...{ confDir: join(place, 'net.d'), binDirs: ['/nowhere', BIN_DIR] },
+      ...{ maxConfigs: 1, setUpSerially: false, ipPreference: 'ipv4' },
+      ...settings,
+    },
+  });
+}
+
+async function place(podCidrs: readonly string[] = masquerade.podCidrs): Promise<string> {
+  const made = mkdtempSync(join(folder, 'case-'));
+  await fs.makeDirectory(join(made, 'net.d'));
+  const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: join(made, 'ipam') });
+  writeFileSync(join(made, 'net.d', '10-default.conflist'), config);
+  return made;
+}
+
+function newPod(given: Partial<NetworkedPod> = {}): NetworkedPod {
+  const sandboxId = `${mark}-${++lastPod}`;
+  ip('netns', 'add', sandboxId);
+  return {
+    ...{ sandboxId, namespacePath: `/run/netns/${sandboxId}`, name: 'web', namespace: 'default', uid: 'u1' },
+    ...{ annotations: {}, portMappings: [], cgroupParent: '', dns: { servers: [], searches: [], options: [] } },
+    ...given,
+  };
+}
+
+before(async () => {
+  if (skip === false) await ensureMasquerade(processes, masquerade, signal);
+});
+
+after(async () => {
+  if (skip === false) {
+    for (const name of namespacesOfRun()) ip('netns', 'del', name);
+    if (ip('-o', 'link').includes(`: ${bridge}:`)) ip('link', 'del', bridge);
+    await removeMasquerade(processes, masquerade, signal);
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a pod gets an address of each family, CHECK finds it so, DEL takes all of it away', { skip }, async () => {
+  const here = await place();
+  const pods = network(here);
+  const pod = newPod();
+  const { ips } = await pods.setUp(pod, signal);
+  assert.match(ips.join(' '), /^10\.198\.0\.\d+ fd00:198::[0-9a-f]+$/);
+  const inside = ip('-n', pod.sandboxId, '-o', 'address', 'show', 'dev', 'eth0');
+  for (const address of ips) assert.ok(inside.includes(` ${address}/`), inside);
+  assert.match(ip('-n', pod.sandboxId, 'route'), /^default via 10\.198\.0\.1 dev eth0/m);
+  await pods.check(pod, signal);
+  assert.equal(leases(join(here, 'ipam')).length, 2);
+
+  ip('-n', pod.sandboxId, 'link', 'set', 'eth0', 'down');
+  ip('-n', pod.sandboxId, 'address', 'flush', 'dev', 'eth0');
+  await assert.rejects(pods.check(pod, signal), { message: /^plugin type="bridge" name="nln.*" failed \(check\): / });
+
+  await pods.tearDown(pod, signal);
+  await pods.tearDown(pod, signal);
+  assert.deepEqual([leases(join(here, 'ipam')), links(), readdirSync(join(here, 'cache'))], [[], [], []]);
+});
+
+test('DEL in a later life, and after the namespace is gone', { skip }, async () => {
+  const here = await place();
+  const [living, gone] = [newPod(), newPod()];
+  const before = network(here);
+  await Promise.all([before.setUp(living, signal), before.setUp(gone, signal)]);
+  ip('netns', 'del', gone.sandboxId);
+  rmSync(join(here, 'net.d'), { recursive: true });
+
+  const later = network(here);
+  await later.tearDown(living, signal);
+  await later.collect(new Set(), signal);
+  assert.deepEqual([leases(join(here, 'ipam')), readdirSync(join(here, 'cache'))], [[], []]);
+});
+
+test('a plugin that was killed anywhere leaves nothing that a later life does not take away', { skip }, async () => {
+  const here = await place();
+  for (let ms = 0; ms < 20; ms += 2) {
+    const pod = newPod();
+    const death = AbortSignal.timeout(ms);
+    await network(here)
+      .setUp(pod, death)
+      .catch(() => {});
+    await network(here).collect(new Set(), signal);
+    ip('netns', 'del', pod.sandboxId);
+  }
+  assert.deepEqual([leases(join(here, 'ipam')), links(), readdirSync(join(here, 'cache'))], [[], [], []]);
+});
+
+test('thirty pods at once have addresses of their own', { skip }, async () => {
+  const here = await place(['10.198.0.0/24']);
+  const pods = network(here);
+  const all = Array.from({ length: 30 }, () => newPod());
+  const ips = await Promise.all(all.map(async (pod) => (await pods.setUp(pod, signal)).ips[0]));
+  assert.equal(new Set(ips).size, 30);
+  await Promise.all(all.map((pod) => pods.tearDown(pod, signal)));
+  assert.deepEqual([leases(join(here, 'ipam')), links()], [[], []]);
+});
+
+test('a host port leads to the pod, until DEL', { skip }, async () => {
+  const here = await place(['10.198.0.0/24']);
+  const pods = network(here);
+  const hostPort = 20_000 + (process.pid % 10_000);
+  const pod = newPod({ portMappings: [{ protocol: Protocol.TCP, containerPort: 80, hostPort, hostIp: '' }] });
+  const { ips } = await pods.setUp(pod, signal);
+  const listen = ['nc', '-ll', '-p', '80', '-e', 'echo', 'hello'];
+  const server = spawn('ip', ['netns', 'exec', pod.sandboxId, 'busybox', ...listen], { stdio: 'ignore' });
+  const ended = once(server, 'exit');
+  try {
+    await answerOf(ips[0], 80);
+    assert.equal(await answerOf('127.0.0.1', hostPort), 'hello\n');
+  } finally {
+    server.kill('SIGKILL');
+    await ended;
+  }
+  await pods.tearDown(pod, signal);
+  const rules = execFileSync('iptables-save', ['-t', 'nat'], { encoding: 'utf8' });
+  assert.ok(!rules.includes(pod.sandboxId) && !rules.includes(`--dport ${hostPort}`), rules);
+});
+
+test('two networks, an interface on each', { skip }, async () => {
+  const here = await place(['10.198.0.0/24']);
+  const ipam = { type: 'host-local', dataDir: join(here, 'ipam'), ranges: [[{ subnet: '10.199.0.0/24' }]] };
+  const second = { cniVersion: '0.4.0', name: `${mark}-second`, type: 'ptp', ipam };
+  writeFileSync(join(here, 'net.d', '20-second.conf'), JSON.stringify(second));
+  const pods = network(here, { maxConfigs: 0, setUpSerially: true });
+  const pod = newPod();
+  const { ips, results } = await pods.setUp(pod, signal);
+  assert.match(ips.join(' '), /^10\.198\.0\.\d+$/);
+  assert.deepEqual(Object.keys(results), [`${bridge}/eth0`, `${mark}-second/eth1`]);
+  assert.match(ip('-n', pod.sandboxId, '-o', 'address', 'show', 'dev', 'eth1'), / 10\.199\.0\.\d+\//);
+  await network(here).tearDown(pod, signal);
+  assert.doesNotMatch(ip('-n', pod.sandboxId, '-o', 'link'), /eth[01]/);
+});
+
+test('a failure of the plugin names network and plugin, and DEL after it takes the half away', { skip }, async () => {
+  const [here, there] = [await place(['10.198.0.0/24']), await place(['10.198.0.0/30'])];
+  const [first, second] = [newPod(), newPod()];
+  await network(here).setUp(first, signal);
+  const other = network(there);
+  await assert.rejects(other.setUp(second, signal), {
+    message: /^plugin type="bridge" name="nln\d+br" failed \(add\): .*already has an IP address different from/,
+  });
+  await other.tearDown(second, signal);
+  await network(here).tearDown(first, signal);
+  assert.deepEqual([leases(join(here, 'ipam')), leases(join(there, 'ipam')), links()], [[], [], []]);
+});
+
+test('a configuration that comes later is taken up, in a folder that comes later too', { skip }, async () => {
+  const here = mkdtempSync(join(folder, 'case-'));
+  const pods = network(here, { confDir: join(here, 'etc', 'cni', 'net.d') });
+  const stop = new AbortController();
+  const running = pods.run(stop.signal);
+  assert.equal(pods.status().ready, false);
+  const steps = [
+    () => mkdirSync(join(here, 'etc', 'cni'), { recursive: true }),
+    () => mkdirSync(join(here, 'etc', 'cni', 'net.d')),
+    () => writeFileSync(join(here, 'etc', 'cni', 'net.d', '10-a.conf'), '{"name":"a","type":"ptp"}'),
+  ];
+  for (const step of steps) {
+    step();
+    await delay(1);
+  }
+  while (!pods.status().ready) await delay(5);
+  rmSync(join(here, 'etc'), { recursive: true });
+  while (pods.status().ready) await delay(5);
+  stop.abort();
+  await running;
+});
+
+/** What is sent to whoever connects; asks until somebody listens. */
+async function answerOf(host: string, port: number): Promise<string> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const socket = connect({ host, port });
+      let text = '';
+      for await (const chunk of socket) text += String(chunk);
+      return text;
+    } catch (error) {
+      if (attempt === 100) throw error;
+      await delay(20);
+    }
+  }
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { type CriConnection, connectCri } from '../../src/cri/client.ts';
+import {
+  ContainerConfig,
+  ContainerState,
+  type ContainerStatus,
+  type DeepPartial,
+  NamespaceMode,
+  PodSandboxConfig,
+} from '../../src/cri/generated/runtime-v1.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { type EmbeddedOptions, startEmbedded, type TestRuntime } from './runtime-fixture.ts';
+
+export const signal = new AbortController().signal;
+
+/** What a test of one thing changes in a pod or a container that is otherwise plain. */
+export type PodChange = DeepPartial<PodSandboxConfig>;
+export type ContainerChange = DeepPartial<ContainerConfig>;
+
+/** `nodelet cri` in a process of its own, and a client of it. */
+export interface Scene {
+  readonly runtime: TestRuntime;
+  readonly cri: CriConnection;
+  podConfig(change?: PodChange): PodSandboxConfig;
+  runPod(change?: PodChange): Promise<ScenePod>;
+  status(containerId: string): Promise<ContainerStatus>;
+  /** Of a container's first process, as this machine counts; 0 when it does not run. */
+  pid(containerId: string): Promise<number>;
+  /** Waits until it has ended. */
+  exited(containerId: string): Promise<ContainerStatus>;
+  stopContainer(containerId: string, seconds: bigint): Promise<ContainerStatus>;
+  /** What a line of shell says in a container; it must succeed. */
+  ask(containerId: string, line: string): Promise<string>;
+  /** The lines that a container wrote, without time and stream. */
+  logLines(containerId: string): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+export interface ScenePod {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  create(line: string, change?: ContainerChange): Promise<string>;
+  start(line: string, change?: ContainerChange): Promise<string>;
+  /** Resolves with the container once it has said `ready`. */
+  startReady(line: string, change?: ContainerChange): Promise<string>;
+  remove(): Promise<void>;
+}
+
+let pods = 0;
+let containers = 0;
+
+/** A line of shell that obeys SIGTERM, and forks nothing while it waits. */
+export const WAITS = 'mkfifo /tmp/never; trap "exit 143" TERM; echo ready; read x < /tmp/never & wait';
+
+export async function startScene(options?: EmbeddedOptions): Promise<Scene> {
+  const runtime = await startEmbedded(options);
+  const cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 60_000 });
+  const podConfig = (change: PodChange = {}): PodSandboxConfig => plainPod(runtime, change);
+  const status: Scene['status'] = async (containerId) => {
+    const answer = await cri.runtime.containerStatus({ containerId, verbose: false }, signal);
+    assert.ok(answer.status);
+    return answer.status;
+  };
+  const scene: Scene = {
+    runtime,
+    cri,
+    podConfig,
+    status,
+    async runPod(change) {
+      const config = podConfig(change);
+      const { podSandboxId } = await cri.runtime.runPodSandbox({ config, runtimeHandler: '' }, signal);
+      return podOf(scene, podSandboxId, config);
+    },
+    async pid(containerId) {
+      const { info } = await cri.runtime.containerStatus({ containerId, verbose: true }, signal);
+      return JSON.parse(info['info'] ?? '{}').pid;
+    },
+    exited: (containerId) =>
+      until(async () => {
+        const now = await status(containerId);
+        return now.state === ContainerState.CONTAINER_EXITED ? now : undefined;
+      }),
+    async stopContainer(containerId, timeout) {
+      await cri.runtime.stopContainer({ containerId, timeout }, signal);
+      return status(containerId);
+    },
+    async ask(containerId, line) {
+      const request = { containerId, cmd: ['sh', '-c', line], timeout: 20n };
+      const { exitCode, stdout, stderr } = await cri.runtime.execSync(request, signal);
+      assert.equal(exitCode, 0, `${line}: ${Buffer.from(stderr)}`);
+      return Buffer.from(stdout).toString().trim();
+    },
+    logLines: async (containerId) => linesOf(readFileSync((await status(containerId)).logPath, 'utf8')),
+    async stop() {
+      cri.close();
+      await runtime.stop();
+    },
+  };
+  return scene;
+}
+
+function plainPod({ folder, cgroupParent }: TestRuntime, change: PodChange): PodSandboxConfig {
+  const name = `pod-${process.pid}-${pods++}`;
+  return PodSandboxConfig.fromPartial({
+    metadata: { name, uid: `uid-of-${name}`, namespace: 'default', attempt: 0 },
+    hostname: name,
+    logDirectory: join(folder, 'logs', name),
+    ...change,
+    linux: {
+      cgroupParent: join(cgroupParent, name),
+      securityContext: { namespaceOptions: { pid: NamespaceMode.CONTAINER } },
+      ...change.linux,
+    },
+  });
+}
+
+/** As kubelet does it: a container asks for the namespaces of its pod. */
+export function plainContainer(line: string, pod: PodSandboxConfig, change: ContainerChange = {}): ContainerConfig {
+  const name = `c${containers++}`;
+  const namespaceOptions = pod.linux?.securityContext?.namespaceOptions ?? {};
+  return ContainerConfig.fromPartial({
+    metadata: { name, attempt: 0 },
+    image: { image: BUSYBOX_IMAGE },
+    command: ['sh', '-c', line],
+    logPath: `${name}/0.log`,
+    ...change,
+    linux: { ...change.linux, securityContext: { namespaceOptions, ...change.linux?.securityContext } },
+  });
+}
+
+function podOf(scene: Scene, id: string, config: PodSandboxConfig): ScenePod {
+  const { runtime } = scene.cri;
+  const create: ScenePod['create'] = async (line, change) => {
+    const request = { podSandboxId: id, config: plainContainer(line, config, change), sandboxConfig: config };
+    return (await runtime.createContainer(request, signal)).containerId;
+  };
+  const start: ScenePod['start'] = async (line, change) => {
+    const containerId = await create(line, change);
+    await runtime.startContainer({ containerId }, signal);
+    return containerId;
+  };
+  return {
+    id,
+    config,
+    create,
+    start,
+    async startReady(line, change) {
+      const containerId = await start(line, change);
+      await until(async () => (await scene.logLines(containerId)).includes('ready') || undefined);
+      return containerId;
+    },
+    async remove() {
+      await runtime.stopPodSandbox({ podSandboxId: id }, signal);
+      await runtime.removePodSandbox({ podSandboxId: id }, signal);
+      removePodCgroup(config);
+    },
+  };
+}
+
+/** As kubelet does it, whose cgroup that is. It must be empty by then. */
+function removePodCgroup({ linux }: PodSandboxConfig): void {
+  for (const hierarchy of ['', ...readdirSync('/sys/fs/cgroup')]) {
+    const path = join('/sys/fs/cgroup', hierarchy, linux?.cgroupParent ?? '');
+    if (existsSync(path)) rmdirSync(path);
+  }
+}
+
+/** Of a log in CRI's format; what a monitor had to write in pieces (`P`) is put together. */
+export function linesOf(log: string): string[] {
+  const lines: string[] = [];
+  let begun = '';
+  for (const entry of log.split('\n')) {
+    const [, tag, text] = /^\S+ (?:stdout|stderr) ([FP]) (.*)$/.exec(entry) ?? [];
+    if (tag === undefined) continue;
+    begun += text;
+    if (tag === 'P') continue;
+    lines.push(begun);
+    begun = '';
+  }
+  return lines;
+}
+
+/** Looks again and again until there is something to see. */
+export async function until<T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  for (const limit = AbortSignal.timeout(60_000); !limit.aborted; await delay(10)) {
+    const found = await look();
+    if (found !== undefined) return found;
+  }
+  throw new Error('it did not happen within a minute');
+}
+
+/** The monitor of a container. */
+export function monitorOf(containerId: string): number {
+  const monitor = processes().find(({ args }) => args[0]?.endsWith('conmon') && args.includes(containerId));
+  assert.ok(monitor, `no monitor for ${containerId}`);
+  return monitor.pid;
+}
+
+export function childrenOf(pid: number): number[] {
+  return processes().flatMap((each) => (each.parent === pid ? [each.pid] : []));
+}
+
+function processes(): { readonly pid: number; readonly parent: number; readonly args: readonly string[] }[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      const args = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]); // the name may hold anything
+      return [{ pid: Number(name), parent, args }];
+    } catch {
+      return []; // gone meanwhile
+    }
+  });
+}
+
+/** The folder of a cgroup: on v1 in the hierarchy of a controller. */
+export function cgroupFolder(controller: string, path: string): string {
+  const v1 = join('/sys/fs/cgroup', controller);
+  return join(readdirSync('/sys/fs/cgroup').includes(controller) ? v1 : '/sys/fs/cgroup', path);
+}
+
+/** All processes of a cgroup and of those below it. */
+export function processesIn(cgroup: string): number[] {
+  try {
+    const own = readFileSync(join(cgroup, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
+    const folders = readdirSync(cgroup, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return [...own, ...folders.flatMap(({ name }) => processesIn(join(cgroup, name)))];
+  } catch {
+    return [];
+  }
+}
+
+/** In KiB; `VmRSS`, `VmHWM`. */
+export function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { ContainerState } from '../../src/cri/generated/runtime-v1.ts';
+import { embeddedSkipReason } from './runtime-fixture.ts';
+import {
+  cgroupFolder,
+  linesOf,
+  monitorOf,
+  processesIn,
+  type Scene,
+  signal,
+  startScene,
+  until,
+  WAITS,
+} from './runtime-pod.ts';
+import { runtimeTraces } from './runtime-traces.ts';
+
+const { CONTAINER_EXITED, CONTAINER_RUNNING } = ContainerState;
+/** Counts as fast as a shell can, and ends after a whole line. */
+const COUNTS = 'trap "exit 0" TERM; i=0; while :; do echo $i; i=$((i + 1)); done';
+const ROTATIONS = 5;
+/** The kernel gives files the time of its last tick. */
+const CLOCK_STEP_NS = 10_000_000n;
+
+describe('containers of nodelet cri while logs are rotated and processes killed', {
+  skip: embeddedSkipReason(),
+}, () => {
+  let scene: Scene;
+  let empty: readonly string[];
+
+  before(async () => {
+    scene = await startScene();
+    empty = runtimeTraces(scene.runtime);
+  });
+  after(async () => {
+    const left = runtimeTraces(scene.runtime);
+    await scene.stop();
+    assert.deepEqual(left, empty);
+  });
+
+  test('a log that is renamed and reopened while it is written loses no line', async (t) => {
+    const pod = await scene.runPod();
+    t.after(pod.remove);
+    const containerId = await pod.start(COUNTS);
+    const { logPath } = await scene.status(containerId);
+    const rotated: { readonly path: string; readonly size: number }[] = [];
+    for (let round = 0; round < ROTATIONS; round++) {
+      await until(() => (existsSync(logPath) && statSync(logPath).size > 100_000 ? true : undefined));
+      const path = `${logPath}.${round}`;
+      renameSync(logPath, path);
+      await scene.cri.runtime.reopenContainerLog({ containerId }, signal);
+      assert.ok(existsSync(logPath), 'the new log is there when the call returns');
+      rotated.push({ path, size: statSync(path).size });
+    }
+    await scene.stopContainer(containerId, 10n);
+    for (const { path, size } of rotated) {
+      assert.equal(statSync(path).size, size, 'nothing is written to the old log after the call');
+    }
+    const texts = [...rotated.map(({ path }) => path), logPath].map((path) => readFileSync(path, 'utf8'));
+    assertCounted(linesOf(texts.join('')));
+  });
+
+  test('what happens while the runtime is dead is known after its restart', async (t) => {
+    const shared = join(scene.runtime.folder, 'shared');
+    mkdirSync(shared);
+    const pod = await scene.runPod();
+    t.after(pod.remove);
+    const mounts = [{ hostPath: shared, containerPath: '/shared' }];
+    const waitsFor = (name: string): string => `mkfifo /shared/${name}; echo ready; read x < /shared/${name}`;
+    const linux = { resources: { memoryLimitInBytes: 16n * 1024n * 1024n } };
+    const counting = await pod.start(COUNTS);
+    const exiting = await pod.startReady(`${waitsFor('exit')}; exit 7`, { mounts });
+    const killed = await pod.startReady(WAITS);
+    const eating = await pod.startReady(`${waitsFor('eat')}; exec dd if=/dev/zero of=/dev/null bs=256M`, {
+      mounts,
+      linux,
+    });
+    const created = await pod.create('exit 3');
+    const ended = await pod.start('exit 5');
+    const endedBefore = await scene.exited(ended);
+    const countingBefore = await scene.status(counting);
+    const killedPid = await scene.pid(killed);
+    const monitors = [exiting, killed, eating].map(monitorOf);
+    const countingPid = await scene.pid(counting);
+
+    process.kill(scene.runtime.pid(), 'SIGKILL');
+    const begunNs = nowNs() - CLOCK_STEP_NS;
+    writeFileSync(join(shared, 'exit'), '\n');
+    writeFileSync(join(shared, 'eat'), '\n');
+    process.kill(killedPid, 'SIGKILL');
+    await until(() => (monitors.some((pid) => existsSync(`/proc/${pid}`)) ? undefined : true));
+    const overNs = nowNs();
+    await scene.runtime.restart();
+
+    const told = await Promise.all([exiting, killed, eating].map(scene.exited));
+    assert.deepEqual(
+      told.map(({ exitCode, reason }) => [exitCode, reason]),
+      [
+        [7, 'Error'],
+        [137, 'Error'],
+        [137, 'OOMKilled'],
+      ],
+    );
+    for (const { startedAt, finishedAt } of told) {
+      assert.ok(startedAt < begunNs && begunNs <= finishedAt && finishedAt <= overNs, `finished at ${finishedAt}`);
+    }
+    assert.deepEqual(await scene.status(ended), endedBefore);
+    assert.deepEqual(await scene.status(counting), countingBefore);
+    assert.equal(await scene.pid(counting), countingPid);
+    assert.equal(await scene.ask(counting, 'echo fine'), 'fine');
+    await scene.stopContainer(counting, 10n);
+    assertCounted(await scene.logLines(counting));
+    await scene.cri.runtime.startContainer({ containerId: created }, signal);
+    assert.equal((await scene.exited(created)).exitCode, 3);
+  });
+
+  for (const runtimeIsDead of [false, true]) {
+    const when = runtimeIsDead ? 'while the runtime is dead' : 'under the eyes of the runtime';
+    test(`a container that loses its monitor ${when} has ended with that reason; others go on`, async (t) => {
+      const pod = await scene.runPod();
+      t.after(pod.remove);
+      const lost = await pod.startReady(WAITS);
+      const other = await pod.startReady(WAITS);
+      const [lostPid, otherPid] = [await scene.pid(lost), await scene.pid(other)];
+      const monitor = monitorOf(lost);
+      if (runtimeIsDead) process.kill(scene.runtime.pid(), 'SIGKILL');
+      process.kill(monitor, 'SIGKILL');
+      if (runtimeIsDead) {
+        await until(() => (existsSync(`/proc/${monitor}`) ? undefined : true));
+        await scene.runtime.restart();
+      }
+
+      const { state, exitCode, reason, message } = await scene.exited(lost);
+      assert.deepEqual([state, exitCode, reason], [CONTAINER_EXITED, 255, 'Unknown']);
+      assert.match(message, /the monitor of the container \(conmon\) is gone/);
+      await until(() => (existsSync(`/proc/${lostPid}`) ? undefined : true));
+      const cgroup = cgroupFolder('pids', join(pod.config.linux?.cgroupParent ?? '', lost));
+      await until(() => (existsSync(cgroup) || processesIn(cgroup).length > 0 ? undefined : true));
+      assert.equal((await scene.status(other)).state, CONTAINER_RUNNING);
+      assert.equal(await scene.pid(other), otherPid);
+      await scene.cri.runtime.removeContainer({ containerId: lost }, signal);
+      assert.equal((await scene.stopContainer(other, 10n)).exitCode, 143);
+    });
+  }
+});
+
+/** Every number once and in order. */
+function assertCounted(lines: readonly string[]): void {
+  const wrong = lines.findIndex((line, index) => line !== String(index));
+  assert.deepEqual([wrong, lines[wrong]], [-1, undefined]);
+  assert.ok(lines.length > 100);
+}
+
+function nowNs(): bigint {
+  return BigInt(Date.now()) * 1_000_000n;
+}
