@@ -57,7 +57,7 @@ const WRAPPINGS: ReadonlyArray<readonly [wrapping: RegExp, rest: string]> = [
   [/rpc error: code = \w+ desc = /g, ''],
   [/MountVolume\.SetUp failed for volume ("[^"]*") :/g, 'volume $1:'],
   [/^(?:Back-off pulling|Failed to pull) image "[^"]*": (?:[A-Z]\w+: )?/, ''],
-  [/failed to pull and unpack image "[^"]*": /, ''],
+  [/failed to pull (?:and unpack )?image "[^"]*": /, ''],
   [/failed to resolve reference "[^"]*": /, ''],
   [/^\w+ lifecycle hook \(.*?\) for Container "[^"]*" in Pod "[^"]*" failed - error: /s, ''],
   // A hook's output stands before it, and once more in it.

@@ -18,6 +18,16 @@ const cases: Record<string, string | undefined> = {
   'http: server gave HTTP response to HTTPS client': 'The registry speaks HTTP, where HTTPS is expected.',
   'localhost:5997/x/none:1: not found': 'The registry answers, but has no image of that name and tag.',
   'write /x: no space left on device': 'The disk is full.',
+  'connect ECONNREFUSED 127.0.0.1:5999': 'Nothing listens at 127.0.0.1:5999: the registry is down, or elsewhere.',
+  'getaddrinfo ENOTFOUND registry.example':
+    'There is no machine called registry.example: the name of the image may be wrong.',
+  'getaddrinfo EAI_AGAIN registry.example':
+    'The address of registry.example cannot be found out: the name server does not answer.',
+  'https://registry.example:443/v2/x/manifests/1: status 401: UNAUTHORIZED: authentication required':
+    'The registry wants credentials, or other ones: a Secret that has them can be named under imagePullSecrets.',
+  'https://registry.example:443/v2/x/manifests/1: status 404: MANIFEST_UNKNOWN: manifest unknown':
+    'The registry answers, but has no image of that name and tag.',
+  'self-signed certificate': 'This machine does not trust the certificate of the registry.',
   'short read: unexpected EOF': undefined,
 };
 
