@@ -1,8 +1,11 @@
 # Nodelet. `make help` lists what there is.
 NODE := scripts/node
 TEST := $(NODE) --import ./test/setup.ts --test --test-reporter=spec
-UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts'
+UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/runtime/**/*.test.ts'
 INTEGRATION := 'test/integration/**/*.test.ts'
+# Those that know no runtime by name: they run on containerd with all the others, then on the embedded one.
+AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,garbage hooks image-credentials image-pulls life-backoff life-delete \
+  life-timeline log-rotation pod-env pod-inside pod-life pod-namespaces pod-refused pod-volumes probes)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup testsetup run test check types lint boundaries unit integration sim generate generated fmt dist clean
@@ -35,8 +38,9 @@ boundaries:
 unit: ## Unit and contract tests
 	@$(TEST) $(UNIT)
 
-integration: ## Tests against the real runtime (skipped with a reason where this machine cannot)
+integration: ## Tests against real runtimes (skipped with a reason where this machine cannot)
 	@$(TEST) --test-concurrency=1 $(INTEGRATION)
+	@NODELET_TEST_RUNTIME=embedded $(TEST) --test-concurrency=1 $(AGENT_TESTS)
 
 sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
 	@$(NODE) test/sim/sim.ts --seeds 1-300

@@ -8,9 +8,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# libatomic1 is for Node.js, whose binary from npm is linked against it.
-readonly PACKAGES=(containerd runc containernetworking-plugins busybox-static catatonit iproute2 iptables libatomic1)
-readonly TEST_PACKAGES=(openssl)
+# golang-github-containers-common has the seccomp profile of RuntimeDefault. runc is for machines whose control groups
+# crun refuses. libatomic1 is for Node.js, whose binary from npm is linked against it.
+readonly PACKAGES=(conmon crun runc golang-github-containers-common containernetworking-plugins busybox-static catatonit
+  iproute2 iptables libatomic1)
+readonly TEST_PACKAGES=(containerd openssl)
 readonly REGISTRY=.tools/registry
 readonly NODE_MAJOR=24
 

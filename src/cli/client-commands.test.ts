@@ -29,6 +29,12 @@ async function setUp(t: TestContext, options: ScriptedContextOptions = {}) {
   return { ...scripted, agent };
 }
 
+test('the state folder lets root of a pod with its own users through', async (t) => {
+  const { host } = await setUp(t);
+  const modeOf = async (path: string): Promise<number> => ((await host.fs.stat(path))?.mode ?? 0) & 0o777;
+  assert.equal(await modeOf('/run/nodelet'), 0o711);
+});
+
 /** Answers at the address that the runtime of a scripted agent gives. */
 function serveExec(
   { host }: Pick<Awaited<ReturnType<typeof setUp>>, 'host'>,

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path/posix';
 import { startEmbedded } from '../app/embedded/start-embedded.ts';
+import { aborted } from '../base/aborted.ts';
 import { socketPathOf } from '../cri/endpoint.ts';
 import { instrument } from '../cri/instrument.ts';
 import { serveCri } from '../cri/server.ts';
@@ -8,7 +9,7 @@ import { NetworkError } from '../host/network.ts';
 import { agentLog } from './agent-log.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import type { CriOptions } from './commands.ts';
-import { aborted, Ending } from './ending.ts';
+import { Ending } from './ending.ts';
 import { requireRootOnLinux } from './require-root.ts';
 
 /** What the log says without being asked for more: that it serves, and what went wrong. */
@@ -44,8 +45,10 @@ export async function criCommand(options: CriOptions, context: CommandContext): 
   }
 }
 
-/** A socket that nobody answers on any more is replaced. */
-async function refuseTakenSocket({ network, clock }: Host, socketPath: string): Promise<void> {
+/** A socket that nobody answers on any more is replaced; anything else at its place is not ours to remove. */
+async function refuseTakenSocket({ fs, network, clock }: Host, socketPath: string): Promise<void> {
+  const kind = (await fs.stat(socketPath))?.kind ?? 'socket';
+  if (kind !== 'socket') throw new CommandError(`--listen: ${socketPath} exists and is not a socket`);
   try {
     const connection = await network.dial({ socketPath }, clock.deadline(2_000));
     connection.close();

@@ -1,6 +1,7 @@
 import type { ImageOperations, ListedImage } from '../app/embedded/image-operations.ts';
 import { withImages } from '../app/embedded/with-images.ts';
 import { assertNever } from '../base/assert-never.ts';
+import { CriError } from '../cri/cri-error.ts';
 import { type CommandContext, EXIT } from './command-context.ts';
 import type { ImageOptions, RuntimePlaces } from './commands.ts';
 import { folder } from './option-values.ts';
@@ -40,12 +41,12 @@ async function carryOut(
       return lines([`${name} is ${shortId(id)}`]);
     }
     case 'rm': {
-      const removed: string[] = [];
+      // Told one by one: those before one that fails are gone.
       for (const image of options.images) {
         const { name } = await images.remove({ image }, signal);
-        removed.push(`${name} removed`);
+        await context.terminal.stdout.write(lines([`${name} removed`]));
       }
-      return lines(removed);
+      return '';
     }
     case 'ls':
       return imageTable(await images.list({}, signal));
@@ -66,6 +67,9 @@ async function fromInput<T>(
   try {
     for await (const chunk of terminal.input()) await host.fs.appendFile(path, chunk);
     return await load(path);
+  } catch (error) {
+    if (!(error instanceof CriError)) throw error;
+    throw new CriError(error.code, error.message.replaceAll(path, 'standard input'), { cause: error });
   } finally {
     await host.fs.remove(path);
   }

@@ -113,7 +113,7 @@ async function serveLocalApi(
   agent: () => RunningAgent | undefined,
 ): Promise<HttpServer> {
   const socketPath = localSocket(stateDir);
-  await fs.makeDirectory(stateDir, 0o700);
+  await fs.makeDirectory(stateDir, 0o711); // root of a pod with its own users comes through
   const api = createLocalApi({ identity, fs, clock, agent, ...(shutdown && { shutdown }) });
   try {
     return await network.serve({ socketPath, mode: 0o600 }, api);

@@ -1,3 +1,4 @@
+import { aborted } from '../base/aborted.ts';
 import type { Log } from '../base/log.ts';
 import { textOf } from '../base/text-of.ts';
 import type { PodReport } from '../kubelet/server/agent-view.ts';
@@ -8,7 +9,7 @@ import { agentLog } from './agent-log.ts';
 import { firstWanted, manifestPaths } from './check-manifests.ts';
 import { type CommandContext, EXIT } from './command-context.ts';
 import type { RunOptions } from './commands.ts';
-import { aborted, Ending } from './ending.ts';
+import { Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
 import { isSettled, podOutcome } from './pod-outcome.ts';
 import { podRow } from './pod-row.ts';

@@ -53,7 +53,7 @@ export function addCri(program: Command, { cri }: Commands, ended: Ended): void 
     .addOption(
       new Option('--runtime-handler <name=program...>', 'one more OCI runtime, such as kata=/usr/bin/kata-runtime')
         .argParser(handlers)
-        .default(new Map(), 'crun and runc where they are installed'),
+        .default(new Map(), 'crun, or runc where that does not work'),
     )
     .option('--nri-socket <path>', 'let NRI plugins register here (off without it)', folder)
     .addOption(verbosity())

@@ -16,6 +16,9 @@ export interface Processes {
   /** Identifies a process beyond the reuse of its number; `undefined` when there is none (zombies are none). */
   identify(pid: number): Promise<ProcessIdentity | undefined>;
 
+  /** The processes of the machine that were started as `isMeant` has it; zombies are none. Looks at every one of them. */
+  find(isMeant: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]>;
+
   /** Resolves when the process has ended (at once if it has), also when it is no child of ours. */
   waitForExit(process: ProcessIdentity, signal: AbortSignal): Promise<void>;
 
@@ -120,6 +123,14 @@ export interface Daemon {
 export interface DaemonHandle extends ProcessIdentity {
   /** Resolves when it ends while we live. */
   readonly exited: Promise<{ readonly exitCode: number }>;
+}
+
+/** How a process was started. */
+export interface ProcessStart {
+  /** The program's name first. */
+  readonly args: readonly string[];
+  /** `NAME=value` */
+  readonly env: readonly string[];
 }
 
 export interface ProcessIdentity {

@@ -1,10 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureLocalImages, PAUSE_IMAGE } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
-import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { importLocalImages, PAUSE_IMAGE } from './containerd-images.ts';
 import { type Footprint, removeLeftovers } from './containerd-leftovers.ts';
 import { end, newFootprint, removePods, startedDaemon, writeNetwork } from './daemon-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
@@ -19,7 +18,7 @@ const FILES = [
   '/bin/busybox',
 ];
 
-/** A containerd of our own, with the two local images (src/app/images) and a network between its pods and this machine. */
+/** A containerd of our own, with two local images and a network between its pods and this machine. */
 export interface TestContainerd extends TestRuntime {
   /** Runs `ctr` against it, in the namespace of CRI. */
   ctr(...args: string[]): string;
@@ -60,8 +59,7 @@ export async function startContainerd(): Promise<TestContainerd> {
   let daemon = await start();
   const ctr = (...args: string[]) =>
     execFileSync('ctr', ['--address', socketPath, '--namespace', 'k8s.io', ...args], { encoding: 'utf8' });
-  const signal = AbortSignal.timeout(START_MS);
-  await ensureLocalImages({ ...createLinuxHost(), images: cri.images, socketPath }, signal);
+  await importLocalImages(cri.images, socketPath, AbortSignal.timeout(START_MS));
   return {
     endpoint,
     folder,

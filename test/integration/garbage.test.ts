@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
-import { BUSYBOX_IMAGE, PAUSE_IMAGE } from '../../src/app/images/local-images.ts';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
@@ -15,9 +15,12 @@ import type { ImagePolicy } from '../../src/kubelet/garbage/image-policy.ts';
 import { serveLogs } from '../../src/kubelet/server/serve-logs.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { shell, startTestAgent, type TestAgent, untilListening } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
+import { PAUSE_IMAGE } from './containerd-images.ts';
+import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const UNUSED_IMAGE = 'localhost/nodelet/unused:1';
+/** containerd has an image for its sandboxes, too. */
+const NEEDED_IMAGES = TEST_RUNTIME === 'containerd' ? [BUSYBOX_IMAGE, PAUSE_IMAGE] : [BUSYBOX_IMAGE];
 const RUNS = 6;
 /** Fails until its sixth run; that one stays. */
 const CRASHES = `
@@ -26,7 +29,7 @@ const CRASHES = `
   trap 'exit 0' TERM; echo listening; sleep 1000 & wait`;
 const PATIENCE_MS = 30_000;
 
-suite('garbage', { skip: skipReason(), timeout: 90_000 }, () => {
+suite('garbage', { skip: runtimeSkipReason(), timeout: 90_000 }, () => {
   const host = createLinuxHost();
   let it: TestAgent;
   let cri: CriConnection;
@@ -81,7 +84,7 @@ suite('garbage', { skip: skipReason(), timeout: 90_000 }, () => {
     await importUnused();
     const collect = collector({ highPercent: 1, lowPercent: 0, minimumAgeMs: 0, maximumAgeMs: 0 });
     await assert.rejects(collect(), /^Error: Insufficient free disk space on the node's image filesystem/);
-    assert.deepEqual(await imageNames(), [BUSYBOX_IMAGE, PAUSE_IMAGE]);
+    assert.deepEqual(await imageNames(), NEEDED_IMAGES);
   });
 
   test('below the threshold an image goes by its age', async () => {
@@ -91,7 +94,7 @@ suite('garbage', { skip: skipReason(), timeout: 90_000 }, () => {
       await collect();
       return !(await imageNames()).includes(UNUSED_IMAGE);
     }, 'it is too old');
-    assert.deepEqual(await imageNames(), [BUSYBOX_IMAGE, PAUSE_IMAGE]);
+    assert.deepEqual(await imageNames(), NEEDED_IMAGES);
   });
 
   function collector(policy: ImagePolicy): () => Promise<void> {

@@ -1,4 +1,4 @@
-/** Hooks of containers on real containerd. */
+/** Hooks of containers on the real runtime. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { after, before, suite, test } from 'node:test';
 import type { Lifecycle, Pod } from '../../src/api/generated/core-v1.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const run = (line: string) => ({ exec: { command: ['sh', '-c', line] } });
 
-suite('hooks', { skip: skipReason(), timeout: 120_000 }, () => {
+suite('hooks', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
   let it: TestAgent;
   /** A folder of the machine that containers see as /shared. */
   let shared: string;

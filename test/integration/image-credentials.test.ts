@@ -1,4 +1,4 @@
-/** Images that not everybody may pull: Debian's registry with a password, real containerd. */
+/** Images that not everybody may pull: Debian's registry with a password, the real runtime. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,13 @@ import { SETTINGS } from '../agent/memory-agent.ts';
 import { startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { LOGIN, registrySkipReason, startRegistry, type TestRegistry, trustRegistry } from './registry-fixture.ts';
 import { onceOf, RegistryPods } from './registry-pods.ts';
+import { TEST_RUNTIME } from './runtime-fixture.ts';
 
-const REFUSED = /^failed to pull and unpack image ".*: 401 Unauthorized$/;
+/** In the words of the runtime. */
+const REFUSED = {
+  containerd: /^failed to pull and unpack image ".*: 401 Unauthorized$/,
+  embedded: /^failed to pull image ".*: status 401: UNAUTHORIZED: authentication required$/,
+}[TEST_RUNTIME];
 
 function withSecrets(...names: string[]) {
   return { imagePullSecrets: names.map((name) => ({ name })) };

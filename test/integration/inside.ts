@@ -6,15 +6,23 @@ import type { TestAgent } from './agent-fixture.ts';
 export interface Inside {
   /** Runs a line of shell in a container that runs, and answers with what it says. */
   ask(pod: string, container: string, line: string): Promise<string>;
+  /** The process number of a container that runs, as this machine knows it. */
+  pid(pod: string, container: string): Promise<number>;
   close(): void;
 }
 
 export function lookInside(it: TestAgent, signal: AbortSignal): Inside {
   const cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+  const idOf = (pod: string, container: string): string =>
+    it.report(pod).observed?.containers.find(({ name }) => name === container)?.id ?? '';
   return {
+    async pid(pod, container) {
+      const request = { containerId: idOf(pod, container), verbose: true };
+      const { info } = await cri.runtime.containerStatus(request, signal);
+      return JSON.parse(info['info'] ?? '{}').pid;
+    },
     async ask(pod, container, line) {
-      const found = it.report(pod).observed?.containers.find(({ name }) => name === container);
-      const request = { containerId: found?.id ?? '', cmd: ['sh', '-c', line], timeout: 10n };
+      const request = { containerId: idOf(pod, container), cmd: ['sh', '-c', line], timeout: 10n };
       const { stdout, stderr } = await cri.runtime.execSync(request, signal);
       return Buffer.concat([stdout, stderr]).toString().trim();
     },

@@ -4,8 +4,8 @@ import { after, before, suite, test } from 'node:test';
 import type { ContainerStatusResponse, CreateContainerRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
 import { type CriCall, median } from './cri-calls.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const PAUSE_MS = 1_000;
 const RESTARTS = 5;
@@ -19,7 +19,7 @@ interface Restart {
   readonly pauseEndsMs: number;
 }
 
-suite('the pause of a container that keeps ending', { skip: skipReason(), timeout: 60_000 }, () => {
+suite('the pause of a container that keeps ending', { skip: runtimeSkipReason(), timeout: 60_000 }, () => {
   let it: TestAgent;
   let restarts: readonly Restart[] = [];
 

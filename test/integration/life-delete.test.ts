@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
 import { busyMs, type CriCall, median } from './cri-calls.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const DELETIONS = 10;
 
@@ -13,7 +13,7 @@ interface Deletion {
   readonly calls: readonly CriCall[];
 }
 
-suite('deleting a pod that stops at once', { skip: skipReason(), timeout: 60_000 }, () => {
+suite('deleting a pod that stops at once', { skip: runtimeSkipReason(), timeout: 60_000 }, () => {
   let it: TestAgent;
   const deletions: Deletion[] = [];
 

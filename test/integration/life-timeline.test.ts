@@ -6,14 +6,14 @@ import type { Step } from '../../src/kubelet/explain/timeline.ts';
 import { timerWaits } from '../../src/kubelet/explain/timer-waits.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 /** Beyond what a busy machine needs between two steps, below any period by which an agent could look around. */
 const IDLE_MS = 500;
 
 const FIRST = podOf('first', { containers: [shell('main', OBEDIENT)] });
 
-suite('the timeline of a starting pod', { skip: skipReason(), timeout: 60_000 }, () => {
+suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 60_000 }, () => {
   let it: TestAgent;
   let steps: readonly Step[] = [];
   let interval = { startMs: 0, endMs: 0 };

@@ -1,4 +1,4 @@
-/** Logs that are rotated while a container writes as fast as it can, on real containerd. */
+/** Logs that are rotated while a container writes as fast as it can, on the real runtime. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -27,7 +27,7 @@ import { rotateLog } from '../../src/kubelet/containers/rotate-log.ts';
 import { containerEnded } from '../../src/kubelet/server/container-ended.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const needsRoot = process.getuid?.() === 0 ? false : 'needs root';
 const LINE_BYTES = 2000;
@@ -166,7 +166,7 @@ test('a full disk costs no line, and is over when there is space', { skip: needs
   assert.equal(readdirSync(folder).filter((name) => name.endsWith('.gz')).length, 2);
 });
 
-suite('the log of a container that writes all the time', { skip: skipReason(), timeout: 120_000 }, () => {
+suite('the log of a container that writes all the time', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
   const policy = { maxBytes: MAX_BYTES, maxFiles: 100, maxWorkers: 1, monitorIntervalMs: 10_000 };
 
   test('is rotated without a line lost, double or out of order', async (t) => {

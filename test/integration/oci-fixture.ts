@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { createCompiledFilters } from '../../src/runtime/oci/compiled-filters.ts';
 import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
 import type { Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import type { OciProcess, OciSpec } from '../../src/runtime/oci/oci-spec.ts';
@@ -61,16 +62,17 @@ export class OciWorld {
     const bin = join(this.folder, 'rootfs/bin');
     for (const folder of [bin, join(bin, '../proc'), join(bin, '../dev')]) mkdirSync(folder, { recursive: true });
     copyFileSync('/bin/busybox', join(bin, 'busybox'));
-    for (const name of ['sh', 'true', 'sleep', 'echo', 'cat', 'dd', 'stty', 'seq'])
+    for (const name of ['sh', 'true', 'sleep', 'echo', 'cat', 'dd', 'stty', 'seq', 'mkdir', 'chmod'])
       symlinkSync('busybox', join(bin, name));
   }
 
   /** A new one for each life of the driver. */
-  runtime(): OciRuntime {
+  runtime(monitorProgram = MONITOR): OciRuntime {
     const { clock, fs, fifos, processes, cgroups } = host;
+    const filters = createCompiledFilters({ path: join(this.folder, 'filters.json'), stamp: '', fs });
     return createOciRuntime({
       program: this.program,
-      monitorProgram: MONITOR,
+      monitorProgram,
       stateRoot: this.stateRoot,
       exits: join(this.folder, 'exits'),
       sockets: join(this.folder, 's'),
@@ -79,6 +81,7 @@ export class OciWorld {
       fifos,
       processes,
       cgroups,
+      ...(this.program.endsWith('/crun') && { crun: { filters } }),
     });
   }
 

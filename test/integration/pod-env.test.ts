@@ -1,8 +1,8 @@
 /** Variables from ConfigMaps, Secrets and files, through `nodelet run` and read inside real containers. */
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { skipReason } from './containerd-fixture.ts';
 import { TestNodelet } from './nodelet-fixture.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const IMAGE = 'localhost/nodelet/busybox:1';
 
@@ -54,7 +54,7 @@ spec:
     envFrom: [{configMapRef: {name: settings}}]
 `;
 
-suite('variables of containers', { skip: skipReason(), timeout: 120_000 }, () => {
+suite('variables of containers', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
   const nodelet = new TestNodelet(7);
   after(() => nodelet.cleanUp());
 

@@ -1,4 +1,4 @@
-/** What a container finds when it looks around, on real containerd: users, rights, names, namespaces, resources. */
+/** What a container finds when it looks around, on the real runtime: users, rights, names, namespaces, resources. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -9,11 +9,11 @@ import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
+import { NOT_ON_CONTAINERD, NOT_ON_EMBEDDED, runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = AbortSignal.timeout(120_000);
 
-suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
+suite('inside a container', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
   let it: TestAgent;
   let cri: CriConnection;
   let folder = '';
@@ -130,7 +130,25 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
     );
   });
 
-  test('a signal to stop with is beyond this runtime, and that is told', async () => {
+  test('it is stopped with the signal that it asks for', { skip: NOT_ON_CONTAINERD }, async () => {
+    const container = shell('main', "trap 'exit 7' USR1; sleep 1000 & wait");
+    await run('signal', {
+      os: { name: 'linux' },
+      containers: [{ ...container, lifecycle: { stopSignal: 'SIGUSR1' } }],
+    });
+    assert.equal(it.report('signal').status.containerStatuses?.[0]?.stopSignal, 'SIGUSR1');
+    const obeyed = it.next(
+      (event) =>
+        event.kind === 'status' &&
+        event.pod.metadata.name === 'signal' &&
+        event.status.containerStatuses?.[0]?.state?.terminated?.exitCode === 7,
+      'it got its signal',
+    );
+    it.source.set();
+    await obeyed;
+  });
+
+  test('a signal to stop with that is beyond the runtime is told', { skip: NOT_ON_EMBEDDED }, async () => {
     await run('signal', { os: { name: 'linux' }, containers: main({ lifecycle: { stopSignal: 'SIGUSR1' } }) });
     const { events, status } = it.report('signal');
     assert.match(
@@ -179,7 +197,7 @@ suite('inside a container', { skip: skipReason(), timeout: 120_000 }, () => {
       shareProcessNamespace: true,
       containers: [shell('main', OBEDIENT), shell('other', OBEDIENT)],
     });
-    assert.match(await shared('ps'), /catatonit/);
+    assert.match(await shared('ps'), /^ +1 root +\/(catatonit|pause) -P$/m);
     const host = await run('host', { hostNetwork: true, hostPID: true, dnsPolicy: 'Default' });
     assert.equal(await host('hostname'), hostname());
     assert.match(await host('ip link'), new RegExp(`nlt${process.pid}-`));

@@ -1,25 +1,53 @@
-/** Every namespace mode that Debian's containerd has, seen from inside; and what it says of those that it has not. */
+/** Every namespace mode, seen from inside; and, on a runtime that has not all, what kubelet says of those. */
 import assert from 'node:assert/strict';
-import { readlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readlinkSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
+import { connectCri } from '../../src/cri/client.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
 import { type Inside, lookInside } from './inside.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = AbortSignal.timeout(120_000);
 const KINDS = ['net', 'ipc', 'pid', 'uts', 'user'] as const;
 type Kind = (typeof KINDS)[number];
 
-suite('the namespaces of a pod', { skip: skipReason(), timeout: 120_000 }, () => {
+/** What a runtime says that it has: that depends on the program below it and on the kernel, too. */
+interface Abilities {
+  readonly users: boolean;
+  readonly strictGroups: boolean;
+  readonly readOnlyBelow: boolean;
+}
+
+const CAN = 'this runtime can';
+const CANNOT = 'this runtime cannot';
+
+async function abilitiesOf({ runtime }: TestAgent): Promise<Abilities> {
+  const cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+  const { features, runtimeHandlers } = await cri.runtime.status({ verbose: false }, signal);
+  cri.close();
+  const ofDefault = runtimeHandlers.find(({ name }) => name === '')?.features;
+  return {
+    users: ofDefault?.userNamespaces ?? false,
+    strictGroups: features?.supplementalGroupsPolicy ?? false,
+    readOnlyBelow: ofDefault?.recursiveReadOnlyMounts ?? false,
+  };
+}
+
+suite('the namespaces of a pod', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
   let it: TestAgent;
   let inside: Inside;
+  let can: Abilities;
 
   before(async () => {
     it = await startTestAgent({ clusterDns: ['10.0.0.10'] });
     inside = lookInside(it, signal);
+    can = await abilitiesOf(it);
   });
   after(async () => {
     inside.close();
@@ -87,50 +115,99 @@ suite('the namespaces of a pod', { skip: skipReason(), timeout: 120_000 }, () =>
     return [...new Set(events.map(({ message }) => message))];
   };
 
-  test('users of its own are refused, in the words of kubelet', async () => {
-    const failed = told('users', 'FailedCreatePodSandBox');
-    it.source.set(podOf('users', { hostUsers: false }));
-    await failed;
-    assert.deepEqual(messagesOf('users', 'FailedCreatePodSandBox'), [
-      "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
-    ]);
-  });
+  suite('what not every runtime can', () => {
+    test('users of its own', async (t) => {
+      if (!can.users) return t.skip(CANNOT);
+      await start('users', { hostUsers: false });
+      assert.deepEqual(await shared('users'), { host: [], pod: ['net', 'ipc', 'uts', 'user'] });
+      const [insideId, hostId, count] = (await inside.ask('users', 'main', 'cat /proc/self/uid_map')).split(/ +/);
+      assert.deepEqual([insideId, count], ['0', '65536']);
+      assert.ok(Number(hostId) >= 65536, `${hostId}`);
+      const pid = await inside.pid('users', 'main');
+      assert.equal(statSync(`/proc/${pid}`).uid, Number(hostId), 'root inside is nobody outside');
+    });
 
-  test('strict groups are refused, in the words of kubelet', async () => {
-    const refused = told('strict', 'SupplementalGroupsPolicyNotSupported');
-    it.source.set(podOf('strict', { securityContext: { supplementalGroupsPolicy: 'Strict' } }));
-    await refused;
-    const { phase, reason, message } = it.report('strict').status;
-    assert.deepEqual(
-      [phase, reason, message],
-      [
-        'Failed',
-        'SupplementalGroupsPolicyNotSupported',
-        'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node',
-      ],
-    );
-  });
+    test('strict groups: those of the image are left out', async (t) => {
+      if (!can.strictGroups) return t.skip(CANNOT);
+      const securityContext = { runAsUser: 1000, runAsGroup: 2000, supplementalGroups: [3000] };
+      await start('strict', { securityContext: { ...securityContext, supplementalGroupsPolicy: 'Strict' } });
+      assert.equal(await inside.ask('strict', 'main', 'id -G'), '2000 3000');
+      assert.deepEqual(it.report('strict').status.containerStatuses?.[0]?.user, {
+        linux: { uid: 1000, gid: 2000, supplementalGroups: [2000, 3000] },
+      });
+    });
 
-  test('mounts that are read-only below too are refused, in the words of kubelet; where possible they are not', async () => {
-    const mount = { name: 'data', mountPath: '/data', readOnly: true };
-    const isRunning = (event: AgentEvent): boolean =>
-      event.kind === 'status' &&
-      event.pod.metadata.name === 'mounts' &&
-      (event.status.containerStatuses ?? []).some(({ name, state }) => name === 'main' && state?.running !== undefined);
-    const started = Promise.all([told('mounts', 'Failed'), it.next(isRunning, 'the container runs that can')]);
-    it.source.set(
-      podOf('mounts', {
-        volumes: [{ name: 'data', emptyDir: {} }],
+    test('mounts that are read-only below too', async (t) => {
+      if (!can.readOnlyBelow) return t.skip(CANNOT);
+      const path = join(it.runtime.folder, 'nested');
+      mkdirSync(join(path, 'below'), { recursive: true });
+      execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(path, 'below')]);
+      t.after(() => execFileSync('umount', [join(path, 'below')]));
+      const mount = { name: 'data', mountPath: '/data', readOnly: true };
+      await start('mounts', {
+        volumes: [{ name: 'data', hostPath: { path } }],
         containers: [
-          { ...shell('main', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'IfPossible' }] },
-          { ...shell('must', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
+          { ...shell('main', OBEDIENT), volumeMounts: [mount] },
+          { ...shell('other', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
         ],
-      }),
-    );
-    await started;
-    assert.deepEqual(messagesOf('mounts', 'Failed'), [
-      'Error: failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
-    ]);
-    assert.match(await inside.ask('mounts', 'main', 'touch /data/x'), /Read-only file system/);
+      });
+      assert.match(await inside.ask('mounts', 'main', 'touch /data/x'), /Read-only file system/);
+      assert.equal(await inside.ask('mounts', 'main', 'touch /data/below/x'), '');
+      assert.match(await inside.ask('mounts', 'other', 'touch /data/below/x'), /Read-only file system/);
+    });
+  });
+
+  suite('in the words of kubelet', () => {
+    test('users of its own are refused', async (t) => {
+      if (can.users) return t.skip(CAN);
+      const failed = told('users', 'FailedCreatePodSandBox');
+      it.source.set(podOf('users', { hostUsers: false }));
+      await failed;
+      assert.deepEqual(messagesOf('users', 'FailedCreatePodSandBox'), [
+        "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+      ]);
+    });
+
+    test('strict groups are refused', async (t) => {
+      if (can.strictGroups) return t.skip(CAN);
+      const refused = told('strict', 'SupplementalGroupsPolicyNotSupported');
+      it.source.set(podOf('strict', { securityContext: { supplementalGroupsPolicy: 'Strict' } }));
+      await refused;
+      const { phase, reason, message } = it.report('strict').status;
+      assert.deepEqual(
+        [phase, reason, message],
+        [
+          'Failed',
+          'SupplementalGroupsPolicyNotSupported',
+          'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node',
+        ],
+      );
+    });
+
+    test('mounts that are read-only below too are refused; where possible they are not', async (t) => {
+      if (can.readOnlyBelow) return t.skip(CAN);
+      const mount = { name: 'data', mountPath: '/data', readOnly: true };
+      const isRunning = (event: AgentEvent): boolean =>
+        event.kind === 'status' &&
+        event.pod.metadata.name === 'mounts' &&
+        (event.status.containerStatuses ?? []).some(
+          ({ name, state }) => name === 'main' && state?.running !== undefined,
+        );
+      const started = Promise.all([told('mounts', 'Failed'), it.next(isRunning, 'the container runs that can')]);
+      it.source.set(
+        podOf('mounts', {
+          volumes: [{ name: 'data', emptyDir: {} }],
+          containers: [
+            { ...shell('main', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'IfPossible' }] },
+            { ...shell('must', OBEDIENT), volumeMounts: [{ ...mount, recursiveReadOnly: 'Enabled' }] },
+          ],
+        }),
+      );
+      await started;
+      assert.deepEqual(messagesOf('mounts', 'Failed'), [
+        'Error: failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
+      ]);
+      assert.match(await inside.ask('mounts', 'main', 'touch /data/x'), /Read-only file system/);
+    });
   });
 });

@@ -1,4 +1,4 @@
-/** Volumes as a container finds them, on real containerd: content, owners and modes, changes, places inside volumes. */
+/** Volumes as a container finds them, on the real runtime: content, owners and modes, changes, places inside volumes. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const signal = AbortSignal.timeout(120_000);
 
@@ -24,7 +24,7 @@ function secret(name: string, data: Readonly<Record<string, string>>): Secret {
   return { metadata: { name, namespace: 'default' }, data: Object.fromEntries(encoded) };
 }
 
-suite('the volumes of a container', { skip: skipReason(), timeout: 120_000 }, () => {
+suite('the volumes of a container', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
   let it: TestAgent;
   let cri: CriConnection;
   let folder = '';

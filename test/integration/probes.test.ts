@@ -1,4 +1,4 @@
-/** Probes of all four kinds on real containerd. */
+/** Probes of all four kinds on the real runtime. */
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import type { Container, ContainerState, ContainerStatus, Pod } from '../../src/
 import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { skipReason } from './containerd-fixture.ts';
 import { startHealthServer } from './grpc-health-server.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const HOST_IP = '127.0.0.1';
 const run = (...command: string[]) => ({ exec: { command } });
 
-suite('probes', { skip: skipReason(), timeout: 120_000, concurrency: true }, () => {
+suite('probes', { skip: runtimeSkipReason(), timeout: 120_000, concurrency: true }, () => {
   let it: TestAgent;
 
   before(async () => {

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
 import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
-import { skipReason } from './containerd-fixture.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const START_MS = 20_000;
 const PORT_ATTEMPTS = 5;
@@ -53,7 +53,7 @@ export interface RegistryOptions {
 export function registrySkipReason(): string | false {
   if (!PROGRAMS.some((path) => existsSync(path))) return 'not installed: docker-registry';
   if (!existsSync(OPENSSL)) return 'not installed: openssl';
-  return skipReason();
+  return runtimeSkipReason();
 }
 
 export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
@@ -102,7 +102,7 @@ function testRegistry(place: Place, first: ChildProcess): TestRegistry {
   };
 }
 
-/** Tells containerd how to speak to a registry; it looks at each pull. */
+/** Tells containerd how to speak to a registry; it looks at each pull. Our own runtime speaks HTTP to this machine. */
 export function trustRegistry(folder: string, address: string, caFile?: string): void {
   const hosts = join(folder, 'certs.d', address);
   const url = `${caFile ? 'https' : 'http'}://${address}`;

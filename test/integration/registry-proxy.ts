@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { Transform } from 'node:stream';
 import type { TestRegistry } from './registry-fixture.ts';
 
-/** A registry between containerd and another one, which counts, is slow, or lies. */
+/** A registry between the runtime and another one, which counts, is slow, or lies. */
 export interface RegistryProxy {
   readonly address: string;
   /** How many contents of blobs were asked for so far. */

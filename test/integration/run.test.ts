@@ -1,11 +1,11 @@
-/** `nodelet run` as a user has it: the program, a private containerd, real containers. */
+/** `nodelet run` as a user has it: the program, its own runtime, real containers. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { skipReason } from './containerd-fixture.ts';
 import { TestNodelet } from './nodelet-fixture.ts';
+import { embeddedSkipReason } from './runtime-fixture.ts';
 
 const HELLO = join(import.meta.dirname, '../../examples/hello.yaml');
 const SETTINGS = join(import.meta.dirname, '../../examples/settings.yaml');
@@ -34,7 +34,7 @@ function fetchText(url: string): Promise<string> {
   });
 }
 
-suite('nodelet run', { skip: skipReason(), timeout: 240_000 }, () => {
+suite('nodelet run', { skip: embeddedSkipReason(), timeout: 240_000 }, () => {
   const nodelet = new TestNodelet(0);
   after(() => nodelet.cleanUp());
 
@@ -95,7 +95,8 @@ suite('nodelet run', { skip: skipReason(), timeout: 240_000 }, () => {
     const manifest = nodelet.write('web.yaml', sleeper('web'));
     const first = nodelet.run(manifest);
     await first.line(/● ready/);
-    const containerIds = async () => (await nodelet.command('ps', '-o', 'json')).stdout.match(/containerd:\/\/\w+/g);
+    const containerIds = async () =>
+      (await nodelet.command('ps', '-o', 'json')).stdout.match(/"\w+:\/\/[0-9a-f]{64}"/g);
     const before = await containerIds();
     first.process.kill('SIGKILL');
     await first.exited;

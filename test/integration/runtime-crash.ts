@@ -6,23 +6,14 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
-import {
-  ContainerState,
-  CreateContainerRequest,
-  ListContainersRequest,
-  ListPodSandboxRequest,
-  NamespaceMode,
-  PodSandboxConfig,
-} from '../../src/cri/generated/runtime-v1.ts';
+import { ContainerState, ListContainersRequest, ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { Draw } from '../sim/draw.ts';
-import { embeddedSkipReason, startEmbedded, type TestRuntime } from './runtime-fixture.ts';
+import { addPortMappings, crashContainer, crashPod, POD_KINDS, type PodKind } from './runtime-crash-pods.ts';
+import { type EmbeddedTestRuntime, embeddedSkipReason, startEmbedded, type TestRuntime } from './runtime-fixture.ts';
 import { runtimeTraces } from './runtime-traces.ts';
 
-/** Pods that are never touched while the runtime is killed. */
-const STEADY = 3;
 /** Lives of other pods that go on side by side. */
 const SIDE_BY_SIDE = 3;
 
@@ -42,22 +33,24 @@ export interface RuntimeCrashResult {
 
 export async function runtimeCrash({ operations, seed }: RuntimeCrashOptions): Promise<RuntimeCrashResult> {
   const runtime = await startEmbedded();
+  addPortMappings(runtime);
+  await runtime.restart();
   const cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
   try {
     const world = new World(runtime, cri, operations);
     const empty = runtimeTraces(runtime);
     const steady = [];
-    for (let index = 0; index < STEADY; index++) steady.push(await world.startPod(`steady-${index}`, 'steady'));
+    for (const kind of POD_KINDS) steady.push(await world.startPod(`steady-${kind}`, kind));
     const before = runtimeTraces(runtime);
 
     const draws = Array.from({ length: SIDE_BY_SIDE }, (_, index) => new Draw(seed, `life-${index}`));
     const lives = Promise.all(draws.map((draw, index) => world.passingPods(`passing-${index}`, draw)));
-    const kills = await killUntil(runtime, lives, new Draw(seed, 'kills'));
+    const kills = await killUntil(runtime, world, lives, new Draw(seed, 'kills'));
     await world.removeAll((name) => !name.startsWith('steady-'));
     const wrong = await deaths(cri, steady);
-    const leaks = difference('besides the steady pods', before, runtimeTraces(runtime));
+    const leaks = await leftOver('besides the steady pods', before, runtime);
     await world.removeAll(() => true);
-    leaks.push(...difference('in the end', empty, runtimeTraces(runtime)));
+    leaks.push(...(await leftOver('in the end', empty, runtime)));
     return { kills, operations: world.done, wrong, leaks };
   } finally {
     cri.close();
@@ -65,16 +58,24 @@ export async function runtimeCrash({ operations, seed }: RuntimeCrashOptions): P
   }
 }
 
-/** Until the lives are over. */
-async function killUntil(runtime: TestRuntime, lives: Promise<unknown>, draw: Draw): Promise<number> {
+/** Until the lives are over. Now and then a life is cut short while it puts right what the one before left. */
+async function killUntil(
+  runtime: EmbeddedTestRuntime,
+  world: World,
+  lives: Promise<unknown>,
+  draw: Draw,
+): Promise<number> {
   let over = false;
   const ended = lives.finally(() => {
     over = true;
   });
   let kills = 0;
-  for (; !over; kills++) {
-    await Promise.race([delay(draw.int(5, 400)), ended]);
-    await runtime.restart();
+  while (!over) {
+    await world.untilBack();
+    await Promise.race([delay(draw.int(1, 250)), ended]);
+    const shortLives = draw.chance(0.3) ? draw.several(1, 2, () => draw.int(30, 350)) : [];
+    await runtime.restart(shortLives);
+    kills += 1 + shortLives.length;
   }
   await ended;
   return kills;
@@ -90,6 +91,16 @@ async function deaths(cri: CriConnection, steady: readonly StartedPod[]): Promis
     if (now !== pid) wrong.push(`${name} had process ${pid} and has ${now}`);
   }
   return wrong;
+}
+
+/** Files of a container that is removed go off the disk a little later. */
+async function leftOver(when: string, before: readonly string[], runtime: TestRuntime): Promise<string[]> {
+  const endsAt = performance.now() + 10_000;
+  for (;;) {
+    const left = difference(when, before, runtimeTraces(runtime));
+    if (left.length === 0 || performance.now() > endsAt) return left;
+    await delay(50);
+  }
 }
 
 function difference(when: string, before: readonly string[], after: readonly string[]): string[] {
@@ -118,11 +129,13 @@ class World {
     this.#wanted = wanted;
   }
 
-  async startPod(name: string, kind: string): Promise<StartedPod> {
+  /** One of each kind is never touched while the runtime is killed. */
+  async startPod(name: string, kind: PodKind): Promise<StartedPod> {
     const { runtime } = this.#cri;
-    const config = this.#config(name, kind);
+    const config = crashPod(this.#runtime, name, kind);
     const { podSandboxId } = await runtime.runPodSandbox({ config, runtimeHandler: '' }, patience());
-    const { containerId } = await runtime.createContainer(this.#container(podSandboxId, config, 0), patience());
+    const request = crashContainer(podSandboxId, config, { index: 0, hasImageVolume: true });
+    const { containerId } = await runtime.createContainer(request, patience());
     await runtime.startContainer({ containerId }, patience());
     return { name, containerId, pid: await pidOf(this.#cri, containerId) };
   }
@@ -130,25 +143,25 @@ class World {
   /** One after the other, each as far as it gets: what is left of it when the runtime dies, the end takes away. */
   async passingPods(prefix: string, draw: Draw): Promise<void> {
     for (let count = 0; this.done < this.#wanted; count++) {
-      const kind = draw.pick(['plain', 'pid', 'host']);
-      await this.#life(`${prefix}-${count}`, kind, draw).catch(() => this.#untilBack());
+      await this.#life(`${prefix}-${count}`, draw).catch(() => this.untilBack());
     }
   }
 
-  async #life(name: string, kind: string, draw: Draw): Promise<void> {
+  async #life(name: string, draw: Draw): Promise<void> {
     const { runtime } = this.#cri;
-    const config = this.#config(name, kind);
+    const config = crashPod(this.#runtime, name, draw.pick(POD_KINDS));
     const { podSandboxId } = await this.#ask(() => runtime.runPodSandbox({ config, runtimeHandler: '' }, patience()));
-    const containers = draw.int(1, 2);
-    for (let attempt = 0; attempt < containers; attempt++) {
-      const request = this.#container(podSandboxId, config, attempt);
+    const containers = draw.several(1, 3, (index) => ({ index, hasImageVolume: draw.chance(0.3) }));
+    for (const container of containers) {
+      const request = crashContainer(podSandboxId, config, container);
       const { containerId } = await this.#ask(() => runtime.createContainer(request, patience()));
-      if (draw.int(0, 9) > 0) await this.#ask(() => runtime.startContainer({ containerId }, patience()));
-      if (draw.int(0, 1) > 0) await this.#ask(() => runtime.stopContainer({ containerId, timeout: 0n }, patience()));
-      if (draw.int(0, 1) > 0) await this.#ask(() => runtime.removeContainer({ containerId }, patience()));
+      if (draw.chance(0.9)) await this.#ask(() => runtime.startContainer({ containerId }, patience()));
+      if (draw.chance(0.3)) await this.#ask(() => runtime.execSync(execIn(containerId), patience()));
+      if (draw.chance(0.4)) await this.#ask(() => runtime.stopContainer({ containerId, timeout: 0n }, patience()));
+      if (draw.chance(0.4)) await this.#ask(() => runtime.removeContainer({ containerId }, patience()));
     }
-    if (draw.int(0, 3) > 0) await this.#ask(() => runtime.stopPodSandbox({ podSandboxId }, patience()));
-    if (draw.int(0, 3) > 0) await this.#ask(() => runtime.removePodSandbox({ podSandboxId }, patience()));
+    if (draw.chance(0.7)) await this.#ask(() => runtime.stopPodSandbox({ podSandboxId }, patience()));
+    if (draw.chance(0.7)) await this.#ask(() => runtime.removePodSandbox({ podSandboxId }, patience()));
   }
 
   #ask<T>(call: () => Promise<T>): Promise<T> {
@@ -156,7 +169,8 @@ class World {
     return call();
   }
 
-  async #untilBack(): Promise<void> {
+  /** A client that has lost its connection waits a while before it tries again. */
+  async untilBack(): Promise<void> {
     const endsAt = performance.now() + 30_000;
     while (performance.now() < endsAt) {
       const isBack = await this.#cri.runtime.version({ version: '' }, patience()).then(
@@ -178,39 +192,16 @@ class World {
       await runtime.removePodSandbox({ podSandboxId }, patience());
     }
   }
-
-  #config(name: string, kind: string): PodSandboxConfig {
-    const { folder, cgroupParent } = this.#runtime;
-    const network = kind === 'host' ? NamespaceMode.NODE : NamespaceMode.POD;
-    const pid = kind === 'pid' ? NamespaceMode.POD : NamespaceMode.CONTAINER;
-    return PodSandboxConfig.fromPartial({
-      metadata: { name, uid: `uid-${name}`, namespace: 'default' },
-      hostname: kind === 'host' ? '' : name,
-      logDirectory: `${folder}/logs/${name}`,
-      linux: { cgroupParent: `${cgroupParent}/${name}`, securityContext: { namespaceOptions: { network, pid } } },
-    });
-  }
-
-  #container(podSandboxId: string, sandboxConfig: PodSandboxConfig, attempt: number): CreateContainerRequest {
-    const { namespaceOptions } = sandboxConfig.linux?.securityContext ?? {};
-    return CreateContainerRequest.fromPartial({
-      podSandboxId,
-      sandboxConfig,
-      config: {
-        metadata: { name: 'main', attempt },
-        image: { image: BUSYBOX_IMAGE },
-        command: ['sleep', '100000'],
-        logPath: `main/${attempt}.log`,
-        linux: { securityContext: { ...(namespaceOptions ? { namespaceOptions } : {}) } },
-      },
-    });
-  }
 }
 
 async function pidOf({ runtime }: CriConnection, containerId: string): Promise<number> {
   const { info } = await runtime.containerStatus({ containerId, verbose: true }, patience());
   const { pid } = JSON.parse(info['info'] ?? '{}') as { readonly pid?: number };
   return pid ?? 0;
+}
+
+function execIn(containerId: string) {
+  return { containerId, cmd: ['sleep', '0.05'], timeout: 10n };
 }
 
 function patience(): AbortSignal {

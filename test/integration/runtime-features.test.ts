@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -21,8 +21,17 @@ import {
   UpdateContainerResourcesRequest,
 } from '../../src/cri/generated/runtime-v1.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
-import { cgroupFolder, type PodChange, type Scene, signal, startScene, until, WAITS } from './runtime-pod.ts';
-import { runtimeTraces } from './runtime-traces.ts';
+import {
+  cgroupFolder,
+  HANDLER,
+  type PodChange,
+  type Scene,
+  settledTraces,
+  signal,
+  startScene,
+  until,
+  WAITS,
+} from './runtime-pod.ts';
 
 const GROUPS_IMAGE = 'localhost/nodelet/groups:1';
 /** Where root of a pod with users of its own is on this machine. */
@@ -41,10 +50,10 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     const archive = join(scene.runtime.folder, 'groups.tar');
     writeFileSync(archive, ociArchive(groupsImage()).bytes);
     await scene.runtime.load(archive);
-    empty = runtimeTraces(scene.runtime);
+    empty = await settledTraces(scene.runtime);
   });
   after(async () => {
-    const left = runtimeTraces(scene.runtime);
+    const left = await settledTraces(scene.runtime);
     await scene.stop();
     assert.deepEqual(left, empty);
   });
@@ -56,7 +65,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
   test('Status tells what the runtime can', async () => {
     const { runtimeHandlers, features } = await scene.cri.runtime.status({ verbose: true }, signal);
     assert.equal(features?.supplementalGroupsPolicy, true);
-    const usual = runtimeHandlers.find(({ name }) => name === '');
+    const usual = runtimeHandlers.find(({ name }) => name === HANDLER);
     assert.deepEqual(usual?.features, { recursiveReadOnlyMounts: true, userNamespaces: true });
   });
 
@@ -66,14 +75,18 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     writeFileSync(join(volume, 'of-root'), 'kept');
     const pod = await scene.runPod(withNamespaces({ pid: NamespaceMode.CONTAINER, usernsOptions: USERS }));
     t.after(pod.remove);
-    const mounts = [{ hostPath: volume, containerPath: '/volume', uidMappings: [MAPPING], gidMappings: [MAPPING] }];
+    const mounts = [
+      { hostPath: volume, containerPath: '/volume', uidMappings: [MAPPING], gidMappings: [MAPPING] },
+      { image: { image: GROUPS_IMAGE }, containerPath: '/image', readonly: true },
+    ];
     const id = await pod.startReady(WAITS, { mounts });
     const pid = await scene.pid(id);
     assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), new RegExp(`^Uid:\\s+${HOST_ID}\\s`, 'm'));
     assert.equal(await scene.ask(id, 'id -u; id -g'), '0\n0');
     assert.match(await scene.ask(id, 'cat /proc/self/uid_map'), new RegExp(`^\\s*0\\s+${HOST_ID}\\s+65536$`));
+    assert.notEqual(statSync('/dev/null').uid, HOST_ID, 'what the node has stays its own');
 
-    assert.equal(await scene.ask(id, 'stat -c %u:%g /bin/busybox /etc/passwd /root /etc/hosts'), '0:0\n0:0\n0:0\n0:0');
+    assert.equal(await scene.ask(id, 'stat -c %u:%g /root /etc/hosts /dev/shm /image/root | uniq'), '0:0');
     assert.equal(await scene.ask(id, 'stat -c %u /volume/of-root; cat /volume/of-root'), '0\nkept');
     await scene.ask(id, 'echo new > /volume/of-pod; chown 7:8 /volume/of-pod; echo x > /root/own');
     const { uid, gid } = statSync(join(volume, 'of-pod'));
@@ -301,6 +314,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     const watch = (async () => {
       for await (const event of scene.cri.runtime.getContainerEvents({}, watching.signal)) seen.push(event);
     })();
+    watch.catch(() => {}); // looked at below
     // Nothing tells a client that it is subscribed, but an event.
     const first = await until(async () => {
       const probe = await scene.runPod();
@@ -353,6 +367,51 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     assert.equal(await scene.ask(id, 'touch /x 2> /dev/null || echo no'), 'no');
     assert.match(await scene.ask(id, 'cat /proc/self/status'), /^NoNewPrivs:\t1$/m);
     assert.match(await scene.ask(id, 'grep " /dev/shm " /proc/mounts'), /^tmpfs|shm/);
+  });
+
+  test('a pod has an address of each family where its network has, as soon as the configuration says so', async (t) => {
+    const { folder, bridge } = scene.runtime;
+    const path = join(folder, 'cni/05-dual.conflist');
+    const network = JSON.parse(readFileSync(join(folder, 'cni/10-nodelet-test.conflist'), 'utf8'));
+    const [plugin] = network.plugins;
+    const ranges = [...plugin.ipam.ranges, [{ subnet: `fd00:${(process.pid & 0xffff).toString(16)}::/64` }]];
+    const plugins = [{ ...plugin, ipam: { ...plugin.ipam, ranges } }];
+    writeFileSync(path, JSON.stringify({ ...network, plugins, name: bridge }));
+    t.after(() => rmSync(path));
+    const addresses = await until(async () => {
+      const pod = await scene.runPod();
+      const { status } = await scene.cri.runtime.podSandboxStatus({ podSandboxId: pod.id, verbose: false }, signal);
+      await pod.remove();
+      return status?.network?.additionalIps.length ? status.network : undefined;
+    });
+    assert.match(addresses.ip, /^10\./);
+    assert.match(addresses.additionalIps[0]?.ip ?? '', /^fd00:/);
+  });
+
+  test('the streaming lists tell what the lists tell', async (t) => {
+    const pods = await Promise.all([scene.runPod(), scene.runPod()]);
+    t.after(() => Promise.all(pods.map((pod) => pod.remove())));
+    const ids = await Promise.all(pods.map((pod) => pod.startReady(WAITS)));
+    const { runtime, images } = scene.cri;
+    const sandboxes = await Array.fromAsync(runtime.streamPodSandboxes({ filter: undefined }, signal));
+    const containers = await Array.fromAsync(runtime.streamContainers({ filter: undefined }, signal));
+    const stats = await Array.fromAsync(runtime.streamContainerStats({ filter: undefined }, signal));
+    const podStats = await Array.fromAsync(runtime.streamPodSandboxStats({ filter: undefined }, signal));
+    const metrics = await Array.fromAsync(runtime.streamPodSandboxMetrics({}, signal));
+    const known = await Array.fromAsync(images.streamImages({ filter: undefined }, signal));
+    const podIds = new Set(pods.map(({ id }) => id));
+    assert.deepEqual(new Set(sandboxes.flatMap((part) => part.podSandboxes.map(({ id }) => id))), podIds);
+    assert.deepEqual(new Set(containers.flatMap((part) => part.containers.map(({ id }) => id))), new Set(ids));
+    const counted = stats.flatMap((part) => part.containerStats.map(({ attributes }) => attributes?.id));
+    assert.deepEqual(new Set(counted), new Set(ids));
+    const podsCounted = podStats.flatMap((part) => part.podSandboxStats.map(({ attributes }) => attributes?.id));
+    assert.deepEqual(new Set(podsCounted), podIds);
+    assert.deepEqual(
+      new Set(metrics.flatMap((part) => part.podSandboxMetrics.map((each) => each.podSandboxId))),
+      podIds,
+    );
+    const tags = known.flatMap((part) => part.images.flatMap(({ repoTags }) => repoTags));
+    assert.ok(tags.includes(GROUPS_IMAGE));
   });
 
   test('a checkpoint is made, or the reason why not is told', async (t) => {

@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { busyboxArchive } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { cgroupFault, startContainerd } from './containerd-fixture.ts';
+import { cgroupFault, skipReason, startContainerd } from './containerd-fixture.ts';
 import { removeLeftovers } from './containerd-leftovers.ts';
 import { end, newFootprint, removePods, startedDaemon, writeNetwork } from './daemon-fixture.ts';
 
@@ -32,12 +33,23 @@ export interface TestRuntime {
 /** Which runtime the tests of the agent run on: `NODELET_TEST_RUNTIME`. */
 export const TEST_RUNTIME = process.env['NODELET_TEST_RUNTIME'] === 'embedded' ? 'embedded' : 'containerd';
 
+/** Why a test is skipped that only one of the runtimes can pass. */
+export const NOT_ON_CONTAINERD = TEST_RUNTIME === 'containerd' && "Debian's containerd cannot";
+export const NOT_ON_EMBEDDED = TEST_RUNTIME === 'embedded' && 'the embedded runtime can';
+
 export function startRuntime(): Promise<TestRuntime> {
   return TEST_RUNTIME === 'embedded' ? startEmbedded() : startContainerd();
 }
 
+/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+export function runtimeSkipReason(): string | false {
+  return TEST_RUNTIME === 'embedded' ? embeddedSkipReason() : skipReason();
+}
+
+const RUNC = '/usr/sbin/runc';
 const PROGRAMS = [
   '/usr/bin/conmon',
+  RUNC,
   '/usr/bin/catatonit',
   '/bin/busybox',
   '/usr/lib/cni/bridge',
@@ -48,13 +60,17 @@ const PROGRAMS = [
 export function embeddedSkipReason(): string | false {
   if (process.getuid?.() !== 0) return 'needs root';
   const missing = PROGRAMS.filter((path) => !existsSync(path));
-  if (!existsSync('/usr/bin/crun') && !existsSync('/usr/sbin/runc')) missing.push('crun or runc');
   return missing.length > 0 ? `not installed: ${missing.join(', ')}` : cgroupFault();
 }
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
 const START_MS = 20_000;
 const run = promisify(execFile);
+
+export interface EmbeddedTestRuntime extends TestRuntime {
+  /** As `restart`, with lives between that are ended with SIGKILL after so many milliseconds, wherever they are then. */
+  restart(shortLivesMs?: readonly number[]): Promise<void>;
+}
 
 export interface EmbeddedOptions {
   /** In the place of this checkout's program. */
@@ -64,7 +80,10 @@ export interface EmbeddedOptions {
 }
 
 /** `nodelet cri` as a process of its own. */
-export async function startEmbedded({ command = [BIN], flags = [] }: EmbeddedOptions = {}): Promise<TestRuntime> {
+export async function startEmbedded({
+  command = [BIN],
+  flags = [],
+}: EmbeddedOptions = {}): Promise<EmbeddedTestRuntime> {
   const footprint = newFootprint('embedded');
   const { folder, socketPath, cgroupParent, bridge } = footprint;
   const endpoint = `unix://${socketPath}`;
@@ -72,14 +91,18 @@ export async function startEmbedded({ command = [BIN], flags = [] }: EmbeddedOpt
   const places = ['--root', join(folder, 'root'), '--state', join(folder, 'state')];
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
   const [program = BIN, ...first] = command;
-  const serve = [...first, 'cri', '--listen', endpoint, ...places, '--cni-conf-dir', join(folder, 'cni'), ...flags];
-  const start = (): Promise<ChildProcess> => {
-    const logPath = join(folder, 'nodelet-cri.log');
+  const network = ['--cni-conf-dir', join(folder, 'cni')];
+  const handlers = ['--runtime-handler', `runc=${RUNC}`, `other=${RUNC}`];
+  const serve = [...first, 'cri', '--listen', endpoint, ...places, ...network, ...handlers, ...flags];
+  const logPath = join(folder, 'nodelet-cri.log');
+  const launch = (): ChildProcess => {
     const log = openSync(logPath, 'a');
     // It goes when this process goes, however that ends.
     const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', program, ...serve], { stdio: ['ignore', log, log] });
-    return startedDaemon(daemon, cri, () => readFileSync(logPath, 'utf8'));
+    closeSync(log);
+    return daemon;
   };
+  const start = (): Promise<ChildProcess> => startedDaemon(launch(), cri, () => readFileSync(logPath, 'utf8'));
   const image = async (verb: string, ...args: string[]): Promise<void> => {
     await run(program, [...first, 'image', verb, ...places, ...args]);
   };
@@ -95,8 +118,13 @@ export async function startEmbedded({ command = [BIN], flags = [] }: EmbeddedOpt
     pid: () => daemon.pid ?? 0,
     tag: (from, to) => image('tag', from, to),
     load: (path) => image('load', path),
-    async restart() {
+    async restart(shortLivesMs = []) {
       await end(daemon, 'SIGKILL');
+      for (const ms of shortLivesMs) {
+        const life = launch();
+        await delay(ms);
+        await end(life, 'SIGKILL');
+      }
       daemon = await start();
     },
     async stop() {

@@ -29,7 +29,7 @@ test('probeRuntimes() takes what works, leaves out what does not, and remembers'
   const first = await probe();
   assert.deepEqual(
     first.handlers.map(({ name }) => name),
-    ['', 'again'],
+    ['', 'runc', 'again'],
   );
   assert.equal(first.handler('')?.program, RUNC);
   assert.equal(first.handler('broken'), undefined);

@@ -1,6 +1,7 @@
 /** The OCI driver on the real kernel, with each runtime that works here. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ContainerEnd, Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import { host, never, OciWorld, ociSkipReason, processOf } from './oci-fixture.ts';
@@ -67,8 +68,8 @@ function ociTests(program: string, skip: string | false): void {
       'trap "echo no" TERM; echo ready; while :; do sleep 1000 & wait; done',
     ]);
     const { pid } = await runtime.start(container, never);
-    assert.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /^sh\0/);
     await logHas(container, 'ready');
+    assert.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /^sh\0/);
     await runtime.kill(container, SIGTERM);
     await logHas(container, ' no\n');
     await runtime.kill(container, SIGKILL);
@@ -95,6 +96,67 @@ function ociTests(program: string, skip: string | false): void {
     const expected = { name: 'OciError', message: /^.*no-such-command.* not found in \$PATH/ };
     await assert.rejects(runtime.start(container, never), expected);
     assert.deepEqual(await runtime.ended(container, never), { kind: 'monitorLost' });
+  });
+
+  ociTest('a program that cannot run ends the container', async (world, runtime) => {
+    writeFileSync(join(world.folder, 'rootfs/bin/odd'), '#!/no/such/interpreter\n', { mode: 0o755 });
+    const container = world.container(['odd']);
+    const end = await life(runtime, container).catch((error: unknown) => error);
+    // crun tells by the exit code, runc refuses.
+    if (end instanceof Error) assert.equal(end.name, 'OciError');
+    else assert.deepEqual(end, { kind: 'exited', exitCode: 1, oomKilled: false });
+  });
+
+  ociTest(
+    'each seccomp section is in force, first and again, in the container and in execs',
+    async (world, runtime) => {
+      const forbidding = (names: readonly string[]) =>
+        world.container(
+          ['sh', '-c', 'mkdir /dev/a && echo made; chmod 700 /dev && echo changed; echo end; sleep 1000'],
+          (spec) => ({
+            ...spec,
+            annotations: { 'run.oci.seccomp_bpf_data': 'BgAAAAAA/38=' }, // allows everything
+            linux: {
+              ...spec.linux,
+              seccomp: {
+                defaultAction: 'SCMP_ACT_ALLOW',
+                syscalls: [{ names, action: 'SCMP_ACT_ERRNO', errnoRet: 1 }],
+              },
+            },
+          }),
+        );
+      const said = async (names: readonly string[], driver: OciRuntime): Promise<string[]> => {
+        const container = forbidding(names);
+        const { pid } = await driver.start(container, never);
+        await logHas(container, 'end');
+        assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^Seccomp:\t2\n(?:Seccomp_filters:\t1\n)?/m);
+        const script = 'mkdir /dev/b && echo made; chmod 700 /dev && echo changed; exit 0';
+        const exec = { process: processOf(['sh', '-c', script]), maxOutputBytes: 1000 };
+        const { stdout } = await driver.execSync(container, exec, never);
+        await driver.remove(container, never);
+        const inLog = /(?<= stdout F )(?:made|changed)/.exec(readFileSync(container.logPath, 'utf8'));
+        return [...(inLog ?? []), text(stdout).trim()];
+      };
+      const [folders, modes] = [
+        ['mkdir', 'mkdirat'],
+        ['chmod', 'fchmod', 'fchmodat'],
+      ];
+      for (const driver of [runtime, runtime, world.runtime()]) {
+        assert.deepEqual(await said(folders, driver), ['changed', 'changed']);
+        assert.deepEqual(await said(modes, driver), ['made', 'made']);
+      }
+    },
+  );
+
+  ociTest('hooks run around a start and an end', async (world, runtime) => {
+    const marks = join(world.folder, 'marks');
+    const mark = (word: string) => [{ path: '/bin/sh', args: ['sh', '-c', `echo ${word} >>${marks}`] }];
+    const container = world.container(['true'], (spec) => ({
+      ...spec,
+      hooks: { poststart: mark('started'), poststop: mark('stopped') },
+    }));
+    await life(runtime, container);
+    assert.equal(readFileSync(marks, 'utf8'), 'started\nstopped\n');
   });
 
   ociTest('leaves nothing of a start that is aborted', async (world, runtime) => {

@@ -13,7 +13,8 @@ import {
   PodSandboxConfig,
 } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
-import { type EmbeddedOptions, startEmbedded, type TestRuntime } from './runtime-fixture.ts';
+import { startEmbedded, type TestRuntime } from './runtime-fixture.ts';
+import { runtimeTraces } from './runtime-traces.ts';
 
 export const signal = new AbortController().signal;
 
@@ -50,14 +51,18 @@ export interface ScenePod {
   remove(): Promise<void>;
 }
 
+/** `NODELET_TEST_HANDLER=runc=/usr/sbin/runc` tries all pods on another runtime than the default. */
+const OTHER_HANDLER = process.env['NODELET_TEST_HANDLER'];
+export const HANDLER = OTHER_HANDLER?.split('=')[0] ?? '';
+
 let pods = 0;
 let containers = 0;
 
 /** A line of shell that obeys SIGTERM, and forks nothing while it waits. */
 export const WAITS = 'mkfifo /tmp/never; trap "exit 143" TERM; echo ready; read x < /tmp/never & wait';
 
-export async function startScene(options?: EmbeddedOptions): Promise<Scene> {
-  const runtime = await startEmbedded(options);
+export async function startScene(): Promise<Scene> {
+  const runtime = await startEmbedded({ flags: OTHER_HANDLER ? ['--runtime-handler', OTHER_HANDLER] : [] });
   const cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 60_000 });
   const podConfig = (change: PodChange = {}): PodSandboxConfig => plainPod(runtime, change);
   const status: Scene['status'] = async (containerId) => {
@@ -72,7 +77,7 @@ export async function startScene(options?: EmbeddedOptions): Promise<Scene> {
     status,
     async runPod(change) {
       const config = podConfig(change);
-      const { podSandboxId } = await cri.runtime.runPodSandbox({ config, runtimeHandler: '' }, signal);
+      const { podSandboxId } = await cri.runtime.runPodSandbox({ config, runtimeHandler: HANDLER }, signal);
       return podOf(scene, podSandboxId, config);
     },
     async pid(containerId) {
@@ -191,6 +196,14 @@ export async function until<T>(look: () => T | undefined | Promise<T | undefined
     if (found !== undefined) return found;
   }
   throw new Error('it did not happen within a minute');
+}
+
+/** What was taken away is out of sight at once, and off the disk a little later: this waits for that. */
+export function settledTraces(runtime: TestRuntime): Promise<readonly string[]> {
+  return until(() => {
+    const traces = runtimeTraces(runtime);
+    return traces.some((line) => line.startsWith('unfinished ')) ? undefined : traces;
+  });
 }
 
 /** The monitor of a container. */

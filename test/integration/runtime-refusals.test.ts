@@ -15,11 +15,11 @@ import {
   plainContainer,
   type Scene,
   type ScenePod,
+  settledTraces,
   signal,
   startScene,
   WAITS,
 } from './runtime-pod.ts';
-import { runtimeTraces } from './runtime-traces.ts';
 
 /** What is asked for, and the answer. */
 interface Refusal<Change> {
@@ -300,7 +300,7 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
     scene = await startScene();
     pod = await scene.runPod();
     running = await pod.startReady(WAITS);
-    traces = runtimeTraces(scene.runtime);
+    traces = await settledTraces(scene.runtime);
   });
   after(async () => {
     await scene.stop();
@@ -477,7 +477,7 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
   });
 
   test('after all that, nothing is left', async () => {
-    assert.deepEqual(runtimeTraces(scene.runtime), traces);
+    assert.deepEqual(await settledTraces(scene.runtime), traces);
     assert.equal(await scene.ask(running, 'echo fine'), 'fine');
     await pod.remove();
   });

@@ -125,7 +125,7 @@ for (const driver of ['overlayfs', 'native'] as const) {
   test(`${driver}: an image is shown read-only`, { skip }, async (t) => {
     const { folder, storage } = await makeWorld(t, { driver });
     await load(storage, low);
-    await storage.snapshots.mountImage('app:1', `${folder}/view`, signal);
+    await storage.snapshots.mountImage({ imageId: 'app:1', target: `${folder}/view` }, signal);
     assert.equal(await host.fs.readText(`${folder}/view/a/one`), '1');
     await assert.rejects(host.fs.writeFile(`${folder}/view/a/one`, ''), { code: 'EROFS' });
     await storage.imageService().removeImage({ image: spec('app:1') }, signal);

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { TestRuntime } from './runtime-fixture.ts';
 
 /**
@@ -21,10 +22,10 @@ export function runtimeTraces({
   return [
     ...mounts.map((target) => `mount ${target}`),
     ...cgroups.map((path) => `cgroup ${path}`),
-    ...monitors(folder).map((line) => `monitor ${line}`),
+    ...processesOf(folder).map((line) => `process ${line}`),
     ...namesIn(`/sys/class/net/${bridge}/brif`).map((name) => `port ${name}`),
     ...namesIn(join(folder, 'ipam', bridge))
-      .filter((name) => /^\d+\./.test(name))
+      .filter((name) => /^[0-9a-f]+[.:]/.test(name))
       .map((name) => `address ${name}`),
     ...['sandboxes', 'containers', 'cni'].flatMap((kind) => filesBelow(join(folder, 'root/runtime', kind))),
     ...['sandboxes', 'containers', 'exits', 's', 'oci'].flatMap((kind) =>
@@ -32,7 +33,34 @@ export function runtimeTraces({
     ),
     ...ociStates(folder),
     ...snapshots(folder),
+    ...unfinished(folder),
+    ...portChains(),
   ];
+}
+
+/** Of writes and layers that were cut off. One folder belongs to the life of now. */
+function unfinished(folder: string): string[] {
+  const root = join(folder, 'root/runtime');
+  const lives = namesIn(join(root, 'storage/unfinished'));
+  const rest = [...namesIn(root), ...namesIn(join(root, 'storage')), ...namesIn(join(folder, 'state/runtime'))];
+  return [
+    ...(lives.length > 1 ? [`unfinished of ${lives.length - 1} lives`] : []),
+    ...lives.flatMap((life) => namesIn(join(root, 'storage/unfinished', life))).map((name) => `unfinished ${name}`),
+    ...rest.filter((name) => name.startsWith('.')).map((name) => `unfinished ${name}`),
+  ];
+}
+
+/** What the plugin portmap has for one pod. */
+function portChains(): string[] {
+  try {
+    const rules = execFileSync('iptables', ['-t', 'nat', '-S'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return rules.split('\n').filter((line) => line.startsWith('-N CNI-DN-'));
+  } catch {
+    return []; // no iptables: no port mappings
+  }
 }
 
 function ociStates(folder: string): string[] {
@@ -40,24 +68,25 @@ function ociStates(folder: string): string[] {
   return namesIn(root).flatMap((program) => namesIn(join(root, program)).map((id) => `oci ${program}/${id}`));
 }
 
-/** Writable layers have the ids of their containers in their paths. */
+/** Writable layers have the ids of their containers in their paths; mounted images a name of 32 letters. */
 function snapshots(folder: string): string[] {
   const root = join(folder, 'root/runtime/storage');
-  const isOfContainer = (path: string): boolean => /\/[0-9a-f]{64}$/.test(path);
+  const isOfContainer = (path: string): boolean => /^(?:snapshots\/[0-9a-f]{64}|views\/.+)$/.test(path);
   return namesIn(root)
     .flatMap((name) => namesIn(join(root, name)).map((id) => `${name}/${id}`))
     .filter(isOfContainer)
     .map((path) => `snapshot ${path}`);
 }
 
-/** conmon by the container that it is for. */
-function monitors(folder: string): string[] {
+/** All that was told a path of the runtime: monitors, the OCI runtime, plugins; not the runtime itself. */
+function processesOf(folder: string): string[] {
   return namesIn('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid)) return [];
     try {
       const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-      const isOurs = args[0]?.endsWith('conmon') && args.some((arg) => arg.includes(`${folder}/`));
-      return isOurs ? [`${pid} ${args[args.indexOf('-c') + 1] ?? ''}`] : [];
+      const isOurs = args.some((arg) => arg.includes(`${folder}/`)) && !args.includes('cri');
+      const id = args[args.indexOf('-c') + 1] ?? '';
+      return isOurs ? [`${pid} ${basename(args[0] ?? '')} ${id}`] : [];
     } catch {
       return []; // gone meanwhile
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ContainerState } from '../../src/cri/generated/runtime-v1.ts';
+import { ContainerState, NamespaceMode, PodSandboxState } from '../../src/cri/generated/runtime-v1.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 import {
   cgroupFolder,
@@ -10,14 +10,15 @@ import {
   monitorOf,
   processesIn,
   type Scene,
+  settledTraces,
   signal,
   startScene,
   until,
   WAITS,
 } from './runtime-pod.ts';
-import { runtimeTraces } from './runtime-traces.ts';
 
 const { CONTAINER_EXITED, CONTAINER_RUNNING } = ContainerState;
+const { SANDBOX_NOTREADY } = PodSandboxState;
 /** Counts as fast as a shell can, and ends after a whole line. */
 const COUNTS = 'trap "exit 0" TERM; i=0; while :; do echo $i; i=$((i + 1)); done';
 const ROTATIONS = 5;
@@ -32,10 +33,10 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
 
   before(async () => {
     scene = await startScene();
-    empty = runtimeTraces(scene.runtime);
+    empty = await settledTraces(scene.runtime);
   });
   after(async () => {
-    const left = runtimeTraces(scene.runtime);
+    const left = await settledTraces(scene.runtime);
     await scene.stop();
     assert.deepEqual(left, empty);
   });
@@ -84,9 +85,15 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
     const killedPid = await scene.pid(killed);
     const monitors = [exiting, killed, eating].map(monitorOf);
     const countingPid = await scene.pid(counting);
+    const countingCgroup = cgroupFolder('pids', join(pod.config.linux?.cgroupParent ?? '', counting));
+    const cmd = ['sh', '-c', 'sleep 1000 & sleep 1000; exit 0'];
+    const exec = scene.cri.runtime.execSync({ containerId: counting, cmd, timeout: 0n }, signal);
+    const execLost = assert.rejects(exec, { code: 'Unavailable' });
+    await until(() => (processesIn(countingCgroup).length === 4 ? true : undefined));
 
     process.kill(scene.runtime.pid(), 'SIGKILL');
     const begunNs = nowNs() - CLOCK_STEP_NS;
+    await execLost;
     writeFileSync(join(shared, 'exit'), '\n');
     writeFileSync(join(shared, 'eat'), '\n');
     process.kill(killedPid, 'SIGKILL');
@@ -109,11 +116,23 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
     assert.deepEqual(await scene.status(ended), endedBefore);
     assert.deepEqual(await scene.status(counting), countingBefore);
     assert.equal(await scene.pid(counting), countingPid);
+    await until(() => (String(processesIn(countingCgroup)) === String(countingPid) ? true : undefined));
     assert.equal(await scene.ask(counting, 'echo fine'), 'fine');
     await scene.stopContainer(counting, 10n);
     assertCounted(await scene.logLines(counting));
     await scene.cri.runtime.startContainer({ containerId: created }, signal);
     assert.equal((await scene.exited(created)).exitCode, 3);
+  });
+
+  test('a pod that loses its first process is not ready, and can be taken away', async (t) => {
+    const pod = await scene.runPod({ linux: { securityContext: { namespaceOptions: { pid: NamespaceMode.POD } } } });
+    t.after(pod.remove);
+    const id = await pod.startReady(WAITS);
+    const look = (verbose: boolean) => scene.cri.runtime.podSandboxStatus({ podSandboxId: pod.id, verbose }, signal);
+    const { pid } = JSON.parse((await look(true)).info['info'] ?? '{}');
+    process.kill(pid, 'SIGKILL');
+    await until(async () => ((await look(false)).status?.state === SANDBOX_NOTREADY ? true : undefined));
+    assert.equal((await scene.exited(id)).exitCode, 137, 'the kernel ends a PID namespace with its first process');
   });
 
   for (const runtimeIsDead of [false, true]) {
@@ -123,7 +142,7 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
       t.after(pod.remove);
       const lost = await pod.startReady(WAITS);
       const other = await pod.startReady(WAITS);
-      const [lostPid, otherPid] = [await scene.pid(lost), await scene.pid(other)];
+      const otherPid = await scene.pid(other);
       const monitor = monitorOf(lost);
       if (runtimeIsDead) process.kill(scene.runtime.pid(), 'SIGKILL');
       process.kill(monitor, 'SIGKILL');
@@ -135,9 +154,8 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
       const { state, exitCode, reason, message } = await scene.exited(lost);
       assert.deepEqual([state, exitCode, reason], [CONTAINER_EXITED, 255, 'Unknown']);
       assert.match(message, /the monitor of the container \(conmon\) is gone/);
-      await until(() => (existsSync(`/proc/${lostPid}`) ? undefined : true));
       const cgroup = cgroupFolder('pids', join(pod.config.linux?.cgroupParent ?? '', lost));
-      await until(() => (existsSync(cgroup) || processesIn(cgroup).length > 0 ? undefined : true));
+      await until(() => (existsSync(cgroup) ? undefined : true)); // only without processes it can go
       assert.equal((await scene.status(other)).state, CONTAINER_RUNNING);
       assert.equal(await scene.pid(other), otherPid);
       await scene.cri.runtime.removeContainer({ containerId: lost }, signal);

@@ -6,7 +6,7 @@ export interface EmbeddedChoices {
   readonly stateDir: string;
   readonly cniConfDir: string;
   readonly cniBinDirs: readonly string[];
-  /** Besides crun and runc. */
+  /** Besides the default, which is crun or else runc, and is known by that name. */
   readonly handlers: ReadonlyMap<string, string>;
   readonly nriSocket: string | undefined;
   readonly pinnedImages: readonly string[];

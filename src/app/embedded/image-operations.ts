@@ -3,7 +3,7 @@
  * socket, or the command itself when there is none. Rejections are `CriError`s.
  */
 export interface ImageOperations {
-  /** An archive by its path, which may be a pipe. All images in it, or none. */
+  /** An archive by its path. Images before one that is wrong stay. */
   load(request: { readonly path: string }, signal: AbortSignal): Promise<readonly NamedImage[]>;
   build(request: ImageBuild, signal: AbortSignal): Promise<NamedImage>;
   tag(request: { readonly image: string; readonly name: string }, signal: AbortSignal): Promise<NamedImage>;

@@ -1,5 +1,5 @@
 import type { FileSystem } from '../../host/file-system.ts';
-import { programPath } from '../pod-network/search-path.ts';
+import { programPath } from '../pod-network/program-path.ts';
 
 /** Programs by the name a user knows them by; of a list, one is enough. */
 const FOR_CONTAINERS: readonly (readonly string[])[] = [['conmon'], ['crun', 'runc']];

@@ -51,8 +51,11 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
       images,
       isEmpty: () => runtime.isEmpty(),
       async close() {
-        await runtime.close();
-        await owner.close();
+        try {
+          await runtime.close();
+        } finally {
+          await owner.close();
+        }
       },
     };
   } catch (error) {

@@ -2,7 +2,7 @@ import { silentLog } from '../../base/log.ts';
 import type { Host } from '../../host/host.ts';
 import { NetworkError } from '../../host/network.ts';
 import { runtimePaths } from '../../runtime/runtime-paths.ts';
-import { openStorage } from '../../runtime/storage/open-storage.ts';
+import { openStorage, type Storage } from '../../runtime/storage/open-storage.ts';
 import { goArchitecture } from '../go-architecture.ts';
 import { ownerSocket, runtimeFolders } from './embedded-settings.ts';
 import { imageApi, imageClient } from './image-api.ts';
@@ -33,15 +33,18 @@ export async function withImages<T>(
   const owner = await network.serve({ socketPath, mode: 0o600 }, async (request) =>
     imageApi(await opened.promise)(request),
   );
+  let storage: Storage | undefined;
   try {
-    const images = await ownImages(places);
+    storage = await openOwn(places);
+    const images = storedImages(storage);
     opened.resolve(images);
     return await use(images);
   } catch (error) {
     opened.reject(error);
     throw error;
   } finally {
-    await owner.close();
+    await owner.close(); // whoever came meanwhile is answered first
+    await storage?.close();
   }
 }
 
@@ -55,8 +58,8 @@ async function isOwned(client: ImageOperations, signal: AbortSignal): Promise<bo
   }
 }
 
-async function ownImages({ host, ...places }: ImagePlaces): Promise<ImageOperations> {
+function openOwn({ host, ...places }: ImagePlaces): Promise<Storage> {
   const paths = runtimePaths(runtimeFolders(places));
   const settings = { pinnedImages: [] };
-  return storedImages(await openStorage({ ...host, log: silentLog, paths, settings, architecture: goArchitecture() }));
+  return openStorage({ ...host, log: silentLog, paths, settings, architecture: goArchitecture() });
 }

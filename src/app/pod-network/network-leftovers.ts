@@ -1,3 +1,4 @@
+import { SEARCH_PATH } from '../../base/search-path.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
 import {
@@ -7,7 +8,6 @@ import {
   type NatChange,
   networkRemoval,
 } from './nat-leftovers.ts';
-import { SEARCH_PATH } from './search-path.ts';
 
 export interface NetworkParts {
   readonly fs: FileSystem;

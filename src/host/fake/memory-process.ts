@@ -1,4 +1,4 @@
-import type { DaemonHandle, Finished, ProcessSignal } from '../processes.ts';
+import type { DaemonHandle, Finished, ProcessSignal, ProcessStart } from '../processes.ts';
 
 /** What a scripted program sees of its process. */
 export interface ProgramContext {
@@ -26,6 +26,7 @@ export type Program = (context: ProgramContext) => Promise<number>;
 export interface Launch {
   readonly pid: number;
   readonly startTime: number;
+  readonly name: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
@@ -47,6 +48,7 @@ const SIGNAL_NUMBERS: Record<ProcessSignal, number> = {
 export class MemoryProcess implements DaemonHandle {
   readonly pid: number;
   readonly startTime: number;
+  readonly start: ProcessStart;
   readonly exited: Promise<Pick<Finished, 'exitCode'>>;
   readonly #ended = new AbortController();
   readonly #handlers = new Map<number, () => void>();
@@ -55,6 +57,8 @@ export class MemoryProcess implements DaemonHandle {
   constructor(program: Program, launch: Launch) {
     this.pid = launch.pid;
     this.startTime = launch.startTime;
+    const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`);
+    this.start = { args: [launch.name, ...launch.args], env };
     const { promise, resolve } = Promise.withResolvers<Pick<Finished, 'exitCode'>>();
     this.exited = promise;
     this.#exit = resolve;
@@ -70,7 +74,7 @@ export class MemoryProcess implements DaemonHandle {
   }
 
   async #run(program: Program, launch: Launch): Promise<void> {
-    const { write, startTime, ...seen } = launch;
+    const { write, startTime, name, ...seen } = launch;
     const writeWhileAlive = (stream: 'stdout' | 'stderr' | 'words', text: string): void => {
       if (!this.#ended.signal.aborted) write(stream, text);
     };

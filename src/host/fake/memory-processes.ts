@@ -10,6 +10,7 @@ import {
   type ProcessIdentity,
   ProcessOutputError,
   type ProcessSignal,
+  type ProcessStart,
   ProcessStartError,
   type RunningProgram,
   type StreamedCommand,
@@ -95,6 +96,11 @@ export class MemoryProcesses implements Processes {
     return process && { pid, startTime: process.startTime };
   }
 
+  async find(isMeant: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]> {
+    const found = [...this.#running.values()].filter(({ start }) => isMeant(start));
+    return found.map(({ pid, startTime }) => ({ pid, startTime }));
+  }
+
   async waitForExit({ pid, startTime }: ProcessIdentity, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const process = this.#running.get(pid);
@@ -131,7 +137,7 @@ export class MemoryProcesses implements Processes {
     return { line: output.words.split('\n', 1)[0] ?? '', stderr: output.stderr };
   }
 
-  #start(operation: StartOperation, name: string, launch: Omit<Launch, 'pid' | 'startTime'>): MemoryProcess {
+  #start(operation: StartOperation, name: string, launch: Omit<Launch, 'name' | 'pid' | 'startTime'>): MemoryProcess {
     const program = this.#programs.get(name);
     const fault = this.faults.take(operation, name);
     if (fault !== undefined) throw new ProcessStartError(fault, name);
@@ -139,7 +145,7 @@ export class MemoryProcesses implements Processes {
 
     const pid = ++this.#lastPid;
     const startTime = Math.floor(this.#clock.monotonic() / TICK_MS);
-    const process = new MemoryProcess(program, { ...launch, pid, startTime });
+    const process = new MemoryProcess(program, { ...launch, name, pid, startTime });
     this.#running.set(pid, process);
     void process.exited.then(() => this.#running.delete(pid));
     return process;

@@ -3,8 +3,7 @@ import type { Duplex } from 'node:stream';
 import { MessageQueue } from '../message-queue.ts';
 import { type ByteStream, type DialTarget, NetworkError, type SocketFile, type StreamServer } from '../network.ts';
 import { claimSocketFile } from './claim-socket-file.ts';
-import { connectTo } from './dial.ts';
-import { asNetworkError } from './network-error.ts';
+import { connectTo, untilConnected } from './dial.ts';
 
 /** Serves bytes on a socket file. */
 export async function serveStream(address: SocketFile, accept: (stream: ByteStream) => void): Promise<StreamServer> {
@@ -25,21 +24,11 @@ export async function serveStream(address: SocketFile, accept: (stream: ByteStre
   };
 }
 
-export function connectStream(target: DialTarget, signal: AbortSignal): Promise<ByteStream> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const socket = connectTo(target);
-    const onAbort = (): void => {
-      socket.destroy();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    socket.once('error', (error) => reject(asNetworkError(error)));
-    socket.once('connect', () => resolve(byteStreamOf(socket)));
-    for (const event of ['connect', 'close']) {
-      socket.once(event, () => signal.removeEventListener('abort', onAbort));
-    }
-  });
+export async function connectStream(target: DialTarget, signal: AbortSignal): Promise<ByteStream> {
+  signal.throwIfAborted();
+  const socket = connectTo(target);
+  await untilConnected(socket, signal);
+  return byteStreamOf(socket);
 }
 
 /** A connected socket as the port shows it. */

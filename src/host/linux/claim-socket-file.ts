@@ -1,4 +1,5 @@
-import { chmod, link, lstat, mkdtemp, rm, unlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, link, lstat, mkdir, readdir, rm, unlink } from 'node:fs/promises';
 import { connect, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { NetworkError, type SocketFile } from '../network.ts';
@@ -11,14 +12,21 @@ export interface ClaimedSocketFile {
   release(): Promise<void>;
 }
 
+const HIDDEN = /^\.s([0-9a-z]+)\.[0-9a-z]+$/;
+let claims = 0;
+
 /**
  * Makes `server` listen at `socketPath`. It listens in a folder that only we can enter until the file has its mode, and
  * the finished socket gets its name by link(2), which never replaces one that is there.
  */
 export async function claimSocketFile(server: Server, { socketPath, mode }: SocketFile): Promise<ClaimedSocketFile> {
-  let folder: string | undefined;
+  const parent = dirname(socketPath);
+  // As short as can be: a socket's path has at most 107 bytes.
+  const folder = join(parent, `.s${process.pid.toString(36)}.${(claims++).toString(36)}`);
   try {
-    folder = await mkdtemp(join(dirname(socketPath), '.s'));
+    await removeOfTheDead(parent);
+    await rm(folder, { recursive: true, force: true }); // of one that is dead and had our number
+    await mkdir(folder, { mode: 0o700 });
     const hidden = join(folder, 's');
     await listen(server, hidden);
     await chmod(hidden, mode);
@@ -29,7 +37,16 @@ export async function claimSocketFile(server: Server, { socketPath, mode }: Sock
     server.close();
     throw asNetworkError(error);
   } finally {
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Folders of processes that were killed while they claimed a socket. */
+async function removeOfTheDead(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const pid = Number.parseInt(HIDDEN.exec(name)?.[1] ?? '', 36);
+    if (!Number.isNaN(pid) && !existsSync(`/proc/${pid}`))
+      await rm(join(parent, name), { recursive: true, force: true });
   }
 }
 

@@ -17,20 +17,28 @@ export function connectTo(target: DialTarget): Socket {
 }
 
 /** Connects, and nothing else. */
-export function dial(target: DialTarget, signal: AbortSignal): Promise<Connection> {
+export async function dial(target: DialTarget, signal: AbortSignal): Promise<Connection> {
+  signal.throwIfAborted();
+  const socket = connectTo(target);
+  await untilConnected(socket, signal);
+  return connectionOf(socket);
+}
+
+/** Of one that has begun to connect. Rejects with a `NetworkError` or the signal's reason; then it is closed. */
+export function untilConnected(socket: Socket, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const socket = connectTo(target);
     const onAbort = (): void => {
       socket.destroy();
       reject(signal.reason);
     };
     signal.addEventListener('abort', onAbort, { once: true });
     socket.on('error', (error) => reject(asNetworkError(error)));
-    socket.once('connect', () => resolve(connectionOf(socket)));
+    socket.once('connect', resolve);
+    socket.once('close', () => reject(new NetworkError('ECONNRESET', 'the connection was closed')));
     for (const event of ['connect', 'close']) {
       socket.once(event, () => signal.removeEventListener('abort', onAbort));
     }
+    if (signal.aborted) onAbort();
   });
 }
 

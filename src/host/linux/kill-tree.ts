@@ -8,24 +8,30 @@ import { parseProcStat } from './proc-stat.ts';
  * between looking and killing; the process itself is stopped first, so that it starts nothing more meanwhile.
  */
 export function killTree(target: ProcessIdentity): void {
-  if (statOf(target.pid)?.startTime !== target.startTime) return;
-  killBelow(target);
+  if (stopAndKillBelow(target) === undefined) return;
   const group = statOf(target.pid)?.group;
   if (group !== undefined && isKillable(group)) sendSignal(-group, 'SIGKILL');
-  sendSignal(target.pid, 'SIGKILL');
+  sendSignal(target.pid, 'SIGKILL'); // it is still stopped, so it cannot end in another way before
 }
 
 /** The same without the process itself, which goes on; `false` when there is nothing below it. */
-export function killBelow({ pid, startTime }: ProcessIdentity): boolean {
+export function killBelow(target: ProcessIdentity): boolean {
+  const killed = stopAndKillBelow(target);
+  if (killed === undefined) return false;
+  sendSignal(target.pid, 'SIGCONT');
+  return killed > 0;
+}
+
+/** How many were killed; `undefined`: there is no such process. */
+function stopAndKillBelow({ pid, startTime }: ProcessIdentity): number | undefined {
   const own = statOf(pid);
-  if (own?.startTime !== startTime) return false;
+  if (own?.startTime !== startTime) return undefined;
   sendSignal(pid, 'SIGSTOP');
   const below = descendants(pid);
   const groups = new Set(below.map((each) => statOf(each)?.group ?? 0));
   for (const group of groups) if (group !== own.group && isKillable(group)) sendSignal(-group, 'SIGKILL');
   for (const each of below) sendSignal(each, 'SIGKILL');
-  sendSignal(pid, 'SIGCONT');
-  return below.length > 0;
+  return below.length;
 }
 
 function isKillable(group: number): boolean {

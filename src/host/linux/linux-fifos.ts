@@ -15,7 +15,7 @@ async function untilEnd(path: string, signal: AbortSignal): Promise<void> {
   const fd = await openUnless('ENOENT', path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (fd === undefined) return;
   // epoll(7) tells only of writers that go after we have come, so the state of now is asked for.
-  if (!hasWriter(fd)) {
+  if (!hasWriter(fd, path)) {
     close(fd);
     return;
   }
@@ -35,12 +35,14 @@ async function untilEnd(path: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-function hasWriter(fd: number): boolean {
+/** Closes the descriptor when it throws. */
+function hasWriter(fd: number, path: string): boolean {
   try {
     return readSync(fd, new Uint8Array(1)) > 0;
   } catch (error) {
     if (errnoCode(error) === 'EAGAIN') return true;
-    throw error;
+    close(fd);
+    throw new FileSystemError(errnoCode(error) ?? 'EIO', 'read', path, { cause: error });
   }
 }
 

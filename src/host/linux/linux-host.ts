@@ -8,25 +8,27 @@ import { linuxFileSystem } from './linux-file-system.ts';
 import { linuxMounts } from './linux-mounts.ts';
 import { createLinuxNamespaces } from './linux-namespaces.ts';
 import { linuxNetwork } from './linux-network.ts';
-import { linuxNetworkNamespaces } from './linux-network-namespaces.ts';
+import { createLinuxNetworkNamespaces } from './linux-network-namespaces.ts';
 import { createLinuxProcesses } from './linux-processes.ts';
 import { linuxRandom } from './linux-random.ts';
+import { createNamespaceOrders } from './namespace-orders.ts';
 
 /** The machine that we run on. Cheap to make: what takes long to load is loaded at its first use. */
 export function createLinuxHost(): Host {
   const [clock, fs] = [linuxClock, linuxFileSystem];
+  const orders = createNamespaceOrders();
   return {
     clock,
     random: linuxRandom,
     fs,
     fifos: linuxFifos,
     mounts: linuxMounts,
-    namespaces: createLinuxNamespaces(),
+    namespaces: createLinuxNamespaces(orders),
     processes: createLinuxProcesses({ clock }),
     connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
     network: linuxNetwork,
-    networkNamespaces: linuxNetworkNamespaces,
+    networkNamespaces: createLinuxNetworkNamespaces(orders),
   };
 }

@@ -1,47 +1,57 @@
-import { readFileSync } from 'node:fs';
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { type ByteStream, NetworkError } from '../network.ts';
 import type { InterfaceCounters, NetworkNamespaces } from '../network-namespaces.ts';
 import { byteStreamOf } from './byte-stream.ts';
-import { errnoCode } from './errno-code.ts';
-import { eventLoopTurn } from './event-loop-turn.ts';
+import { untilConnected } from './dial.ts';
+import { createNamespaceOrders, type NamespaceOrders } from './namespace-orders.ts';
 import { parseNetDev } from './net-dev.ts';
 import { asNetworkError } from './network-error.ts';
 
-/** After so many the event loop gets its turn: a millisecond. */
-const NETWORKS_PER_TURN = 32;
+/** After so many other orders get their turn: a millisecond. */
+const NETWORKS_PER_ORDER = 32;
 const LOOPBACKS = [
   { family: 'IPv4', host: '127.0.0.1' },
   { family: 'IPv6', host: '::1' },
 ] as const;
 
-export const linuxNetworkNamespaces: NetworkNamespaces = { interfaces, connectLoopback };
+/**
+ * Other networks, by the thread that makes namespaces. Not even for a moment by the main one: /proc/self and /proc/net
+ * show everybody, other threads of ours too, the network in which that is.
+ */
+export function createLinuxNetworkNamespaces(orders: NamespaceOrders = createNamespaceOrders()): NetworkNamespaces {
+  return {
+    interfaces: (files) => interfaces(orders, files),
+    connectLoopback: (file, port, signal) => connectLoopback(orders, { file, port }, signal),
+  };
+}
 
-async function interfaces(files: readonly string[]): Promise<ReadonlyMap<string, readonly InterfaceCounters[]>> {
-  const { inNetworkNamespace } = await import('./in-network-namespace.ts');
+async function interfaces(
+  orders: NamespaceOrders,
+  files: readonly string[],
+): Promise<ReadonlyMap<string, readonly InterfaceCounters[]>> {
   const found = new Map<string, readonly InterfaceCounters[]>();
-  for (const [index, file] of files.entries()) {
-    if (index % NETWORKS_PER_TURN === NETWORKS_PER_TURN - 1) await eventLoopTurn();
-    try {
-      found.set(file, parseNetDev(inNetworkNamespace(file, () => readFileSync('/proc/thread-self/net/dev', 'utf8'))));
-    } catch (error) {
-      if (!isNoNetwork(error)) throw error;
+  for (let start = 0; start < files.length; start += NETWORKS_PER_ORDER) {
+    const networks = files.slice(start, start + NETWORKS_PER_ORDER);
+    const { texts = [] } = await orders.give({ kind: 'show', networks });
+    for (const [index, file] of networks.entries()) {
+      const text = texts[index];
+      if (text !== undefined) found.set(file, parseNetDev(text));
     }
   }
   return found;
 }
 
-/** EINVAL: the file is there, but what it held has been let go. */
-function isNoNetwork(error: unknown): boolean {
-  return ['ENOENT', 'EINVAL'].includes(errnoCode(error) ?? '');
-}
-
-async function connectLoopback(file: string, port: number, signal: AbortSignal): Promise<ByteStream> {
-  const { inNetworkNamespace, newSocket } = await import('./in-network-namespace.ts');
+async function connectLoopback(
+  orders: NamespaceOrders,
+  { file, port }: { readonly file: string; readonly port: number },
+  signal: AbortSignal,
+): Promise<ByteStream> {
+  signal.throwIfAborted();
   let refusal: unknown;
   for (const { family, host } of LOOPBACKS) {
     try {
-      const fd = inNetworkNamespace(file, () => newSocket(family));
+      const { fd } = await orders.give({ kind: 'socket', network: file, family });
+      if (fd === undefined) throw new NetworkError('EBADF', `no socket in the network of ${file}`);
       return await connected(fd, host, port, signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -51,25 +61,12 @@ async function connectLoopback(file: string, port: number, signal: AbortSignal):
   throw refusal;
 }
 
-function connected(fd: number, host: string, port: number, signal: AbortSignal): Promise<ByteStream> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    // Node.js begins to read from a descriptor that it is given, unless it is told not to.
-    const options: SocketConstructorOpts & { readonly manualStart: true } = { fd, manualStart: true };
-    const socket = new Socket(options);
-    const onAbort = (): void => {
-      socket.destroy();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    socket.once('error', (error) => reject(asNetworkError(error)));
-    socket.once('close', () => {
-      signal.removeEventListener('abort', onAbort);
-      reject(new NetworkError('ECONNRESET', 'the connection was closed'));
-    });
-    socket.connect({ host, port }, () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve(byteStreamOf(socket));
-    });
-  });
+/** Owns the descriptor. */
+async function connected(fd: number, host: string, port: number, signal: AbortSignal): Promise<ByteStream> {
+  // Node.js begins to read from a descriptor that it is given, unless it is told not to.
+  const options: SocketConstructorOpts & { readonly manualStart: true } = { fd, manualStart: true };
+  const socket = new Socket(options);
+  socket.connect({ host, port });
+  await untilConnected(socket, signal);
+  return byteStreamOf(socket);
 }

@@ -11,6 +11,7 @@ import {
   ProcessStartError,
 } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
+import { findProcesses } from './find-processes.ts';
 import { killTree, sendSignal } from './kill-tree.ts';
 import { parseProcStat } from './proc-stat.ts';
 import { exitCodeOf, runCommand } from './run-command.ts';
@@ -47,6 +48,7 @@ export function createLinuxProcesses({ clock }: { readonly clock: Clock }): Proc
     run: runCommand,
     startDaemon,
     identify,
+    find: findProcesses,
     waitForExit,
     kill,
     killTree: async (process) => killTree(process),

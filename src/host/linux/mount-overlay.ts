@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdtempSync, openSync, rmdirSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, mkdtempSync, openSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { MountError, type MountIdMap, type OverlayRequest } from '../mounts.ts';
@@ -69,15 +69,19 @@ async function mountMapped(request: OverlayRequest, idMap: MountIdMap): Promise<
 }
 
 async function attachedSomewhere(clone: number, work: (folder: string) => Promise<void>): Promise<void> {
+  // Inside a folder that only we can enter: the mount itself would show the layers to everybody.
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-layers-'));
+  const place = join(folder, 'layers');
+  mkdirSync(place);
   try {
-    attachMount(clone, folder);
+    attachMount(clone, place);
     try {
-      await work(folder);
+      await work(place);
     } finally {
-      await umount2(folder, MNT_DETACH);
+      await umount2(place, MNT_DETACH);
     }
   } finally {
+    rmdirSync(place);
     rmdirSync(folder);
   }
 }

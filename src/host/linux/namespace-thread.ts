@@ -1,13 +1,19 @@
 /**
- * The program of the thread that makes namespaces: unshare(2) and setns(2) change the thread that calls them. It does one
- * order after the other, each to its end without giving way, and is back in the machine's namespaces before it answers.
- * If it cannot get back it ends, and whoever waits is told. It stands alone: a bundle carries it as text.
+ * The program of the thread that makes namespaces and goes to others: unshare(2) and setns(2) change the thread that calls
+ * them. It does one order after the other, each to its end without giving way, and is back in the machine's namespaces
+ * before it answers. If it cannot get back it ends, and whoever waits is told. It stands alone: a bundle carries it as text.
  */
-import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import koffi from 'koffi';
 import type { NamespaceKind } from '../namespaces.ts';
-import { type NamespaceOrder, type NamespaceReply, READY, type ThreadData } from './namespace-protocol.ts';
+import {
+  type InternetFamily,
+  type NamespaceOrder,
+  type NamespaceReply,
+  READY,
+  type ThreadData,
+} from './namespace-protocol.ts';
 
 const CLONE_FLAGS: Readonly<Record<NamespaceKind, number>> = {
   network: 0x40000000,
@@ -28,7 +34,9 @@ const PROC_NAMES: Readonly<Record<NamespaceKind, string>> = {
 const MS_BIND = 4096;
 const MNT_DETACH = 2;
 const AF_INET = 2;
+const AF_INET6 = 10;
 const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000;
+const SOCK_STREAM_CLOEXEC_NONBLOCK = 1 | 0o2000000 | 0o4000;
 const SIOCSIFFLAGS = 0x8914;
 const IFF_UP = 1;
 /** `struct ifreq`: a name of 16 bytes, then a union whose first member here is `short ifr_flags`. */
@@ -67,24 +75,50 @@ class StepError extends Error {
 }
 
 parentPort?.on('message', (order: NamespaceOrder) => {
-  const reply: NamespaceReply = { number: order.number, ...failureOf(() => carryOut(order)) };
-  parentPort?.postMessage(reply);
+  parentPort?.postMessage({ number: order.number, ...answerTo(order) } satisfies NamespaceReply);
 });
 const { loaded }: ThreadData = workerData;
 Atomics.store(loaded, 0, 1);
 Atomics.notify(loaded, 0);
 parentPort?.postMessage({ number: READY } satisfies NamespaceReply);
 
-function carryOut(order: NamespaceOrder): void {
+type Answer = Omit<NamespaceReply, 'number'>;
+
+function answerTo(order: NamespaceOrder): Answer {
+  try {
+    return carryOut(order);
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    const { what, code, sysctl } = error;
+    return { failure: { what, code, ...(sysctl === undefined ? {} : { sysctl }) } };
+  }
+}
+
+function carryOut(order: NamespaceOrder): Answer {
+  try {
+    switch (order.kind) {
+      case 'create':
+        return allOrNone((pinned) => create(order, pinned));
+      case 'pin':
+        return allOrNone((pinned) => pin(order, pinned));
+      case 'show':
+        return { texts: order.networks.map(interfacesIn) };
+      case 'socket':
+        return { fd: socketIn(order.network, order.family) };
+    }
+  } finally {
+    goHome();
+  }
+}
+
+function allOrNone(work: (pinned: string[]) => void): Answer {
   const pinned: string[] = [];
   try {
-    if (order.kind === 'create') create(order, pinned);
-    else pin(order, pinned);
+    work(pinned);
+    return {};
   } catch (error) {
     for (const file of pinned) unpin(file);
     throw error;
-  } finally {
-    goHome();
   }
 }
 
@@ -107,6 +141,22 @@ function pin({ pid, files }: NamespaceOrder & { kind: 'pin' }, pinned: string[])
   if (files.network === undefined) return;
   join(files.network, CLONE_FLAGS.network);
   bringLoopbackUp();
+}
+
+function interfacesIn(file: string): string | undefined {
+  try {
+    join(file, CLONE_FLAGS.network);
+  } catch (error) {
+    // EINVAL: the file is there, but what it held has been let go.
+    if (error instanceof StepError && (error.code === 'ENOENT' || error.code === 'EINVAL')) return undefined;
+    throw error;
+  }
+  return step('read /proc/thread-self/net/dev', () => readFileSync('/proc/thread-self/net/dev', 'utf8'));
+}
+
+function socketIn(file: string, family: InternetFamily): number {
+  join(file, CLONE_FLAGS.network);
+  return step('socket', () => socket(family === 'IPv4' ? AF_INET : AF_INET6, SOCK_STREAM_CLOEXEC_NONBLOCK, 0));
 }
 
 function bind(source: string, file: string | undefined, pinned: string[]): void {
@@ -160,17 +210,6 @@ function step<T>(what: string, work: () => T, sysctl?: string): T {
     return work();
   } catch (error) {
     throw new StepError(what, codeOf(error), sysctl);
-  }
-}
-
-function failureOf(work: () => void): Pick<NamespaceReply, 'failure'> {
-  try {
-    work();
-    return {};
-  } catch (error) {
-    if (!(error instanceof StepError)) throw error;
-    const { what, code, sysctl } = error;
-    return { failure: { what, code, ...(sysctl === undefined ? {} : { sysctl }) } };
   }
 }
 

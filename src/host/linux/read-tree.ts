@@ -23,8 +23,9 @@ export async function* readTree(root: string, signal: AbortSignal): AsyncGenerat
     const content = contentOf(place, stats, signal);
     if (content === undefined) continue;
     const inode = `${stats.dev}:${stats.ino}`;
-    const first = stats.nlink > 1 && !stats.isDirectory() ? firstNames.get(inode) : undefined;
-    if (first === undefined) firstNames.set(inode, path);
+    const hasSeveral = stats.nlink > 1 && !stats.isDirectory();
+    const first = hasSeveral ? firstNames.get(inode) : undefined;
+    if (hasSeveral && first === undefined) firstNames.set(inode, path);
     const node = first === undefined ? content : ({ kind: 'hardLink', target: first } as const);
     yield { path, node: { ...attributesOf(place, stats), ...node } };
   }

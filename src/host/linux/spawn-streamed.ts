@@ -1,15 +1,17 @@
 import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
-import {
-  type ProcessIdentity,
+import type {
+  ProcessIdentity,
   ProcessStartError,
-  type RunningProgram,
-  type StreamedCommand,
-  type TerminalSize,
+  RunningProgram,
+  StreamedCommand,
+  TerminalSize,
 } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
 import { childrenOf, killBelow, killTree } from './kill-tree.ts';
+import type { ProgramPipe } from './posix-spawn.ts';
 import { parseProcStat } from './proc-stat.ts';
 import type { PseudoTerminal } from './pseudo-terminal.ts';
 import { exitCodeOf } from './run-command.ts';
@@ -20,17 +22,20 @@ const COLLECT_MS = 500;
 /** Starts a program in a session of its own, with pipes or a terminal. */
 export async function spawnStreamed(command: StreamedCommand): Promise<RunningProgram> {
   if (command.streams === 'terminal') return spawnInTerminal(command);
-  const { child, identity, exited } = await startProgram(command, [
-    command.streams === 'all' ? 'pipe' : 'ignore',
-    'pipe',
-    'pipe',
-  ]);
-  const { stdin, stdout, stderr } = child;
-  if (!(stdout && stderr)) throw new ProcessStartError('EPIPE', command.program);
+  const { newPipe } = await import('./posix-spawn.ts');
+  const input = command.streams === 'all' ? newPipe('reads', command.program) : undefined;
+  const outputs = [newPipe('writes', command.program), newPipe('writes', command.program)] as const;
+  const stdin = input && new Socket({ fd: input.ours, readable: false, writable: true });
+  const [stdout, stderr] = [outputStream(outputs[0]), outputStream(outputs[1])];
+  const closeStreams = (): void => {
+    for (const stream of [stdin, stdout, stderr]) stream?.destroy();
+  };
   stdin?.on('error', () => {}); // a program may end without reading its input
-  // Node.js throws away what nobody listens to when the program ends.
-  stdout.on('readable', () => {});
-  stderr.on('readable', () => {});
+  const { identity, exited } = await startWithPipes(command, [input, ...outputs]).catch((error: unknown) => {
+    closeStreams();
+    throw error;
+  });
+  void exited.then(() => stdin?.destroy());
   return {
     ...identity,
     stdout: untilClosed(stdout),
@@ -41,11 +46,28 @@ export async function spawnStreamed(command: StreamedCommand): Promise<RunningPr
     exited,
     kill: async () => {
       endProgram(identity, exited);
-      stdin?.destroy();
-      stdout.destroy();
-      stderr.destroy();
+      closeStreams();
     },
   };
+}
+
+function outputStream({ ours }: ProgramPipe): Socket {
+  return new Socket({ fd: ours, readable: true, writable: false });
+}
+
+async function startWithPipes(
+  command: StreamedCommand,
+  pipes: ReadonlyArray<ProgramPipe | undefined>,
+): Promise<Started> {
+  try {
+    return await startProgram(
+      command,
+      pipes.map((pipe) => pipe?.theirs ?? 'ignore'),
+    );
+  } finally {
+    // While we hold the program's ends open, its output never ends.
+    for (const pipe of pipes) if (pipe !== undefined) closeSync(pipe.theirs);
+  }
 }
 
 async function spawnInTerminal(command: StreamedCommand): Promise<RunningProgram> {
@@ -108,8 +130,8 @@ async function startProgram(command: StreamedCommand, stdio: StdioOptions): Prom
   return { child, identity: { pid: child.pid, startTime: stat.startTime }, exited };
 }
 
-function written(stdin: Writable | null, data: Uint8Array): Promise<void> {
-  if (stdin === null || stdin.destroyed || stdin.writableEnded) return Promise.resolve();
+function written(stdin: Writable | undefined, data: Uint8Array): Promise<void> {
+  if (stdin === undefined || stdin.destroyed || stdin.writableEnded) return Promise.resolve();
   return new Promise((resolve) => {
     stdin.write(data, () => resolve());
   });

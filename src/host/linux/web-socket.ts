@@ -4,6 +4,9 @@ import { NetworkError, type WebSocketConnection, type WebSocketRequest } from '.
 import { addressOf, connectTo } from './dial.ts';
 import { asNetworkError } from './network-error.ts';
 
+/** Clients of Kubernetes take a goodbye without a code for a broken connection. */
+const NORMAL_CLOSURE = 1000;
+
 /** Opens a WebSocket connection as a client. */
 export function openWebSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
   return new Promise((resolve, reject) => {
@@ -63,7 +66,7 @@ function connectionOf(socket: WebSocket, queue: MessageQueue): WebSocketConnecti
     close: () => {
       queue.end();
       socket.resume(); // else the other side's goodbye is never read
-      socket.close();
+      socket.close(NORMAL_CLOSURE);
     },
   };
 }

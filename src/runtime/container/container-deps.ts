@@ -63,6 +63,11 @@ export function mappedOf(paths: Pick<RuntimePaths, 'bundle'>, id: string): strin
   return `${paths.bundle(id)}/mapped`;
 }
 
+/** The same for each volume that the image declares. */
+export function declaredOf(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
+  return `${paths.bundle(id)}/declared`;
+}
+
 /** Whoever started it; the default where that handler is not configured any more. */
 export function runtimeOf(runtimes: OciRuntimes, { runtimeHandler }: ContainerRecord): OciRuntime {
   const runtime = runtimes.handler(runtimeHandler) ?? runtimes.handler('');

@@ -1,9 +1,11 @@
 import { textOf } from '../../base/text-of.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
+import { withoutOrders } from '../oci/prepare-config.ts';
+import { makePrivateFolder } from '../private-folder.ts';
 import type { RuntimePaths } from '../runtime-paths.ts';
 import type { IdMap } from '../storage/snapshots.ts';
-import { type ContainerDeps, mappedOf, rootfsOf, volumesOf } from './container-deps.ts';
+import { type ContainerDeps, declaredOf, mappedOf, rootfsOf, volumesOf } from './container-deps.ts';
 import { type ImageVolume, imageVolumeFailure } from './image-volumes.ts';
 
 export type FileDeps = Pick<ContainerDeps, 'fs' | 'paths' | 'snapshots'>;
@@ -15,19 +17,17 @@ export interface MountedFiles {
   readonly imageVolumes: readonly ImageVolume[];
 }
 
-/** Who has a user namespace of its own must get through to the root file system; nobody else may look. */
-const BUNDLE_MODE = 0o711;
-
 /** The bundle with all that is mounted in it. Safe to repeat; `releaseFiles` undoes it, also where this failed. */
 export async function mountFiles(files: MountedFiles, deps: FileDeps, signal: AbortSignal): Promise<void> {
   const { fs, paths, snapshots } = deps;
   const { id, imageId, idMap, imageVolumes } = files;
-  await fs.makeDirectory(paths.bundle(id), BUNDLE_MODE);
+  await makePrivateFolder(paths.bundle(id), idMap, fs);
   const target = rootfsOf(paths, id);
   await snapshots.mount({ containerId: id, imageId, target, ...(idMap && { idMap }) }, signal);
   for (const volume of imageVolumes) {
     try {
-      await snapshots.mountImage(volume.imageId, imageVolumePath(paths, id, volume), signal);
+      const view = { imageId: volume.imageId, target: imageVolumePath(paths, id, volume), ...(idMap && { idMap }) };
+      await snapshots.mountImage(view, signal);
     } catch (error) {
       signal.throwIfAborted();
       throw imageVolumeFailure(volume, textOf(error), error);
@@ -41,7 +41,7 @@ export function imageVolumePath(paths: RuntimePaths, id: string, { index }: Imag
 
 /** By the id alone; whatever is not there is fine. Nothing of the container runs any more. */
 export async function releaseFiles(id: string, { fs, paths, snapshots }: FileDeps): Promise<void> {
-  for (const folder of [volumesOf(paths, id), mappedOf(paths, id)]) {
+  for (const folder of [volumesOf(paths, id), mappedOf(paths, id), declaredOf(paths, id)]) {
     for (const name of await namesIn(fs, folder)) await snapshots.unmount(`${folder}/${name}`);
   }
   await snapshots.unmount(rootfsOf(paths, id));
@@ -69,7 +69,7 @@ export function writeConfig(id: string, spec: OciSpec, { fs, paths }: Omit<FileD
 export async function readConfig(id: string, deps: Omit<FileDeps, 'snapshots'>): Promise<OciSpec | undefined> {
   const path = configPath(deps.paths, id);
   if ((await deps.fs.stat(path)) === undefined) return undefined;
-  return JSON.parse(await deps.fs.readText(path)) as OciSpec; // we wrote it, in a folder of our own
+  return withoutOrders(JSON.parse(await deps.fs.readText(path)) as OciSpec); // we wrote it, in a folder of our own
 }
 
 /** What a record keeps of it. */

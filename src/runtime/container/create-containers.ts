@@ -1,3 +1,4 @@
+import { aborted } from '../../base/aborted.ts';
 import type { ContainerStatus } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { NriRuntime } from '../nri/nri.ts';
@@ -112,11 +113,4 @@ function statusesOf(
   return [...ledger.all.values()]
     .filter((record) => record.sandboxId === sandboxId && record.life.phase !== 'creating')
     .map((record) => containerStatusMessage(record, images.find(record.imageId)));
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -4,16 +4,16 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { makeDeclaredVolumes } from './declared-volumes.ts';
 
 async function image() {
-  const { fs } = createMemoryHost();
+  const { fs, mounts } = createMemoryHost();
   await fs.makeDirectory('/b/rootfs/run/data');
   await fs.makeDirectory('/b/rootfs/var');
   await fs.symbolicLink('/run', '/b/rootfs/var/run');
   await fs.symbolicLink('../../../../etc', '/b/rootfs/out');
-  return fs;
+  return { fs, mounts };
 }
 
-test('makeDeclaredVolumes() links to folders of the root file system, and makes those that are missing', async () => {
-  const fs = await image();
+test('makeDeclaredVolumes() binds folders of the root file system, and makes those that are missing', async () => {
+  const { fs, mounts } = await image();
   const idMap = {
     uids: [{ containerId: 0, hostId: 70000, length: 65536 }],
     gids: [{ containerId: 0, hostId: 80000, length: 65536 }],
@@ -23,10 +23,11 @@ test('makeDeclaredVolumes() links to folders of the root file system, and makes 
     { containerPath: '/db', hostPath: '/b/declared/1' },
     { containerPath: '/out/x', hostPath: '/b/declared/2' },
   ];
-  await makeDeclaredVolumes(volumes, '/b/rootfs', idMap, fs);
-  assert.equal(await fs.readLink('/b/declared/0'), '/b/rootfs/run/data');
-  assert.equal(await fs.readLink('/b/declared/1'), '/b/rootfs/db');
-  assert.equal(await fs.readLink('/b/declared/2'), '/b/rootfs/etc/x');
+  await makeDeclaredVolumes(volumes, '/b/rootfs', idMap, { fs, mounts });
+  for (const [place, folder] of Object.entries({ 0: 'run/data', 1: 'db', 2: 'etc/x' })) {
+    await fs.writeFile(`/b/declared/${place}/file`, place);
+    assert.equal(await fs.readText(`/b/rootfs/${folder}/file`), place);
+  }
   const owner = async (path: string) => [(await fs.stat(path))?.uid, (await fs.stat(path))?.gid];
   assert.deepEqual(await owner('/b/rootfs/db'), [70000, 80000]);
   assert.deepEqual(await owner('/b/rootfs/run/data'), [0, 0]);

@@ -42,6 +42,7 @@ test('a container that runs goes on through a restart of the agent, and its end 
   await world.restart();
   const container = world.oci.containers.get(id);
   assert.deepEqual([container?.signals, container?.end], [[], undefined]);
+  assert.equal(container?.execsEnded, 1, 'nobody waits for execs of the earlier life');
   assert.equal((await statusOf(world, id))?.state, ContainerState.CONTAINER_RUNNING);
   world.oci.exit(id, 9);
   await world.host.clock.advance(0);
@@ -74,6 +75,9 @@ test('a restart of the machine ends what ran and what was to run, and nothing el
   world.bootId = 'boot-2';
   world.oci.containers.clear();
   world.snapshots.mounted.clear();
+  for (const { target } of await world.host.mounts.list()) {
+    if (target.startsWith('/run/')) await world.host.mounts.unmount(target);
+  }
   await world.host.fs.removeTree('/run');
   await world.restart();
   const told = async (id: string) => {

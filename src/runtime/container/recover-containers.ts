@@ -55,7 +55,7 @@ export async function recoverContainers(deps: RecoverDeps, signal: AbortSignal):
 }
 
 async function recover(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { live, bootId, clock } = deps;
+  const { live, bootId, clock, runtimes, paths } = deps;
   const recovery = recoveryOf(record, bootId);
   switch (recovery) {
     case 'takeAway':
@@ -66,7 +66,7 @@ async function recover(record: ContainerRecord, deps: RecoverDeps, signal: Abort
       return lookAgain(record, deps, signal);
     case 'watch':
       live.watch(record);
-      return;
+      return runtimeOf(runtimes, record).endExecs(monitoredName(paths, record.id));
     case 'lostByRestart': {
       const message = 'the machine was restarted while the container ran';
       return settle(record.id, endUnseen(message, nanoseconds(clock.now())), deps);
@@ -107,6 +107,7 @@ async function mountAgain(record: ContainerRecord, deps: RecoverDeps, signal: Ab
 async function lookAgain(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { ledger, live, events, runtimes, paths, clock, bootId } = deps;
   const { id, sandboxId } = record;
+  await runtimeOf(runtimes, record).settleStart(monitoredName(paths, id), signal);
   const pid = await pidOfInterruptedStart(record, deps, signal);
   if (pid !== undefined) {
     const startedAtNs = nanoseconds(clock.now());
@@ -137,6 +138,7 @@ async function orphanIds({
 async function removeOrphan(id: string, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, paths, ledger, records } = deps;
   for (const { name } of runtimes.handlers) {
+    await runtimes.handler(name)?.settleStart(monitoredName(paths, id), signal);
     await runtimes.handler(name)?.remove(monitoredName(paths, id), signal);
   }
   await releaseFiles(id, deps);

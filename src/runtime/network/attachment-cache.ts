@@ -16,10 +16,17 @@ export interface AttachmentCache {
   write(kept: KeptPod): Promise<void>;
   remove(sandboxId: string): Promise<void>;
   sandboxIds(): Promise<readonly string[]>;
+  /** Takes away what writes of an earlier life left that were cut off. Those of this life may be under way. */
+  sweep(isOfThisLife: (sandboxId: string) => boolean): Promise<void>;
 }
+
+/** A write that was cut off leaves a name that begins with a dot. */
+const CUT_OFF = /^\.(.+)\.json\b/;
 
 export function openAttachmentCache(fs: FileSystem, folder: string): AttachmentCache {
   const pathOf = (sandboxId: string): string => `${folder}/${sandboxId}.json`;
+  const names = async (): Promise<readonly string[]> =>
+    ((await unlessMissing(fs.readDirectory(folder))) ?? []).map(({ name }) => name);
   let made: Promise<void> | undefined;
   return {
     async read(sandboxId) {
@@ -36,9 +43,14 @@ export function openAttachmentCache(fs: FileSystem, folder: string): AttachmentC
     },
     remove: (sandboxId) => fs.remove(pathOf(sandboxId)),
     async sandboxIds() {
-      const entries = (await unlessMissing(fs.readDirectory(folder))) ?? [];
-      // A write that was cut off leaves a name that begins with a dot.
-      return entries.flatMap(({ name }) => (/^[^.].*\.json$/.test(name) ? [name.slice(0, -'.json'.length)] : []));
+      const kept = (await names()).filter((name) => /^[^.].*\.json$/.test(name));
+      return kept.map((name) => name.slice(0, -'.json'.length));
+    },
+    async sweep(isOfThisLife) {
+      for (const name of await names()) {
+        const sandboxId = CUT_OFF.exec(name)?.[1];
+        if (sandboxId !== undefined && !isOfThisLife(sandboxId)) await fs.remove(`${folder}/${name}`);
+      }
     },
   };
 }

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { inGroups } from '../../base/in-groups.ts';
 import type { Log } from '../../base/log.ts';
+import { SEARCH_PATH } from '../../base/search-path.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -13,6 +14,7 @@ import { addressesOf, inOrderOfPreference } from './cni-result.ts';
 import { ExclusiveGate } from './exclusive-gate.ts';
 import { followFolder } from './follow-folder.ts';
 import { KnownNetworks, notInitialized } from './known-networks.ts';
+import { endLeftPlugins, type LeftPluginDeps } from './left-plugins.ts';
 import type { LoadedNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';
 import { addToNetwork, checkOnNetwork, collectNetwork, deleteFromNetwork, isCollectable } from './plugin-chain.ts';
@@ -23,7 +25,7 @@ export interface PodNetworkDeps {
   readonly settings: NetworkSettings;
   readonly cacheDir: string;
   readonly fs: FileSystem;
-  readonly processes: Pick<Processes, 'run'>;
+  readonly processes: Pick<Processes, 'run'> & LeftPluginDeps['processes'];
   readonly clock: Clock;
   readonly log: Log;
   /** What plugins inherit beside CNI's variables. */
@@ -40,8 +42,10 @@ export interface CniPodNetwork extends PodNetwork {
 
 /** After a reboot every pod of before is to be deleted. */
 const COLLECT_AT_ONCE = 8;
+/** No pod gets a network meanwhile. */
+const GC_MS = 60_000;
 const WATCH_AGAIN_MS = 10_000;
-const PLUGIN_ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
+const PLUGIN_ENVIRONMENT = { PATH: SEARCH_PATH };
 
 export function createPodNetwork(deps: PodNetworkDeps): CniPodNetwork {
   return new CniNetworks(deps);
@@ -107,6 +111,7 @@ class CniNetworks implements CniPodNetwork {
   async collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const isLive = (sandboxId: string): boolean => liveSandboxIds.has(sandboxId) || this.#ours.has(sandboxId);
     const failures: unknown[] = [];
+    await this.#cache.sweep((sandboxId) => this.#ours.has(sandboxId)).catch((error: unknown) => failures.push(error));
     await inGroups(await this.#cache.sandboxIds(), COLLECT_AT_ONCE, async (sandboxId) => {
       if (isLive(sandboxId)) return;
       try {
@@ -118,7 +123,8 @@ class CniNetworks implements CniPodNetwork {
     });
     const networks = (await this.#known.networks()).filter(isCollectable);
     if (networks.length > 0) {
-      failures.push(...(await this.#gate.alone(() => this.#collectGarbage(networks, signal), signal)));
+      const alone = () => this.#collectGarbage(networks, AbortSignal.any([signal, this.#deps.clock.deadline(GC_MS)]));
+      failures.push(...(await this.#gate.alone(alone, signal)));
     }
     if (failures.length > 0) throw new AggregateError(failures, 'cannot clean up pod networks');
   }
@@ -181,6 +187,9 @@ class CniNetworks implements CniPodNetwork {
 
   /** What is kept goes when every network is rid of the pod; until then all of them are asked each time. */
   async #delete({ pod, attachments }: KeptPod, signal: AbortSignal): Promise<void> {
+    // Who set it up may have died with an ADD at work: a DEL beside it would find nothing yet.
+    const mayBeAtWork = !this.#ours.has(pod.sandboxId) && attachments.some(({ result }) => result === undefined);
+    if (mayBeAtWork) await endLeftPlugins(pod.sandboxId, this.#deps, signal);
     const place = { ...pod, namespacePath: await this.#livingNamespace(pod.namespacePath) };
     const failures: unknown[] = [];
     for (const attachment of attachments.toReversed()) {

@@ -33,7 +33,8 @@ test('ensureMasquerade() adds a rule for each family once, removeMasquerade() ta
   const { processes } = createMemoryHost();
   const rules = new Set<string>();
   for (const program of ['iptables', 'ip6tables']) {
-    processes.install(program, async ({ args }) => {
+    processes.install(program, async ({ args, env }) => {
+      assert.match(env['PATH'] ?? '', /(^|:)\/usr\/sbin(:|$)/, 'the user may have none of the administrator');
       const [verb, rule] = [args[3], `${program} ${args.slice(4).join(' ')}`];
       if (verb === '-A') rules.add(rule);
       else if (verb === '-D') return rules.delete(rule) ? 0 : 1;

@@ -54,6 +54,37 @@ test('a life that ended during ADD: what was meant is there before the plugin ru
   assert.deepEqual(await keptFiles(made), []);
 });
 
+test('an ADD that goes on after the death of who began it has ended before DEL', async () => {
+  const made = await world();
+  const add = Promise.withResolvers<PluginAnswer>();
+  made.answers.set('bridge ADD', add.promise);
+  const pod = await made.pod();
+  void made.network().setUp(pod, signal);
+  while (made.takeCalls().length === 0) await Promise.resolve();
+
+  const tornDown = made.network().tearDown(pod, signal);
+  await made.host.clock.advance(5_000);
+  assert.deepEqual(made.takeCalls(), []);
+  add.resolve({});
+  await tornDown;
+  assert.deepEqual(made.takeCalls(), ['bridge DEL']);
+});
+
+test('an ADD that does not end after the death of who began it is killed before DEL', async () => {
+  const made = await world();
+  made.answers.set('bridge ADD', new Promise(() => {}));
+  const pod = await made.pod();
+  const lost = made.network().setUp(pod, signal);
+  lost.catch(() => {});
+  while (made.takeCalls().length === 0) await Promise.resolve();
+
+  const tornDown = made.network().tearDown(pod, signal);
+  await made.host.clock.advance(10_000);
+  await tornDown;
+  assert.deepEqual(made.takeCalls(), ['bridge DEL']);
+  assert.deepEqual(await made.host.processes.find(() => true), []);
+});
+
 test('what is kept goes only when DEL has succeeded', async () => {
   const made = await world();
   const network = made.network();
@@ -162,6 +193,16 @@ test('collect() after a restart: DEL for sandboxes that do not live, a failure s
   assert.deepEqual(await keptFiles(made), ['s2.json', 's4.json']);
 });
 
+test('collect() takes away writes of an earlier life that were cut off, never those of its own', async () => {
+  const made = await world();
+  await made.network().setUp(await made.pod({ sandboxId: 's1' }), signal);
+  const network = made.network();
+  await network.setUp(await made.pod({ sandboxId: 's2' }), signal);
+  for (const id of ['s0', 's1', 's2']) await made.host.fs.writeFile(`${CACHE_DIR}/.${id}.json.tmp`, '{');
+  await network.collect(new Set(['s1', 's2']), signal);
+  assert.deepEqual(await keptFiles(made), ['.s2.json.tmp', 's1.json', 's2.json']);
+});
+
 const collectors: Record<string, { given: object; calls: string[] }> = {
   'of 1.1 gets GC': { given: { cniVersion: '1.1.0' }, calls: ['bridge GC'] },
   'before 1.1 gets none': { given: { cniVersion: '1.0.0' }, calls: [] },
@@ -207,4 +248,18 @@ test('collect(): GC is told what is valid, and no ADD runs meanwhile', async () 
   gc.resolve({});
   await Promise.all([collect, setUp]);
   assert.deepEqual(made.takeCalls(), ['bridge ADD']);
+});
+
+test('collect(): a GC that never ends keeps pods out for a minute at most', async () => {
+  const made = await world({ ...pods, cniVersion: '1.1.0' });
+  const network = made.network();
+  made.answers.set('bridge GC', new Promise(() => {}));
+  const collected = network.collect(new Set(), signal).catch((error: unknown) => error);
+  await made.host.clock.advance(0);
+  const setUp = network.setUp(await made.pod(), signal).then(() => 'set up');
+  await made.host.clock.advance(59_000);
+  assert.equal(await Promise.race([setUp, Promise.resolve('waits')]), 'waits');
+  await made.host.clock.advance(2000);
+  assert.equal(await Promise.race([setUp, made.host.clock.advance(0).then(() => 'waits')]), 'set up');
+  assert.ok((await collected) instanceof AggregateError);
 });

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { aborted } from '../../base/aborted.ts';
 import { GrowingPause } from '../../base/growing-pause.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -164,11 +165,4 @@ async function sendAway(plugins: readonly NriPlugin[], clock: Clock): Promise<vo
   const moment = clock.deadline(SHUTDOWN_MS);
   await Promise.allSettled(plugins.map((plugin) => plugin.call('shutdown', Empty.create(), moment)));
   for (const plugin of plugins) plugin.close('the runtime ends');
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,4 +1,5 @@
 import { containerEnd } from './container-end.ts';
+import { endExecs } from './end-execs.ts';
 import { execStreams } from './exec-streams.ts';
 import { execSync } from './exec-sync.ts';
 import { killContainer } from './kill-container.ts';
@@ -6,6 +7,7 @@ import type { OciDeps } from './oci-deps.ts';
 import type { OciRuntime } from './oci-runtime.ts';
 import { removeContainer } from './remove-container.ts';
 import { reopenLog } from './reopen-log.ts';
+import { settleStart } from './settle-start.ts';
 import { startContainer } from './start-container.ts';
 import { updateContainer } from './update-container.ts';
 
@@ -37,6 +39,8 @@ export function createOciRuntime(deps: OciDeps): OciRuntime {
     update: (container, resources, signal) => updateContainer(container, resources, nextName(), deps, signal),
     execSync: (container, exec, signal) => execSync(container, exec, nextName(), deps, signal),
     exec: (container, process, signal) => execStreams(container, process, nextName(), deps, signal),
+    settleStart: (container, signal) => settleStart(container, deps, signal),
+    endExecs: (container) => endExecs(container, deps),
     reopenLog: (container, signal) => reopenLog(container, deps, signal),
   };
 }

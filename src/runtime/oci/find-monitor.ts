@@ -30,11 +30,21 @@ export async function findFirstProcess(
   const pid = await pidIn(bundleFiles(container).pid, deps);
   if (pid === undefined) return undefined;
   const identity = await deps.processes.identify(pid);
-  const parent = /^PPid:\s*(\d+)$/m.exec(await textUnlessGone(`/proc/${pid}/status`, deps))?.[1];
-  return Number(parent) === monitor.pid ? identity : undefined;
+  return (await parentOf(pid, deps)) === monitor.pid ? identity : undefined;
 }
 
-async function pidIn(path: string, deps: FindDeps): Promise<number | undefined> {
+/** `undefined`: the process has ended. */
+export async function identifyParent(pid: number, deps: FindDeps): Promise<ProcessIdentity | undefined> {
+  const parent = await parentOf(pid, deps);
+  return parent === undefined ? undefined : deps.processes.identify(parent);
+}
+
+async function parentOf(pid: number, deps: FindDeps): Promise<number | undefined> {
+  const parent = /^PPid:\s*(\d+)$/m.exec(await textUnlessGone(`/proc/${pid}/status`, deps))?.[1];
+  return parent === undefined ? undefined : Number(parent);
+}
+
+export async function pidIn(path: string, deps: FindDeps): Promise<number | undefined> {
   const pid = Number.parseInt(await textUnlessGone(path, deps), 10);
   return pid > 0 ? pid : undefined;
 }

@@ -16,8 +16,11 @@ export async function killContainer(
   deps: OciDeps,
 ): Promise<void> {
   if (!all) {
-    if ((await deps.fs.stat(exitFileOf(container, deps))) !== undefined) return;
-    const monitor = await findMonitor(container, deps);
+    const [exit, monitor] = await Promise.all([
+      deps.fs.stat(exitFileOf(container, deps)),
+      findMonitor(container, deps),
+    ]);
+    if (exit !== undefined) return;
     const first = monitor && (await findFirstProcess(container, monitor, deps));
     if (first) return deps.processes.kill(first, signalNumber);
   }

@@ -32,12 +32,23 @@ const cases: Record<string, { given: Partial<Monitored>; behind: string }> = {
 
 for (const [name, { given, behind }] of Object.entries(cases)) {
   test(`monitorArgs() ${name}`, () => {
-    assert.equal(monitorArgs({ ...plain, ...given }, places).join(' '), `${BASE} ${behind}`);
+    assert.equal(monitorArgs({ ...plain, ...given }, places, false).join(' '), `${BASE} ${behind}`);
   });
 }
 
+test('monitorArgs() keeps the device of the node from a container with users of its own', () => {
+  const args = monitorArgs(plain, places, true).join(' ');
+  const command = `-r /bin/sh --runtime-arg=-c --runtime-arg=: | "$0" "$@" --runtime-arg=/usr/bin/crun`;
+  assert.ok(args.includes(`${command} --runtime-arg=--root=/s/oci/crun -b /b`), args);
+  assert.ok(
+    monitorArgs({ ...plain, stdin: true }, places, true)
+      .join(' ')
+      .startsWith(BASE),
+  );
+});
+
 test('logPathOf() finds what monitorArgs() said', () => {
   const { logPath, ...silent } = plain;
-  assert.equal(logPathOf(monitorArgs(plain, places)), logPath);
-  assert.equal(logPathOf(monitorArgs(silent, places)), undefined);
+  assert.equal(logPathOf(monitorArgs(plain, places, false)), logPath);
+  assert.equal(logPathOf(monitorArgs(silent, places, false)), undefined);
 });

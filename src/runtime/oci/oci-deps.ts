@@ -3,6 +3,7 @@ import type { Clock } from '../../host/clock.ts';
 import type { Fifos } from '../../host/fifos.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Finished, Processes } from '../../host/processes.ts';
+import type { CompiledFilters } from './compiled-filters.ts';
 
 /** What the parts of one OCI runtime have in common. */
 export interface OciDeps {
@@ -19,6 +20,12 @@ export interface OciDeps {
   readonly fifos: Fifos;
   readonly processes: Processes;
   readonly cgroups: Cgroups;
+  /** Present: the program was seen to do as crun does, and is spared what we can do ourselves. */
+  readonly crun?: CrunWays;
+}
+
+export interface CrunWays {
+  readonly filters: CompiledFilters;
 }
 
 /** What runtimes, monitors and hooks get of our environment. */

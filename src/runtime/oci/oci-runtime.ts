@@ -40,6 +40,15 @@ export interface OciRuntime {
   /** The same with streams: for exec from a terminal or a client. Resolves when it runs; rejects with an `OciError`. */
   exec(container: MonitoredName, process: OciProcess, signal: AbortSignal): Promise<ExecStreams>;
 
+  /** Ends all execs that an earlier life of ours left in the container. Those of this life must not have begun. */
+  endExecs(container: MonitoredName): Promise<void>;
+
+  /**
+   * For a start that an earlier life of ours was at when it died, before anything else is asked of the container: resolves
+   * when nothing of that start goes on. What is there then stays: `remove` finds it. Looks at every process of the machine.
+   */
+  settleStart(container: MonitoredName, signal: AbortSignal): Promise<void>;
+
   /** The monitor opens its log file anew, after a rotation; resolves when it has. */
   reopenLog(container: MonitoredName, signal: AbortSignal): Promise<void>;
 }

@@ -4,6 +4,8 @@ import type { ProbeResult } from './probe-program.ts';
 /** What was found out about programs; forgotten when the program, the kernel's life or its cgroups are others. */
 export interface ProbeCache {
   known(program: string): ProbeResult | undefined;
+  /** Another whenever what is known of the program would be forgotten. */
+  stamp(program: string): string;
   /** A cache that cannot be written is none. */
   keep(found: ReadonlyMap<string, ProbeResult>): Promise<void>;
 }
@@ -27,6 +29,7 @@ export async function openProbeCache(path: string, programs: readonly string[], 
       const entry = kept?.machine === machine ? kept.programs[program] : undefined;
       return entry !== undefined && entry.stamp === stampBy.get(program) ? entry.result : undefined;
     },
+    stamp: (program) => `${stampBy.get(program) ?? ''}\n${machine}`,
     keep: async (found) => {
       const entries = [...found].map(([program, result]) => [program, { stamp: stampBy.get(program) ?? '', result }]);
       const text = JSON.stringify({ machine, programs: Object.fromEntries(entries) });

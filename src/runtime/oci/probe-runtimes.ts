@@ -1,8 +1,10 @@
+import { posix } from 'node:path';
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { Log } from '../../base/log.ts';
 import type { Host } from '../../host/host.ts';
 import type { RuntimePaths } from '../runtime-paths.ts';
 import type { RuntimeSettings } from '../runtime-settings.ts';
+import { createCompiledFilters } from './compiled-filters.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
 import type { OciDeps } from './oci-deps.ts';
 import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
@@ -35,29 +37,39 @@ interface Working {
   readonly features: HandlerFeatures;
 }
 
+/** What is known of programs so far; several handlers may name the same one. */
+interface Finds {
+  readonly cache: ProbeCache;
+  readonly probes: Map<string, ProbeResult>;
+  readonly working: Map<string, Working>;
+}
+
 /**
  * Finds out which programs work here. The default is the configured one, else the first candidate that works: rejects
  * with an `OciError` that tells of each when there is none. Another handler that does not work is logged and left out.
  */
 export async function probeRuntimes(deps: ProbeRuntimesDeps, signal: AbortSignal): Promise<OciRuntimes> {
-  const { handlers } = deps.settings;
+  const { handlers, stateDir } = deps.settings;
   const asDefault = defaultPrograms(deps);
   const others = [...handlers].filter(([name]) => name !== '').sort(([a], [b]) => byCodePoint(a, b));
   const programs = [...new Set([...asDefault, ...others.map(([, program]) => program)])];
-  const cache = await openProbeCache(`${deps.settings.stateDir}/oci-probe.json`, programs, deps.host.fs);
-  const probes = new Map<string, ProbeResult>();
+  const cache = await openProbeCache(`${stateDir}/oci-probe.json`, programs, deps.host.fs);
+  const finds: Finds = { cache, probes: new Map(), working: new Map() };
 
-  const working = new Map<string, Working>([['', await firstWorking(asDefault, probes, cache, deps, signal)]]);
+  const usual = await firstWorking(asDefault, finds, deps, signal);
+  const found = new Map<string, Working>([['', usual]]);
+  // A RuntimeClass may name it, too.
+  const ownName = posix.basename(usual.runtime.program);
+  if (!handlers.has(ownName)) found.set(ownName, usual);
   for (const [name, program] of others) {
-    const result = await probed(program, probes, cache, deps, signal);
-    if (result.works)
-      working.set(name, { runtime: createOciRuntime(ociDeps(program, deps)), features: result.features });
+    const result = await probed(program, finds, deps, signal);
+    if (result.works) found.set(name, workingAs(program, result, finds, deps));
     else deps.log.error('runtime handler does not work', { handler: name, program, reason: result.reason });
   }
-  await keepNews(probes, cache);
+  await keepNews(finds);
   return {
-    handler: (name) => working.get(name)?.runtime,
-    handlers: [...working].map(([name, { features }]) => ({ name, ...features })),
+    handler: (name) => found.get(name)?.runtime,
+    handlers: [...found].map(([name, { features }]) => ({ name, ...features })),
   };
 }
 
@@ -68,24 +80,39 @@ function defaultPrograms({ settings, candidates = CANDIDATES }: ProbeRuntimesDep
 
 async function firstWorking(
   programs: readonly string[],
-  probes: Map<string, ProbeResult>,
-  cache: ProbeCache,
+  finds: Finds,
   deps: ProbeRuntimesDeps,
   signal: AbortSignal,
 ): Promise<Working> {
   const reasons: string[] = [];
   for (const program of programs) {
-    const result = await probed(program, probes, cache, deps, signal);
-    if (result.works) return { runtime: createOciRuntime(ociDeps(program, deps)), features: result.features };
+    const result = await probed(program, finds, deps, signal);
+    if (result.works) return workingAs(program, result, finds, deps);
     reasons.push(`${program}: ${result.reason}`);
   }
   throw new OciError(`no OCI runtime works here: ${reasons.join('; ')}`);
 }
 
+/** One for each program: only one may write what is kept of it. */
+function workingAs(
+  program: string,
+  { features, isCrun }: Extract<ProbeResult, { works: true }>,
+  { cache, working }: Finds,
+  deps: ProbeRuntimesDeps,
+): Working {
+  const known = working.get(program);
+  if (known) return known;
+  const common = ociDeps(program, deps);
+  const path = `${common.stateRoot}-filters.json`;
+  const filters = createCompiledFilters({ path, stamp: cache.stamp(program), fs: deps.host.fs });
+  const made = { runtime: createOciRuntime({ ...common, ...(isCrun && { crun: { filters } }) }), features };
+  working.set(program, made);
+  return made;
+}
+
 async function probed(
   program: string,
-  probes: Map<string, ProbeResult>,
-  cache: ProbeCache,
+  { cache, probes }: Finds,
   deps: ProbeRuntimesDeps,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
@@ -103,13 +130,17 @@ async function newlyProbed(program: string, deps: ProbeRuntimesDeps, signal: Abo
 }
 
 /** Nothing is written when all of it was known. */
-async function keepNews(probes: ReadonlyMap<string, ProbeResult>, cache: ProbeCache): Promise<void> {
+async function keepNews({ cache, probes }: Finds): Promise<void> {
   if ([...probes.keys()].some((program) => cache.known(program) === undefined)) await cache.keep(probes);
 }
 
 function ociDeps(program: string, { host, paths, monitorProgram = MONITOR }: ProbeRuntimesDeps): OciDeps {
   const { clock, fs, fifos, processes, cgroups } = host;
-  const stateRoot = `${paths.ociState}/${program.slice(program.lastIndexOf('/') + 1)}`;
+  const stateRoot = `${paths.ociState}/${nameOf(program)}`;
   const { exits, sockets } = paths;
   return { program, monitorProgram, stateRoot, exits, sockets, clock, fs, fifos, processes, cgroups };
+}
+
+function nameOf(program: string): string {
+  return program.slice(program.lastIndexOf('/') + 1);
 }

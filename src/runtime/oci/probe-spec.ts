@@ -6,6 +6,17 @@ export const PROBE_HOST_ID = 100_000;
 export const READ_ONLY_PATH = '/read-only';
 export const IDMAPPED_PATH = '/idmapped';
 
+export const NO_FEATURES: HandlerFeatures = {
+  recursiveReadOnlyMounts: false,
+  userNamespaces: false,
+  idmappedMounts: false,
+};
+export const ALL_FEATURES: HandlerFeatures = {
+  recursiveReadOnlyMounts: true,
+  userNamespaces: true,
+  idmappedMounts: true,
+};
+
 const ID_MAPPINGS: readonly OciIdMapping[] = [{ containerID: 0, hostID: PROBE_HOST_ID, size: 65_536 }];
 
 export interface ProbePlaces {

@@ -1,9 +1,11 @@
 import { CgroupBusyError } from '../../host/cgroups.ts';
 import { bundleFiles } from './bundle-files.ts';
 import { exitFileOf } from './container-end.ts';
-import { findMonitor, textUnlessGone } from './find-monitor.ts';
+import { findMonitor } from './find-monitor.ts';
 import { type OciDeps, runRuntime } from './oci-deps.ts';
 import { type MonitoredName, OciError } from './oci-runtime.ts';
+import type { OciSpec } from './oci-spec.ts';
+import { readSpec } from './prepare-config.ts';
 import { lastWords } from './runtime-words.ts';
 
 /** How long a monitor may take to write its last words once its container is gone. */
@@ -13,22 +15,36 @@ const KILL_ROUNDS = 50;
 
 export async function removeContainer(container: MonitoredName, deps: OciDeps, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  await deleteState(container, deps, signal);
+  const [spec, exit] = await Promise.all([readSpec(container, deps), deps.fs.stat(exitFileOf(container, deps))]);
+  const isSimple = deps.crun !== undefined && exit !== undefined && spec !== undefined && !needsRuntime(spec);
+  if (!isSimple) await deleteState(container, deps, signal);
   await endMonitor(container, deps, signal);
-  await removeCgroup(container, deps, signal);
+  const cgroup = spec && cgroupOf(spec);
+  if (cgroup !== undefined) await removeCgroup(cgroup, deps, signal);
   const { pid, monitorPid, alive, orders, oom, attach } = bundleFiles(container);
   const files = [pid, monitorPid, alive, orders, oom, attach, exitFileOf(container, deps)];
   await Promise.all([
     ...files.map((path) => deps.fs.remove(path)),
     deps.fs.removeTree(`${deps.sockets}/${container.id}`),
+    deps.fs.removeTree(stateFolder(container, deps)),
   ]);
 }
 
+/** Of one that has ended, crun has a cgroup and a folder; all else that it may have is named here. */
+function needsRuntime(spec: OciSpec): boolean {
+  const { hooks, linux } = spec;
+  return (hooks?.poststop ?? []).length > 0 || linux.intelRdt !== undefined || cgroupOf(spec) === undefined;
+}
+
+function stateFolder({ id }: MonitoredName, { stateRoot }: OciDeps): string {
+  return `${stateRoot}/${id}`;
+}
+
 /** Its hooks run, its processes are killed, its cgroup goes. */
-async function deleteState({ id }: MonitoredName, deps: OciDeps, signal: AbortSignal): Promise<void> {
-  const folder = `${deps.stateRoot}/${id}`;
+async function deleteState(container: MonitoredName, deps: OciDeps, signal: AbortSignal): Promise<void> {
+  const folder = stateFolder(container, deps);
   if ((await deps.fs.stat(folder)) === undefined) return;
-  const { exitCode, stderr } = await runRuntime(deps, ['delete', '--force', id], signal);
+  const { exitCode, stderr } = await runRuntime(deps, ['delete', '--force', container.id], signal);
   if (exitCode === 0 || (await deps.fs.stat(folder)) === undefined) return;
   throw new OciError(lastWords(new TextDecoder().decode(stderr)));
 }
@@ -49,9 +65,8 @@ async function endMonitor(container: MonitoredName, deps: OciDeps, signal: Abort
 }
 
 /** What the runtime leaves when it was killed itself, or when the container has no PID namespace. */
-async function removeCgroup(container: MonitoredName, deps: OciDeps, signal: AbortSignal): Promise<void> {
-  const path = await cgroupOf(container, deps);
-  if (path === undefined || !(await deps.cgroups.exists(path))) return;
+async function removeCgroup(path: string, deps: OciDeps, signal: AbortSignal): Promise<void> {
+  if (!(await deps.cgroups.exists(path))) return;
   for (let round = 1; ; round++) {
     signal.throwIfAborted();
     try {
@@ -69,10 +84,6 @@ async function killAll(pids: readonly number[], { processes }: OciDeps, signal: 
   await Promise.all(found.map((each) => processes.waitForExit(each, signal)));
 }
 
-async function cgroupOf(container: MonitoredName, deps: OciDeps): Promise<string | undefined> {
-  const text = await textUnlessGone(bundleFiles(container).config, deps);
-  if (text === '') return undefined;
-  const spec: { readonly linux?: { readonly cgroupsPath?: unknown } } = JSON.parse(text);
-  const path = spec.linux?.cgroupsPath;
-  return typeof path === 'string' && path.startsWith('/') && path !== '/' ? path : undefined;
+function cgroupOf({ linux: { cgroupsPath } }: OciSpec): string | undefined {
+  return cgroupsPath.startsWith('/') && cgroupsPath !== '/' ? cgroupsPath : undefined;
 }

@@ -4,6 +4,8 @@ import { findMonitor } from './find-monitor.ts';
 import { monitorArgs } from './monitor-args.ts';
 import { type OciDeps, RUNTIME_ENV, runRuntime } from './oci-deps.ts';
 import { type Monitored, OciError, type StartedContainer } from './oci-runtime.ts';
+import type { OciSpec } from './oci-spec.ts';
+import { keepFilter, prepareConfig } from './prepare-config.ts';
 import { removeContainer } from './remove-container.ts';
 import { lastWords, readMonitorAnswer } from './runtime-words.ts';
 
@@ -18,8 +20,10 @@ export async function startContainer(
 ): Promise<StartedContainer> {
   signal.throwIfAborted();
   try {
-    const pid = await create(container, deps, signal);
-    await start(container, deps, signal);
+    const spec = await prepareConfig(container, deps);
+    const pid = await create(container, spec, deps, signal);
+    if (spec) await keepFilter(spec, stateFile(container, 'seccomp.bpf', deps), deps);
+    await start(container, spec, deps, signal);
     return { pid };
   } catch (error) {
     const failure = error instanceof ProcessStartError ? new OciError(error.message, { cause: error }) : error;
@@ -38,10 +42,16 @@ async function undo(container: Monitored, deps: OciDeps): Promise<void> {
   await removeContainer(container, deps, deps.clock.deadline(UNDO_MS));
 }
 
-async function create(container: Monitored, deps: OciDeps, signal: AbortSignal): Promise<number> {
+async function create(
+  container: Monitored,
+  spec: OciSpec | undefined,
+  deps: OciDeps,
+  signal: AbortSignal,
+): Promise<number> {
+  const hasOwnUsers = spec?.linux.namespaces.some(({ type }) => type === 'user') ?? false;
   const command = {
     program: deps.monitorProgram,
-    args: monitorArgs(container, deps),
+    args: monitorArgs(container, deps, hasOwnUsers),
     env: MONITOR_ENV,
     cwd: container.bundle, // where conmon puts the file that tells of an OOM kill
   };
@@ -50,7 +60,27 @@ async function create(container: Monitored, deps: OciDeps, signal: AbortSignal):
   return answer.pid;
 }
 
-async function start({ id }: Monitored, deps: OciDeps, signal: AbortSignal): Promise<void> {
-  const { exitCode, stderr } = await runRuntime(deps, ['start', id], signal);
+async function start(
+  container: Monitored,
+  spec: OciSpec | undefined,
+  deps: OciDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const hasDuties = (spec?.hooks?.poststart ?? []).length > 0;
+  if (deps.crun && !hasDuties && (await startsByItself(container, deps))) return;
+  const { exitCode, stderr } = await runRuntime(deps, ['start', container.id], signal);
   if (exitCode !== 0) throw new OciError(lastWords(new TextDecoder().decode(stderr)));
+}
+
+/** The container's first process waits for a byte. `false`: it does not, and the runtime can say why. */
+async function startsByItself(container: Monitored, deps: OciDeps): Promise<boolean> {
+  const fifo = stateFile(container, 'exec.fifo', deps);
+  if (!(await deps.fifos.write(fifo, '0'))) return false;
+  await deps.fs.remove(fifo); // as long as it is there, the container counts as created
+  return true;
+}
+
+function stateFile({ id }: Monitored, name: string, { stateRoot }: OciDeps): string {
+  return `${stateRoot}/${id}/${name}`;
 }

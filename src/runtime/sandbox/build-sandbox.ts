@@ -2,6 +2,7 @@ import { textOf } from '../../base/text-of.ts';
 import { together } from '../../base/together.ts';
 import type { PodAddresses } from '../network/pod-network.ts';
 import type { OciRuntime } from '../oci/oci-runtime.ts';
+import { makePrivateFolder } from '../private-folder.ts';
 import { startPause } from './pause.ts';
 import { type SandboxPlan, sandboxFiles } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
@@ -25,7 +26,7 @@ export async function buildSandbox(
   const { fs, paths } = deps;
   const folder = paths.sandbox(record.id);
   const hasOwnIpc = plan.namespaces.ipc !== undefined;
-  // The processes of a pod with its own users come through here.
+  await makePrivateFolder(folder, plan.namespaces.user?.idMap, fs);
   await fs.makeDirectory(`${folder}/ns`, 0o711);
   const [, made] = await together(
     [

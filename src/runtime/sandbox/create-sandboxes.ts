@@ -1,3 +1,4 @@
+import { aborted } from '../../base/aborted.ts';
 import type { PodSandboxStatus } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { listPodSandbox } from '../server/list-pod-sandbox.ts';
@@ -85,9 +86,4 @@ async function collectNetworks(
   } catch (error) {
     if (!signal.aborted) log.warn('cannot clean up the networks of pods', { error });
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

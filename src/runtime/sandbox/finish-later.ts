@@ -1,9 +1,12 @@
 import { ChangeBell } from '../../base/change-bell.ts';
 import { GrowingPause } from '../../base/growing-pause.ts';
+import { inGroups } from '../../base/in-groups.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
 
 const PAUSES = { firstMs: 1000, maxMs: 300_000, jitter: 0.2 };
 const TRY_MS = 120_000;
+/** One whose network plugin hangs holds up few others. */
+const AT_ONCE = 8;
 
 type Finish = (signal: AbortSignal) => Promise<void>;
 
@@ -20,13 +23,13 @@ export class FinishLater {
     this.#deps = deps;
   }
 
-  /** `finish` looks for itself what is left to do by then. */
-  add(id: string, finish: Finish): void {
-    this.#waiting.set(id, finish);
+  /** `finish` looks for itself what is left to do by then, and takes the place of an earlier one of this key. */
+  add(key: string, finish: Finish): void {
+    this.#waiting.set(key, finish);
     this.#bell.ring();
   }
 
-  /** Until the signal aborts. */
+  /** Until the signal aborts; what is being tried then is left to the next life. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const pause = new GrowingPause(PAUSES);
@@ -39,21 +42,25 @@ export class FinishLater {
       } catch {
         return;
       }
-      if (await this.#tryAll()) pause.reset();
+      if (await this.#tryAll(signal)) pause.reset();
       else this.#bell.ring();
     }
   }
 
-  async #tryAll(): Promise<boolean> {
-    const { clock, log } = this.#deps;
-    for (const [id, finish] of [...this.#waiting]) {
-      try {
-        await finish(clock.deadline(TRY_MS));
-        if (this.#waiting.get(id) === finish) this.#waiting.delete(id);
-      } catch (error) {
-        log.warn('cannot finish with a sandbox; trying again later', { sandboxId: id, error });
-      }
-    }
+  async #tryAll(signal: AbortSignal): Promise<boolean> {
+    await inGroups([...this.#waiting], AT_ONCE, ([key, finish]) => this.#try(key, finish, signal));
     return this.#waiting.size === 0;
+  }
+
+  async #try(key: string, finish: Finish, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#deps;
+    if (signal.aborted) return;
+    try {
+      await finish(AbortSignal.any([signal, clock.deadline(TRY_MS)]));
+      if (this.#waiting.get(key) === finish) this.#waiting.delete(key);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn('cannot finish with a sandbox; trying again later', { sandboxId: key, error });
+    }
   }
 }

@@ -101,15 +101,17 @@ export class PauseWatch {
     await Promise.all(this.#following);
   }
 
-  async #follow({ id, runtimeHandler }: SandboxRecord): Promise<void> {
+  async #follow(record: SandboxRecord): Promise<void> {
     const { later, runtimes, paths, log } = this.#deps;
+    const { id, runtimeHandler } = record;
     try {
       await runtimeOf(runtimes, runtimeHandler).ended(pauseName(paths, id), this.#closing.signal);
       await this.#end(id);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
-      log.error('cannot record the end of the process of a sandbox', { sandboxId: id, error });
-      later.add(id, () => this.#end(id));
+      log.error('cannot follow the process of a sandbox', { sandboxId: id, error });
+      // Beside what may have to be finished of the sandbox itself.
+      later.add(`${id}/process`, async () => this.follow(record));
     }
   }
 

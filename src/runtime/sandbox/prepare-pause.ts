@@ -3,7 +3,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { pauseSpec } from '../spec/pause-spec.ts';
 import type { SeccompProfile } from '../spec/spec-facts.ts';
 import type { SpecMachine } from '../spec/spec-request.ts';
-import type { IdMap } from '../storage/snapshots.ts';
+import { shiftedOwner } from '../storage/shift-owner.ts';
 import type { PreparePause } from './pause.ts';
 
 export interface PreparePauseDeps {
@@ -33,13 +33,9 @@ export function preparePause({ fs, machine, pauseProgram, seccomp }: PreparePaus
     await fs.makeDirectory(bundle, 0o711);
     await fs.makeDirectory(rootfs, 0o755);
     if (namespaces.user !== undefined) {
-      const { uids, gids } = namespaces.user.idMap;
-      await fs.changeOwner(rootfs, hostIdOfRoot(uids), hostIdOfRoot(gids)); // mount points are made in it
+      const { uid, gid } = shiftedOwner({ uid: 0, gid: 0 }, namespaces.user.idMap);
+      await fs.changeOwner(rootfs, uid, gid); // mount points are made in it
     }
     await fs.writeFile(`${bundle}/config.json`, JSON.stringify(spec), { mode: 0o600 });
   };
-}
-
-function hostIdOfRoot(mappings: IdMap['uids']): number {
-  return mappings.find(({ containerId }) => containerId === 0)?.hostId ?? 0;
 }

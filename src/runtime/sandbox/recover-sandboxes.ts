@@ -1,7 +1,7 @@
 import type { Mounts } from '../../host/mounts.ts';
 import type { NetworkedPod } from '../network/pod-network.ts';
 import type { OciRuntimes } from '../oci/oci-runtime.ts';
-import { type PauseWatch, pauseName } from './pause.ts';
+import { type PauseWatch, pauseName, runtimeOf } from './pause.ts';
 import { namespaceFilesOf } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
 import type { SandboxLedger } from './sandbox-ledger.ts';
@@ -67,10 +67,17 @@ async function recover(
       await ledger.become(record, { phase: 'notReady', networkDown: namespaces.network === undefined });
       return;
     case 'undo':
-      return attempt(id, deps, finish, signal);
+      return attempt(id, deps, (limit) => undo(record, deps, limit), signal);
     case 'finish':
       later.add(id, finish);
   }
+}
+
+async function undo(record: SandboxRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+  const { runtimes, paths } = deps;
+  const { id, pause, runtimeHandler } = record;
+  if (pause) await runtimeOf(runtimes, runtimeHandler).settleStart(pauseName(paths, id), signal);
+  await finishSandbox(id, deps, signal);
 }
 
 /** One that cannot be cleaned up must not keep all others from being served. */
@@ -92,7 +99,10 @@ async function attempt(
 /** Nobody can say what it had: everything that bears its id goes. */
 async function removeDamaged(id: string, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, network, paths, records } = deps;
-  for (const runtime of distinctRuntimes(runtimes)) await runtime.remove(pauseName(paths, id), signal);
+  for (const runtime of distinctRuntimes(runtimes)) {
+    await runtime.settleStart(pauseName(paths, id), signal);
+    await runtime.remove(pauseName(paths, id), signal);
+  }
   await network.tearDown(podKnownById(id, `${paths.sandbox(id)}/ns/net`), signal);
   await removeHeld(id, deps);
   await records.store.remove(id);

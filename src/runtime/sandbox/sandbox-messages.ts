@@ -1,4 +1,5 @@
 import { type PodSandbox, PodSandboxState, PodSandboxStatus } from '../../cri/generated/runtime-v1.ts';
+import { goJson } from '../server/go-json.ts';
 import type { SandboxRecord } from './sandbox-record.ts';
 
 export function sandboxStateOf({ life }: SandboxRecord): PodSandboxState {
@@ -29,7 +30,7 @@ export function sandboxInfo(record: SandboxRecord): Record<string, string> {
     processStatus: life.phase === 'ready' ? 'running' : 'deleted',
     netNamespaceClosed: life.phase === 'notReady' && life.networkDown,
     runtimeHandler,
-    config,
+    config: goJson(config),
     cniResult: networkResults,
     namespaces,
     state: life,

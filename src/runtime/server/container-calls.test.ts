@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import {
   ContainerFilter,
   ContainerState,
+  ExecSyncResponse,
   LinuxContainerResources,
   UpdateContainerResourcesRequest,
 } from '../../cri/generated/runtime-v1.ts';
@@ -86,6 +87,16 @@ test('updateContainerResources() asks plugins, and does what they want with othe
   );
   assert.deepEqual(world.oci.containers.get(id)?.resources?.cpu, { shares: 3 });
   assert.deepEqual(world.oci.containers.get(other)?.resources?.cpu, { shares: 2, cpus: '1' });
+});
+
+test('execSync() answers with no more than a client takes in one message', async () => {
+  const world = await createContainerWorld();
+  const containerId = await runContainer(world);
+  const text = 'x'.repeat(12 * 1024 * 1024);
+  world.oci.onExec = () => ({ exitCode: 0, stdout: text, stderr: text });
+  const answer = await world.containers.verbs.execSync({ containerId, cmd: ['a'], timeout: 0n }, signal);
+  assert.equal(answer.stdout.length, text.length);
+  assert.ok(ExecSyncResponse.encode(answer).finish().length <= 16 * 1024 * 1024);
 });
 
 test('execSync() runs a command where the container runs, and tells a time-out by its code', async () => {

@@ -1,4 +1,4 @@
-import { type ContainerConfig, ContainerStatusResponse } from '../../cri/generated/runtime-v1.ts';
+import { ContainerStatusResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-failure.ts';
@@ -6,6 +6,7 @@ import { readConfig } from '../container/container-files.ts';
 import type { ContainerLedger } from '../container/container-ledger.ts';
 import { containerStatusMessage } from '../container/container-messages.ts';
 import type { ContainerRecord } from '../container/container-record.ts';
+import { goJson } from './go-json.ts';
 
 export type StatusDeps = Pick<ContainerDeps, 'fs' | 'paths' | 'images' | 'snapshots' | 'runtimes'> & {
   readonly ledger: ContainerLedger;
@@ -33,32 +34,8 @@ async function infoOf(record: ContainerRecord, deps: StatusDeps): Promise<Readon
     snapshotter: deps.snapshots.driver,
     runtimeType: deps.runtimes.handler(runtimeHandler)?.program ?? '',
     runtimeOptions: null,
-    config: snakeCased(config),
+    config: goJson(config),
     // The record has no seccomp profile; a machine that was restarted has no bundle.
     runtimeSpec: (await readConfig(id, deps)) ?? spec,
   };
-}
-
-/** Maps that users fill: their keys are not ours. */
-const USERS_KEYS = new Set(['labels', 'annotations', 'unified']);
-
-/** As Go prints a message: the protocol's names, and nothing that is not set. */
-function snakeCased(message: ContainerConfig): unknown {
-  return JSON.parse(JSON.stringify(message, goValue));
-}
-
-function goValue(key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || USERS_KEYS.has(key)) return value;
-  const members = Object.entries(value).filter(([, member]) => isSet(member));
-  return Object.fromEntries(members.map(([name, member]) => [snakeCase(name), member]));
-}
-
-function isSet(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
-  return Boolean(value);
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]+/g, (capitals, at: number) => (at === 0 ? capitals : `_${capitals.toLowerCase()}`));
 }

@@ -105,7 +105,7 @@ const steps: Readonly<Record<string, { options?: WorldOptions; disturb?: (world:
   'the bundle': { disturb: ({ host }) => host.fs.faults.failNext('makeDirectory', 'EIO') },
   'the root file system': { disturb: ({ snapshots }) => snapshots.failNext.set('mount', 'no overlay') },
   'an image volume': { disturb: ({ snapshots }) => snapshots.failNext.set('mountImage', 'no overlay') },
-  'a declared volume': { disturb: ({ host }) => host.fs.faults.failNext('symbolicLink', 'EIO') },
+  'a declared volume': { disturb: ({ host }) => host.mounts.faults.failNext('mount', 'EIO') },
   'the specification': {
     options: { buildSpec: () => Promise.reject(new CriError('InvalidArgument', 'linux.x: bad')) },
   },

@@ -4,7 +4,7 @@ import { UndoStack } from '../../base/undo-stack.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { type ContainerDeps, idMapOf, mappedOf, rootfsOf } from '../container/container-deps.ts';
+import { type ContainerDeps, declaredOf, idMapOf, mappedOf, rootfsOf } from '../container/container-deps.ts';
 import { failureOf } from '../container/container-failure.ts';
 import { imageVolumePath, mountFiles, recordedSpec, releaseFiles, writeConfig } from '../container/container-files.ts';
 import { type ContainerLedger, containerName } from '../container/container-ledger.ts';
@@ -124,7 +124,7 @@ async function adjustedSpec(
   deps: CreateDeps,
   signal: AbortSignal,
 ): Promise<OciSpec> {
-  const { fs, nri, buildSpec, applyUpdates, log } = deps;
+  const { nri, buildSpec, applyUpdates, log } = deps;
   const { record, sandbox } = described;
   const mapped = await bindMappedMounts(
     { container: record.config, namespaces: sandbox.namespaces },
@@ -133,7 +133,7 @@ async function adjustedSpec(
   );
   const request = specRequest(described, mapped, deps);
   const volumes = imageDeclaredVolumes(request);
-  await makeDeclaredVolumes(volumes, request.rootfs, idMapOf(sandbox), fs);
+  await makeDeclaredVolumes(volumes, request.rootfs, idMapOf(sandbox), deps);
   const built = await buildSpec(request, signal);
   const { spec, updates } = await nri.createContainer(sandbox, record, built, signal);
   // Not before: plugins that one of them made give up have been told already.
@@ -164,7 +164,7 @@ function specRequest(
     imageVolumes: new Map(imageVolumes.map((volume) => [volume.index, imageVolumePath(paths, id, volume)])),
     ...(targetPid !== undefined && { targetPidNamespace: `/proc/${targetPid}/ns/pid` }),
     mappedSources,
-    volumesDir: `${paths.bundle(id)}/declared`,
+    volumesDir: declaredOf(paths, id),
     features,
     machine,
   };

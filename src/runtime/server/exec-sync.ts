@@ -11,8 +11,8 @@ import { execProcess } from '../spec/exec-process.ts';
 
 export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly ledger: ContainerLedger };
 
-/** What a client takes in one message. */
-const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** Of both streams together: what a client takes in one message, less what is around them. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024 - 1024;
 
 export function execSync({ ledger, paths, runtimes }: ExecSyncDeps): RuntimeService['execSync'] {
   return async ({ containerId, cmd, timeout }, signal) => {
@@ -31,9 +31,10 @@ export function execSync({ ledger, paths, runtimes }: ExecSyncDeps): RuntimeServ
       maxOutputBytes: MAX_OUTPUT_BYTES,
     };
     try {
-      return ExecSyncResponse.create(
-        await runtimeOf(runtimes, record).execSync(monitoredName(paths, record.id), exec, signal),
-      );
+      const runtime = runtimeOf(runtimes, record);
+      const { exitCode, stdout, stderr } = await runtime.execSync(monitoredName(paths, record.id), exec, signal);
+      const left = MAX_OUTPUT_BYTES - stdout.length;
+      return ExecSyncResponse.create({ exitCode, stdout, stderr: stderr.subarray(0, left) });
     } catch (error) {
       if (error instanceof ExecTimeoutError) {
         // kubelet tells a probe's time-out by the code.

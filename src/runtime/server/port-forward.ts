@@ -1,7 +1,7 @@
 import { CriError } from '../../cri/cri-error.ts';
 import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import type { Network } from '../../host/network.ts';
+import type { ByteStream, Network } from '../../host/network.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
 import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 import { badField } from '../spec/bad-field.ts';
@@ -40,6 +40,22 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
 
 function diallerFor({ namespaces }: SandboxRecord, { networkNamespaces, network }: PortForwardDeps): PortDialler {
   const file = namespaces.network;
-  if (file === undefined) return (port, signal) => network.connectStream({ host: '127.0.0.1', port }, signal);
+  if (file === undefined) return (port, signal) => connectHere(network, port, signal);
   return (port, signal) => networkNamespaces.connectLoopback(file, port, signal);
+}
+
+/** As `connectLoopback` does it elsewhere. */
+async function connectHere(
+  network: PortForwardDeps['network'],
+  port: number,
+  signal: AbortSignal,
+): Promise<ByteStream> {
+  try {
+    return await network.connectStream({ host: '127.0.0.1', port }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return network.connectStream({ host: '::1', port }, signal).catch(() => {
+      throw error; // of IPv4: most who listen do so there
+    });
+  }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { abortable } from '../../base/abortable.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType, PodSandboxState } from '../../cri/generated/runtime-v1.ts';
 import { noNri } from '../nri/nri.ts';
@@ -219,6 +220,33 @@ test('the end of a process that cannot be recorded at once is recorded later', a
   assert.deepEqual(verbsOf(world, id).life(), { phase: 'ready' });
   await world.host.clock.advance(2000);
   assert.deepEqual(verbsOf(world, id).life(), { phase: 'notReady', networkDown: false });
+});
+
+test('a process that cannot be watched for a moment is not taken for one that has ended', async (t) => {
+  const world = await createSandboxWorld();
+  t.mock.method(world.oci, 'ended').mock.mockImplementationOnce(async () => {
+    throw new Error('too many open files');
+  });
+  const request = { config: podWith('sharedProcesses'), runtimeHandler: '' };
+  const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
+  await world.host.clock.advance(2000);
+  assert.deepEqual(verbsOf(world, id).life(), { phase: 'ready' });
+  world.oci.exit(id, 0);
+  await world.host.clock.advance(0);
+  assert.deepEqual(verbsOf(world, id).life(), { phase: 'notReady', networkDown: false });
+});
+
+test('the end of the runtime waits for no plugin: the next life finishes the stop', async (t) => {
+  const { world, stop, life } = await ready();
+  world.network.failNext('tearDown');
+  await assert.rejects(stop());
+  t.mock
+    .method(world.network, 'tearDown')
+    .mock.mockImplementationOnce((_pod, until) => abortable(new Promise<never>(() => {}), until));
+  await world.host.clock.advance(1500);
+  await world.restart();
+  await world.host.clock.advance(2000);
+  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
 });
 
 test('PodSandboxStatus tells addresses, namespaces, labels and the handler', async () => {

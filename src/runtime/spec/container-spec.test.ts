@@ -81,7 +81,12 @@ test('containerSpec() has what every container has', () => {
         source: '/s1/resolv.conf',
         options: ['rbind', 'rprivate', 'rw'],
       },
-      { destination: '/dev/shm', type: 'bind', source: '/s1/shm', options: ['rbind', 'rprivate', 'rw'] },
+      {
+        destination: '/dev/shm',
+        type: 'bind',
+        source: '/s1/shm',
+        options: ['rbind', 'rprivate', 'rw', 'nosuid', 'noexec', 'nodev'],
+      },
     ],
     annotations: {
       'io.kubernetes.cri.sandbox-id': 's1',
@@ -221,7 +226,12 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
         },
       }),
     },
-    differs: { 'linux.namespaces': [{ type: 'mount' }] },
+    differs: {
+      'linux.namespaces': [{ type: 'mount' }],
+      mounts: containerSpec(healthyRequest(), healthyFacts()).mounts.map((mount) =>
+        mount.destination === '/dev/shm' ? { ...mount, options: ['rbind', 'rprivate', 'rw'] } : mount,
+      ),
+    },
   },
   'has a cgroup namespace with cgroups v2': {
     request: { machine: { ...MACHINE, cgroupVersion: 'v2' } },

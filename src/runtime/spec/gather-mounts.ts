@@ -17,13 +17,17 @@ export async function gatherMountSources(
   const mountinfo = mounts.every(isPrivate) ? '' : await fs.readText('/proc/self/mountinfo');
   const found = mounts.map(async (mount, index): Promise<[number, MountSource]> => {
     const mapped = request.mappedSources?.get(index);
-    if (mapped !== undefined) return [index, { path: mapped, mapped: true }];
-    const path = mount.image
-      ? await imagePath(mount, index, request, fs)
-      : await existingHostPath(mount.hostPath, index, fs);
-    return [index, isPrivate(mount) ? { path } : { path, propagation: propagationAt(path, mountinfo) }];
+    const path = mapped ?? (await sourcePath(mount, index, request, fs));
+    const source = mapped === undefined ? { path } : { path, mapped: true };
+    if (isPrivate(mount)) return [index, source];
+    // What is bound with its ids mapped goes on with the source's propagation, in a folder that need not be free of links.
+    return [index, { ...source, propagation: propagationAt(await fs.realPath(path), mountinfo) }];
   });
   return new Map(await Promise.all(found));
+}
+
+function sourcePath(mount: Mount, index: number, request: SpecRequest, fs: FileSystem): Promise<string> {
+  return mount.image ? imagePath(mount, index, request, fs) : existingHostPath(mount.hostPath, index, fs);
 }
 
 /** Without links; made when it is missing. */

@@ -1,6 +1,8 @@
 import type { SeccompProfile, SeccompRule } from './spec-facts.ts';
 
 const EPERM = 1;
+const ENOSYS = 38;
+const CLONE_NEWUSER = 0x1000_0000;
 
 /** What takes over or reveals the machine, by the capability that makes it a container's business after all. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
@@ -18,6 +20,21 @@ const FORBIDDEN: Readonly<Record<string, string>> = {
   CAP_SYS_TTY_CONFIG: 'vhangup',
 };
 
+/**
+ * A new user namespace is as good as unshare(2). The flags of clone3(2) lie in memory, where no filter sees them: whoever
+ * is told that it does not exist takes clone(2).
+ */
+const UNSHARING: readonly SeccompRule[] = [
+  {
+    names: ['clone'],
+    action: 'SCMP_ACT_ERRNO',
+    errnoRet: EPERM,
+    args: [{ index: 0, value: CLONE_NEWUSER, valueTwo: CLONE_NEWUSER, op: 'SCMP_CMP_MASKED_EQ' }],
+    ...unless('CAP_SYS_ADMIN'),
+  },
+  { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS, ...unless('CAP_SYS_ADMIN') },
+];
+
 /** For machines that have no profile of their own: all but the worst is allowed. */
 export const MINIMAL_SECCOMP_PROFILE: SeccompProfile = {
   defaultAction: 'SCMP_ACT_ALLOW',
@@ -25,13 +42,20 @@ export const MINIMAL_SECCOMP_PROFILE: SeccompProfile = {
     { architecture: 'SCMP_ARCH_X86_64', subArchitectures: ['SCMP_ARCH_X86', 'SCMP_ARCH_X32'] },
     { architecture: 'SCMP_ARCH_AARCH64', subArchitectures: ['SCMP_ARCH_ARM'] },
   ],
-  syscalls: Object.entries(FORBIDDEN).map(
-    ([capability, names]): SeccompRule => ({
-      names: names.split(' '),
-      action: 'SCMP_ACT_ERRNO',
-      errnoRet: EPERM,
-      includes: { arches: [], caps: [], minKernel: '' },
-      excludes: { arches: [], caps: capability === '' ? [] : [capability], minKernel: '' },
-    }),
-  ),
+  syscalls: [
+    ...Object.entries(FORBIDDEN).map(
+      ([capability, names]): SeccompRule => ({
+        names: names.split(' '),
+        action: 'SCMP_ACT_ERRNO',
+        errnoRet: EPERM,
+        ...unless(capability),
+      }),
+    ),
+    ...UNSHARING,
+  ],
 };
+
+function unless(capability: string): Pick<SeccompRule, 'includes' | 'excludes'> {
+  const always = { arches: [], caps: [], minKernel: '' };
+  return { includes: always, excludes: { ...always, caps: capability === '' ? [] : [capability] } };
+}

@@ -19,11 +19,12 @@ export interface ContainerMounts {
 export function containerMounts(request: SpecRequest, facts: SpecFacts): ContainerMounts {
   const asked = request.container.mounts.map((mount, index) => askedMount(mount, index, facts.mountSources.get(index)));
   const taken = new Set(asked.map(({ destination }) => cleaned(destination)));
-  const isFree = ({ destination }: OciMount): boolean =>
-    !taken.has(cleaned(destination)) && !(taken.has('/dev') && destination.startsWith('/dev/'));
+  const isFree = ({ destination }: OciMount): boolean => !taken.has(cleaned(destination));
+  // Who brings its own /dev brings what is in it, but for the memory that the pod shares.
+  const isWanted = ({ destination }: OciMount): boolean => !(taken.has('/dev') && destination.startsWith('/dev/'));
 
   const privileged = request.container.linux?.securityContext?.privileged === true;
-  const defaults = defaultMounts({ privileged }).filter(isFree);
+  const defaults = defaultMounts({ privileged }).filter((mount) => isFree(mount) && isWanted(mount));
   const binds = [...asked, ...sandboxMounts(request).filter(isFree), ...volumeMounts(request)];
   // Fewer steps first, so that nothing covers what lies below it.
   binds.sort((a, b) => depth(a.destination) - depth(b.destination));
@@ -47,9 +48,12 @@ function askedMount(mount: Mount, index: number, source: MountSource | undefined
 }
 
 /** The kernel hands mounts on only from a mount that is itself shared (or, downwards, a slave). */
-function propagationOption(mount: Mount, index: number, { path, propagation }: MountSource): string {
+function propagationOption(mount: Mount, index: number, { path, propagation, mapped }: MountSource): string {
   const refuse = (wanted: string): Error =>
-    badField(`mounts[${index}].propagation`, `path ${JSON.stringify(path)} is not on a ${wanted} mount`);
+    badField(
+      `mounts[${index}].propagation`,
+      `path ${JSON.stringify(mapped ? mount.hostPath : path)} is not on a ${wanted} mount`,
+    );
   switch (mount.propagation) {
     case MountPropagation.PROPAGATION_BIDIRECTIONAL:
       if (propagation !== 'shared') throw refuse('shared');
@@ -69,7 +73,7 @@ function propagationOfRoot(mounts: readonly Mount[]): ContainerMounts['rootfsPro
 }
 
 /** These and the volumes are made for the container: their owner is right from the start, and nothing is mapped. */
-function sandboxMounts({ files, container }: SpecRequest): OciMount[] {
+function sandboxMounts({ files, container, namespaces }: SpecRequest): OciMount[] {
   const access = container.linux?.securityContext?.readonlyRootfs ? 'ro' : 'rw';
   const file = (destination: string, source: string): OciMount => ({
     destination,
@@ -81,7 +85,13 @@ function sandboxMounts({ files, container }: SpecRequest): OciMount[] {
     file('/etc/hostname', files.hostname),
     file('/etc/hosts', files.hosts),
     file('/etc/resolv.conf', files.resolvConf),
-    { destination: '/dev/shm', type: 'bind', source: files.shm, options: ['rbind', 'rprivate', 'rw'] },
+    // Told again, for crun takes the flags of the source off; the node's own are what they are.
+    {
+      destination: '/dev/shm',
+      type: 'bind',
+      source: files.shm,
+      options: ['rbind', 'rprivate', 'rw', ...(namespaces.ipc === undefined ? [] : ['nosuid', 'noexec', 'nodev'])],
+    },
   ];
 }
 

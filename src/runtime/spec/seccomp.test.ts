@@ -80,3 +80,16 @@ for (const [name, { text, message }] of Object.entries(broken)) {
     assert.throws(() => parseSeccompProfile(text), { message });
   });
 }
+
+test('the minimal profile lets only who may unshare make a user namespace by clone', () => {
+  const rules = (caps: readonly string[]) =>
+    seccompFor(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.filter(({ names }) => names[0]?.startsWith('clone'));
+  assert.deepEqual(
+    rules([])?.map(({ names, errnoRet, args }) => [names, errnoRet, args?.[0]?.value]),
+    [
+      [['clone'], 1, 0x1000_0000],
+      [['clone3'], 38, undefined],
+    ],
+  );
+  assert.deepEqual(rules(['CAP_SYS_ADMIN']), []);
+});

@@ -1,7 +1,7 @@
 import { Sequencer } from '../../base/sequencer.ts';
-import type { FileSystem } from '../../host/file-system.ts';
+import type { FileStat, FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
-import type { TreeUsage } from '../../host/tree.ts';
+import type { TreeUsage, TreeWriter } from '../../host/tree.ts';
 import { ByteReader } from '../images/archive/byte-reader.ts';
 import { decompressed } from '../images/archive/decompress.ts';
 import { readTar } from '../images/archive/read-tar.ts';
@@ -131,7 +131,7 @@ export class LayerStore {
       coming?.verify('layer');
       content.verify('layer');
       await stack.belowReady;
-      await this.#inherit(folder, unpacked, stack.below);
+      await this.#inherit(writer, unpacked, stack.below);
       await writer.finish({ toDisk: true });
       return unpacked;
     } finally {
@@ -140,17 +140,30 @@ export class LayerStore {
   }
 
   /** A folder that is not in the archive looks as it does in the uppermost layer below that has it. */
-  async #inherit(folder: string, { implied }: UnpackedLayer, below: readonly string[]): Promise<void> {
-    const { fs } = this.#deps;
+  async #inherit(writer: TreeWriter, { implied }: UnpackedLayer, below: readonly string[]): Promise<void> {
     for (const path of implied) {
-      for (const chainId of below.toReversed()) {
-        const found = await fs.lstat(`${this.folder(chainId)}/${path}`);
-        if (found?.kind !== 'directory') continue;
-        await fs.changeOwner(`${folder}/${path}`, found.uid, found.gid);
-        await fs.changeMode(`${folder}/${path}`, found.mode);
-        break;
-      }
+      // A later member may have put a link in its place, or on the way to it.
+      const kinds = await Promise.all(waysTo(path).map((way) => writer.kind(way)));
+      if (kinds.some((kind) => kind !== 'directory')) continue;
+      const found = await this.#folderBelow(path, below);
+      if (!found) continue;
+      const { mode, uid, gid, modifiedMs } = found;
+      await writer.put(path, { kind: 'directory', mode, uid, gid, modifiedMs });
     }
+  }
+
+  /** Never through a link, which may lead out of the layer. What is no folder hides those below it. */
+  async #folderBelow(path: string, below: readonly string[]): Promise<FileStat | undefined> {
+    for (const chainId of below.toReversed()) {
+      let found: FileStat | undefined;
+      for (const way of waysTo(path)) {
+        found = await this.#deps.fs.lstat(`${this.folder(chainId)}/${way}`);
+        if (found === undefined) break;
+        if (found.kind !== 'directory') return undefined;
+      }
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   async #place(folder: string, stack: LayerStack, unpacked: UnpackedLayer, signal: AbortSignal): Promise<void> {
@@ -158,8 +171,13 @@ export class LayerStore {
     const target = this.folder(stack.chainId);
     const usage = await fs.treeUsage(folder, signal);
     const file: LayerFile = { diffId: stack.diffId, usage, removed: unpacked.removed, opaque: unpacked.opaque };
-    await fs.writeReplacing(`${target}.json`, JSON.stringify(file));
+    await fs.writeAtomic(`${target}.json`, JSON.stringify(file)); // on the disk, as the layer itself is
     await fs.rename(folder, target);
     this.#present.add(hexOf(stack.chainId));
   }
+}
+
+/** `a`, `a/b`, `a/b/c` */
+function waysTo(path: string): readonly string[] {
+  return path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/'));
 }

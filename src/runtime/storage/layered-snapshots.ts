@@ -9,7 +9,7 @@ import type { LayerUse, UserFolder } from './layer-use.ts';
 import { copyInto, mergeLayers } from './merge-layers.ts';
 import type { StorageDriver } from './probe-driver.ts';
 import { shiftedOwner } from './shift-owner.ts';
-import type { DiskUsage, IdMap, SnapshotRequest, Snapshots } from './snapshots.ts';
+import type { DiskUsage, IdMap, ImageView, SnapshotRequest, Snapshots } from './snapshots.ts';
 import type { StorageLayout } from './storage-layout.ts';
 import type { Trash } from './trash.ts';
 
@@ -55,9 +55,9 @@ export class LayeredSnapshots implements Snapshots {
     await this.#mountOverlay({ folder, chain, target, idMap }, isNew, signal);
   }
 
-  async mountImage(imageId: string, target: string, signal: AbortSignal): Promise<void> {
+  async mountImage({ imageId, target, idMap }: ImageView, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { fs, mounts, layout, use } = this.#deps;
+    const { fs, layout, use } = this.#deps;
     const name = viewName(target);
     const chain = this.#claim(imageId, `views/${name}`);
     const folder = `${layout.views}/${name}`;
@@ -66,13 +66,28 @@ export class LayeredSnapshots implements Snapshots {
     await use.record(`views/${name}`);
     await fs.makeDirectory(target);
     if (await this.#isMounted(target, `${folder}/copy`)) return;
+    await this.#mountView({ folder, chain, target, idMap }, signal);
+  }
+
+  async #mountView(view: Snapshot, signal: AbortSignal): Promise<void> {
+    const { mounts, layout } = this.#deps;
+    const { folder, chain, target, idMap } = view;
+    const bind = (source: string) => mounts.mount({ source, target, flags: ['bind', 'readOnly'] });
     if (this.driver === 'native') {
-      await this.#ensureCopy({ folder, chain, target, idMap: undefined }, signal);
-      return mounts.mount({ source: `${folder}/copy`, target, flags: ['bind', 'readOnly'] });
+      await this.#ensureCopy(view, signal);
+      return bind(`${folder}/copy`);
     }
-    if (chain.length === 0) return mounts.mount({ source: layout.empty, target, flags: ['bind', 'readOnly'] });
+    if (chain.length === 0) return bind(layout.empty);
     // overlayfs wants two layers where none is writable.
-    await mounts.mountOverlay({ target, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() });
+    const request = { target, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() };
+    if (idMap === undefined) return mounts.mountOverlay(request);
+    try {
+      await mounts.mountOverlay({ ...request, idMap });
+    } catch (error) {
+      if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;
+      await this.#ensureCopy(view, signal);
+      await bind(`${folder}/copy`);
+    }
   }
 
   async unmount(target: string): Promise<void> {

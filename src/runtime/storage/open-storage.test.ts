@@ -134,6 +134,46 @@ for (const [name, { make, message }] of Object.entries(wrong)) {
   });
 }
 
+test('openStorage() leaves nothing of its own life when it is closed', async () => {
+  const host = createMemoryHost();
+  const storage = await open(host);
+  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
+  await storage.snapshots.unmount('/c');
+  await storage.snapshots.remove('c');
+  await storage.close();
+  assert.deepEqual(await host.fs.readDirectory(`${ROOT}/unfinished`), []);
+});
+
+test('openStorage() changes nothing outside for a layer that puts a link where it had a folder', async () => {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory('/etc/ssh', 0o755);
+  const open1000 = { kind: 'directory', mode: 0o777, uid: 1000, gid: 1000 } as const;
+  const layers = [
+    await layerOf({ x: open1000, 'x/ssh': open1000, 'y/z': open1000 }),
+    await layerOf({ 'x/ssh/key': '', x: { kind: 'symlink', target: '/etc' }, 'y/z/file': '' }),
+  ];
+  const storage = await open(host);
+  await storage.loader.loadArchive(await ociArchiveOf({ names: ['app:1'], layers }), {}, signal);
+  for (const path of ['/etc', '/etc/ssh']) {
+    const { mode, uid } = (await host.fs.lstat(path)) ?? {};
+    assert.deepEqual([mode, uid], [0o755, 0], path);
+  }
+  await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
+  const { mode, uid } = (await host.fs.lstat('/c/y/z')) ?? {};
+  assert.deepEqual([mode, uid], [0o777, 1000], 'a folder that no member speaks of looks as before');
+});
+
+test('openStorage() looks at nothing outside for a folder that a lower layer has as a link', async () => {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory('/etc/ssh', 0o700);
+  const layers = [await layerOf({ x: { kind: 'symlink', target: '/etc' } }), await layerOf({ 'x/ssh/key': '' })];
+  const storage = await open(host);
+  await storage.loader.loadArchive(await ociArchiveOf({ names: ['app:1'], layers }), {}, signal);
+  await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
+  assert.equal((await host.fs.lstat('/c/x/ssh'))?.mode, 0o755);
+});
+
 test('openStorage() shows no image whose loading was cut off at any point', async () => {
   const archive = await ociArchiveOf(await twoLayers());
   const operations = ['rename', 'writeAtomic', 'writeReplacing', 'makeDirectory', 'treeUsage', 'writeTree'] as const;
@@ -281,7 +321,7 @@ for (const driver of ['overlayfs', 'native'] as const) {
     assert.deepEqual([await names('/c1'), await names('/c1/a'), await names('/c1/b')], [['a', 'b'], ['two'], ['new']]);
     assert.equal((await host.mounts.list()).filter(({ target }) => target === '/c1').length, 1);
 
-    await storage.snapshots.mountImage('app:1', '/view', signal);
+    await storage.snapshots.mountImage({ imageId: 'app:1', target: '/view' }, signal);
     assert.deepEqual(await names('/view/a'), ['two']);
     await assert.rejects(host.fs.writeFile('/view/a/two', ''), { code: 'EROFS' });
     await storage.snapshots.unmount('/view');
@@ -295,6 +335,10 @@ for (const driver of ['overlayfs', 'native'] as const) {
       const { uid, gid } = (await host.fs.stat(path)) ?? {};
       assert.deepEqual([uid, gid], [1000, 2000], path);
     }
+    await storage.snapshots.mountImage({ imageId: 'app:1', target: '/mapped', idMap }, signal);
+    assert.deepEqual([(await host.fs.stat('/mapped/a/two'))?.uid, await names('/mapped/a')], [1000, ['two']]);
+    await assert.rejects(host.fs.writeFile('/mapped/a/two', ''), { code: 'EROFS' });
+    await storage.snapshots.unmount('/mapped');
     assert.deepEqual(await storage.snapshots.list(), ['c1', 'c2']);
     assert.ok((await storage.snapshots.usage('c1')).inodes >= 1);
     for (const id of ['c1', 'c2', 'c2', 'unknown']) {
@@ -320,6 +364,10 @@ test('openStorage() copies where the kernel cannot map ids', async () => {
   await storage.snapshots.unmount('/c');
   await storage.snapshots.mount(request, signal);
   assert.equal(await host.fs.readText('/c/etc'), 'changed');
+  host.mounts.faults.failNext('mount', 'EINVAL', '/view');
+  await storage.snapshots.mountImage({ ...request, target: '/view' }, signal);
+  assert.equal((await host.fs.stat('/view/bin/sh'))?.uid, 1000);
+  await storage.snapshots.unmount('/view');
   await storage.snapshots.unmount('/c');
   await storage.snapshots.remove('c');
   assert.equal((await host.mounts.list()).length, 1);

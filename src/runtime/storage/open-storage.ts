@@ -50,8 +50,10 @@ export interface Storage {
   imageService(puller?: ImagePuller): ImageService;
   /** Gives an image one more name; another image that has it loses it. Rejects with a `CriError`. */
   tag(image: string, name: string): Promise<StoredImage>;
-  /** Resolves when nothing is done any more behind what was answered: an orderly end waits for it. */
+  /** Resolves when nothing is done any more behind what was answered. */
   settled(): Promise<void>;
+  /** The orderly end, after which nothing may be asked: also takes away what only this life needed. */
+  close(): Promise<void>;
   /** Removes what earlier lives left: half of a layer, layers without an image. Not urgent, and safe at any time. */
   sweep(): Promise<void>;
 }
@@ -94,6 +96,10 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
     }),
     tag: (image, name) => records.tag(image, name),
     settled: () => trash.emptied(),
+    async close() {
+      await trash.emptied();
+      await fs.removeTree(layout.unfinished);
+    },
     sweep: async () => {
       await sweepStorage({ ...parts, layout, use });
       await collectLayers();

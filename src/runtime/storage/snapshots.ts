@@ -10,8 +10,8 @@ export interface Snapshots {
    */
   mount(container: SnapshotRequest, signal: AbortSignal): Promise<void>;
 
-  /** Mounts an image read-only at `target`: image volumes. */
-  mountImage(imageId: string, target: string, signal: AbortSignal): Promise<void>;
+  /** Mounts an image read-only at `target`: image volumes. Ids are mapped as by `mount`. */
+  mountImage(view: ImageView, signal: AbortSignal): Promise<void>;
 
   /** Unmounts `target`, whatever `mount` or `mountImage` put there. Nothing there is fine. */
   unmount(target: string): Promise<void>;
@@ -26,8 +26,11 @@ export interface Snapshots {
   list(): Promise<readonly string[]>;
 }
 
-export interface SnapshotRequest {
+export interface SnapshotRequest extends ImageView {
   readonly containerId: string;
+}
+
+export interface ImageView {
   readonly imageId: string;
   readonly target: string;
   readonly idMap?: IdMap;

@@ -21,12 +21,13 @@ export async function servePortForward(
   dial: PortDialler,
 ): Promise<void> {
   const gone = new AbortController();
+  const streams: Promise<ByteStream>[] = [];
   try {
     for (const [index, port] of ports.entries()) {
       await connection.send(onChannel(2 * index, portBytes(port)));
       await connection.send(onChannel(2 * index + 1, portBytes(port)));
     }
-    const streams = ports.map((port) => dial(port, gone.signal));
+    streams.push(...ports.map((port) => dial(port, gone.signal)));
     const forwards = streams.map((stream, index) =>
       forwardOut(connection, 2 * index, stream).catch((error: unknown) => {
         const message = `error forwarding port ${ports[index]} to pod ${sandboxId}, uid : ${textOf(error)}`;
@@ -34,9 +35,9 @@ export async function servePortForward(
       }),
     );
     await Promise.race([Promise.all(forwards), forwardIn(connection, streams)]);
+  } finally {
     gone.abort();
     for (const stream of streams) void stream.then((open) => open.close()).catch(() => {});
-  } finally {
     connection.close();
   }
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
+import { byteStreamPair } from '../../host/fake/memory-byte-stream.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import type { WebSocketConnection } from '../../host/network.ts';
+import { type Network, NetworkError, type WebSocketConnection } from '../../host/network.ts';
 import { type MemoryExec, memoryExecStreams } from '../oci/fake/memory-exec.ts';
 import { EXEC_PROTOCOLS } from './exec-channels.ts';
 import { type ExecSessionOptions, serveExec } from './exec-session.ts';
@@ -182,4 +183,37 @@ test('port-forward tells on the channel for errors why a port does not answer', 
   const { connection } = await forwardConnection([8080]);
   const { 1: error = '' } = await received(connection);
   assert.equal(error.slice(2), 'error forwarding port 8080 to pod s1, uid : connect ECONNREFUSED 127.0.0.1:8080');
+});
+
+test('port-forward lets go of the pod when its client is gone in the middle of a message', async () => {
+  const [ours, theirs] = byteStreamPair();
+  const connection: WebSocketConnection = {
+    protocol: '',
+    messages: { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) },
+    send: async (message) => {
+      if (message.length > 3) throw new NetworkError('EPIPE', 'the connection is closed');
+    },
+    close: () => {},
+  };
+  const serving = servePortForward(connection, { sandboxId: 's1', ports: [80] }, async () => ours);
+  await theirs.write(Buffer.from('answer'));
+  await assert.rejects(serving, { code: 'EPIPE' });
+  await assert.rejects(theirs.write(Buffer.from('more')), { code: 'EPIPE' });
+});
+
+test('a server that could not listen tries again, and can be closed', async () => {
+  const host = createMemoryHost();
+  const failures = [new NetworkError('EMFILE', 'too many open files'), new NetworkError('EMFILE', 'still')];
+  const serveWebSockets: Network['serveWebSockets'] = async (handler) => {
+    const failure = failures.shift();
+    if (failure) throw failure;
+    return host.network.serveWebSockets(handler);
+  };
+  const server = createStreamingServer({ ...host, network: { serveWebSockets }, log: silentLog });
+  const serve = async (connection: WebSocketConnection) => connection.close();
+  const session: StreamingSession = { kind: 'exec', protocols: EXEC_PROTOCOLS, serve };
+  await assert.rejects(server.urlFor(session), { message: 'too many open files' });
+  await server.close();
+  await assert.rejects(server.urlFor(session), { message: 'still' });
+  await received(await connect(host, await server.urlFor(session), EXEC_PROTOCOLS));
 });

@@ -37,13 +37,19 @@ export function createStreamingServer(deps: StreamingDeps): StreamingServer {
     const session = offer.upgrade === 'websocket' ? tokens.take(tokenIn(offer.path)) : undefined;
     return verdictOn(offer, session, (error) => deps.log.warn('a stream failed', { kind: session?.kind, error }));
   };
+  const listening = (): Promise<WebSocketServer> => {
+    server ??= deps.network.serveWebSockets(answer).catch((error: unknown) => {
+      server = undefined;
+      throw error;
+    });
+    return server;
+  };
   return {
     urlFor: async (session) => {
-      server ??= deps.network.serveWebSockets(answer);
-      const { port } = await server;
+      const { port } = await listening();
       return `http://127.0.0.1:${port}/${session.kind}/${tokens.issue(session)}`;
     },
-    close: async () => (await server)?.close(),
+    close: async () => (await server?.catch(() => undefined))?.close(),
   };
 }
 

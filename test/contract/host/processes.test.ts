@@ -9,7 +9,7 @@ import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
 import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
 import { createLinuxProcesses } from '../../../src/host/linux/linux-processes.ts';
-import type { Command, Processes } from '../../../src/host/processes.ts';
+import type { Command, Processes, ProcessStart } from '../../../src/host/processes.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 interface ProcessesWorld {
@@ -54,6 +54,22 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
     const finished = await processes.run({ ...shell('cat; echo oops >&2; exit 3'), input: 'hello' }, never);
     const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
     assert.deepEqual([finished.exitCode, text(finished.stdout), text(finished.stderr)], [3, 'hello', 'oops\n']);
+  });
+
+  test(`${name} processes: one is found by its arguments and its environment`, async (t) => {
+    const { processes, root } = await makeWorld(t);
+    const mark = `mark-${process.pid}-${name}`;
+    const env = { MARK: mark };
+    const daemon = { program: '/bin/sh', args: ['-c', 'exec sleep 1000'], env, logFile: `${root}/log` };
+    const { pid, startTime, exited } = await processes.startDaemon(daemon);
+    const isMarked = (start: ProcessStart): boolean => start.env.includes(`MARK=${mark}`);
+    assert.deepEqual(await processes.find(isMarked), [{ pid, startTime }]);
+    const hasArgument = ({ args }: ProcessStart): boolean => args.some((arg) => arg.includes('1000'));
+    assert.deepEqual(await processes.find((start) => isMarked(start) && hasArgument(start)), [{ pid, startTime }]);
+    assert.deepEqual(await processes.find((start) => isMarked(start) && !hasArgument(start)), []);
+    await processes.kill({ pid, startTime }, 'SIGKILL');
+    await exited;
+    assert.deepEqual(await processes.find(isMarked), []);
   });
 
   test(`${name} processes: a program that does not read its input is fine`, async (t) => {

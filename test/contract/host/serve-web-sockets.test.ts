@@ -1,6 +1,8 @@
 /** What every network promises to who serves WebSockets. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { WebSocket } from 'ws';
 import type { Network, WebSocketConnection, WebSocketHandler, WebSocketOffer } from '../../../src/host/network.ts';
 import { linuxNetworkWorld, memoryNetworkWorld, type NetworkWorld } from './network-worlds.ts';
 
@@ -86,3 +88,15 @@ function serveWebSocketsContract(name: string, makeWorld: (t: TestContext) => Pr
     await assert.rejects(network.dial(target, never), { code: 'ECONNREFUSED' });
   });
 }
+
+test('linux web socket server: says goodbye with the code of a normal end, which clients of Kubernetes wait for', async (t) => {
+  const { network } = await linuxNetworkWorld(t);
+  const { target } = await served(t, network, () => ({
+    kind: 'accept',
+    protocol: 'v4',
+    serve: (connection) => connection.close(),
+  }));
+  const client = new WebSocket(`ws://${target.host}:${target.port}/`, ['v4']);
+  const [code] = await once(client, 'close');
+  assert.equal(code, 1000);
+});

@@ -135,3 +135,10 @@ test('linux programs: a tree is killed with the groups of all in it', async (t) 
   await processes.waitForExit(grandchild, never);
   assert.equal(await program.exited, 137);
 });
+
+test('linux programs: the outputs can be opened by their names', async () => {
+  const processes = createLinuxProcesses({ clock: linuxClock });
+  const program = await processes.spawn(shell('echo out > /dev/stdout; echo err > /dev/stderr', 'outputOnly'));
+  assert.deepEqual([await all(program.stdout), await all(program.stderr)], ['out\n', 'err\n']);
+  assert.equal(await program.exited, 0);
+});

@@ -38,7 +38,7 @@ export const IMAGE: StoredImage = {
   },
 };
 
-const MACHINE: SpecMachine = {
+export const MACHINE: SpecMachine = {
   cgroupVersion: 'v2',
   hugePages: false,
   appArmor: false,
@@ -84,7 +84,7 @@ export async function createContainerWorld(options: WorldOptions = {}): Promise<
     host,
     paths: runtimePaths({ rootDir: '/lib', stateDir: '/run' }),
     oci: new MemoryOciRuntime({ clock: host.clock }),
-    snapshots: new MemorySnapshots(host.fs),
+    snapshots: new MemorySnapshots(host),
     sandboxes: new Map([['pod1', sandboxRecord('pod1')]]),
     images: [IMAGE],
     told: [],
@@ -137,7 +137,7 @@ async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpe
 }
 
 /** As `crun state` tells it. */
-function stateAnswer(container: MemoryContainer | undefined): Finished {
+export function stateAnswer(container: MemoryContainer | undefined): Finished {
   if (!container) return finished(1, 'does not exist');
   const status = container.end ? 'stopped' : 'running';
   return finished(0, JSON.stringify({ status, pid: container.pid }));
@@ -181,7 +181,7 @@ export function createRequest(config: Parameters<typeof ContainerConfig.fromPart
   });
 }
 
-function plainSpec({ container, rootfs }: SpecRequest): OciSpec {
+export function plainSpec({ container, rootfs }: SpecRequest): OciSpec {
   const ownPid = container.linux?.securityContext?.namespaceOptions?.pid !== NamespaceMode.POD;
   return {
     ociVersion: '1.0.2',

@@ -1,5 +1,6 @@
 import type { FileSystem } from '../../../host/file-system.ts';
-import type { DiskUsage, SnapshotRequest, Snapshots } from '../../storage/snapshots.ts';
+import type { Mounts } from '../../../host/mounts.ts';
+import type { DiskUsage, ImageView, SnapshotRequest, Snapshots } from '../../storage/snapshots.ts';
 
 /** Writable layers and mounts as two sets; what is mounted somewhere is a folder there. */
 export class MemorySnapshots implements Snapshots {
@@ -9,9 +10,11 @@ export class MemorySnapshots implements Snapshots {
   /** The next such call fails with this text. */
   readonly failNext = new Map<'mount' | 'mountImage' | 'unmount' | 'remove', string>();
   readonly #fs: FileSystem;
+  readonly #mounts: Mounts;
 
-  constructor(fs: FileSystem) {
+  constructor({ fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts }) {
     this.#fs = fs;
+    this.#mounts = mounts;
   }
 
   async mount({ containerId, target }: SnapshotRequest, signal: AbortSignal): Promise<void> {
@@ -22,7 +25,7 @@ export class MemorySnapshots implements Snapshots {
     this.mounted.add(target);
   }
 
-  async mountImage(_imageId: string, target: string, signal: AbortSignal): Promise<void> {
+  async mountImage({ target }: ImageView, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#mayFail('mountImage');
     await this.#fs.makeDirectory(target);
@@ -32,6 +35,7 @@ export class MemorySnapshots implements Snapshots {
   async unmount(target: string): Promise<void> {
     this.#mayFail('unmount');
     this.mounted.delete(target);
+    await this.#mounts.unmount(target);
   }
 
   async remove(containerId: string): Promise<void> {

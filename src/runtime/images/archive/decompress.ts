@@ -1,5 +1,6 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+// As a whole: a name that an older Node.js has not would keep it from telling what it needs (src/main.ts).
+import zlib from 'node:zlib';
 import { ByteReader } from './byte-reader.ts';
 
 const CHUNK_BYTES = 256 * 1024;
@@ -29,8 +30,8 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
   }
   const inflate: Transform =
     compression === 'gzip'
-      ? createGunzip({ chunkSize: CHUNK_BYTES })
-      : createZstdDecompress({ chunkSize: CHUNK_BYTES });
+      ? zlib.createGunzip({ chunkSize: CHUNK_BYTES })
+      : zlib.createZstdDecompress({ chunkSize: CHUNK_BYTES });
   pipeline(Readable.from(whole, { objectMode: false }), inflate, () => {}); // a failure destroys `inflate`, and is thrown below
   yield* inflate;
 }

@@ -54,6 +54,7 @@ async function pull(image: string, answer: Answer = plain, auth?: Partial<AuthCo
   const asked: string[] = [];
   const clock = new VirtualClock();
   const network = {
+    lookup: async (host: string): Promise<[string]> => [host === 'named.example.com' ? '192.0.2.7' : host],
     async request(request: HttpRequest): Promise<HttpResponse> {
       const target = 'host' in request.target ? `${request.target.host}:${request.target.port}` : '';
       asked.push(`${request.scheme}://${target}${request.path}`);
@@ -101,6 +102,16 @@ test('pull() takes an image in with its names, configuration and layers', async 
   );
 });
 
+test('pull() asks the address of a registry, and calls it by its name', async () => {
+  const hosts = new Set<string | undefined>();
+  const { asked } = await pull('named.example.com:5000/app:1', (request) => {
+    hosts.add(request.headers?.find(([name]) => name === 'Host')?.[1]);
+    return plain(request);
+  });
+  assert.equal(asked[0], 'https://192.0.2.7:5000/v2/app/manifests/1');
+  assert.deepEqual([...hosts], ['named.example.com:5000']);
+});
+
 test('pull() chooses the image of this machine from an index, and keeps the digest of the index', async () => {
   const { image } = await pull('example.com/app:many');
   assert.deepEqual(image?.references, ['example.com/app:many', `example.com/app@${digestOf(INDEX)}`]);
@@ -128,6 +139,19 @@ test('pull() meets a challenge with a token, once', async () => {
     'https://example.com:443/v2/app/manifests/1',
   ]);
   assert.equal(asked.filter((url) => url.includes('/token')).length, 1);
+});
+
+test('pull() does not show the credentials in plain text, whatever it is redirected to', async () => {
+  await pull(
+    'example.com/app:1',
+    (request) => {
+      const authorized = request.headers?.some(([name]) => name === 'Authorization') ?? false;
+      assert.equal(authorized, request.scheme === 'https');
+      const location = `http://example.com${request.path}`;
+      return request.scheme === 'https' ? { status: 307, headers: { location } } : plain(request);
+    },
+    { registryToken: 'R' },
+  );
 });
 
 test('pull() follows a redirect, and does not show the credentials there', async () => {
@@ -178,9 +202,13 @@ const refusals: Record<string, { image?: string; answer?: Answer; code: string; 
       /^failed to pull image "example\.com\/app:none": .*\/v2\/app\/manifests\/none: status 404: MANIFEST_UNKNOWN: unknown$/,
   },
   'a registry that wants other credentials': {
-    answer: () => ({ status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } }),
+    answer: () => ({
+      status: 401,
+      headers: { 'www-authenticate': 'Basic realm="x"' },
+      data: json({ errors: [{ code: 'UNAUTHORIZED', message: 'authentication required' }] }),
+    }),
     code: 'Unknown',
-    message: /status 401$/,
+    message: /status 401: UNAUTHORIZED: authentication required$/,
   },
   'a manifest that is not what its digest says': {
     image: `example.com/app@${digestOf('another')}`,

@@ -8,7 +8,13 @@ import type { ImageIngest } from '../image-ingest.ts';
 import type { StoredImage } from '../image-store.ts';
 import { choosePlatform, type Descriptor, type Manifest, parseManifest, platformsOf } from '../manifest.ts';
 import { blobBytes } from './registry-blob.ts';
-import { RegistryError, type RegistryNetwork, RegistrySession, smallBody } from './registry-session.ts';
+import {
+  MAX_SMALL_BYTES,
+  RegistryError,
+  type RegistryNetwork,
+  RegistrySession,
+  smallBody,
+} from './registry-session.ts';
 
 export interface PullerDeps {
   readonly network: RegistryNetwork;
@@ -103,6 +109,7 @@ async function imageOf(
 
 /** A configuration; not longer than its descriptor says. */
 async function collected(bytes: AsyncIterable<Uint8Array>, { size, digest }: Descriptor): Promise<Uint8Array> {
+  if (size > MAX_SMALL_BYTES) throw new SyntaxError(`configuration ${digest} has more than ${MAX_SMALL_BYTES} bytes`);
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of bytes) {

@@ -4,9 +4,10 @@ import { parseChallenge } from './challenge.ts';
 import { type RegistryPlace, registryPlace } from './registry-place.ts';
 
 const MAX_REDIRECTS = 5;
-const MAX_SMALL_BYTES = 8 * 1024 * 1024;
+/** Manifests, configurations, tokens: nothing that is kept in memory is larger. */
+export const MAX_SMALL_BYTES = 8 * 1024 * 1024;
 
-export type RegistryNetwork = Pick<Network, 'request'>;
+export type RegistryNetwork = Pick<Network, 'lookup' | 'request'>;
 
 /** An answer of a registry that is none of those that we can use. */
 export class RegistryError extends Error {
@@ -21,7 +22,7 @@ export class RegistryError extends Error {
 
 /**
  * One repository of a registry, for the length of a pull. A refusal is answered with what the challenge asks for, once;
- * the token is kept for what follows. Credentials never follow a redirect to another host.
+ * the token is kept for what follows. Credentials never follow a redirect to another host, nor from HTTPS to plain HTTP.
  */
 export class RegistrySession {
   readonly #network: RegistryNetwork;
@@ -51,7 +52,7 @@ export class RegistrySession {
   async #follow(url: URL, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
     let at = url;
     for (let left = MAX_REDIRECTS; left >= 0; left--) {
-      const isHome = at.host === url.host;
+      const isHome = at.origin === url.origin;
       const authorization =
         isHome && this.#authorization !== undefined ? [['Authorization', this.#authorization] as const] : [];
       const response = await this.#request(at, [...headers, ...authorization], signal);
@@ -67,21 +68,22 @@ export class RegistrySession {
 
   async #request(url: URL, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
     const scheme = url.protocol === 'https:' ? 'https' : 'http';
-    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const [host] = await this.#network.lookup(url.hostname.replace(/^\[|\]$/g, ''), signal);
     const port = Number(url.port) || (scheme === 'https' ? 443 : 80);
     const path = `${url.pathname}${url.search}`;
-    return this.#network.request({ target: { host, port }, scheme, method: 'GET', path, headers }, signal);
+    const named = [['Host', url.host] as const, ...headers]; // also what the certificate has to be for
+    return this.#network.request({ target: { host, port }, scheme, method: 'GET', path, headers: named }, signal);
   }
 
-  /** Whether asking again may help. */
+  /** Whether asking again may help; if not, the answer is still to be read. */
   async #meet(response: HttpResponse, signal: AbortSignal): Promise<boolean> {
     const challenge = parseChallenge(response.headers['www-authenticate'] ?? '');
-    await leave(response);
-    if (challenge === undefined) return false;
     const basic = basicAuthorization(this.#auth);
+    if (challenge === undefined || (challenge.scheme === 'basic' && basic === undefined)) return false;
+    await leave(response);
     if (challenge.scheme === 'basic') {
       this.#authorization = basic;
-      return basic !== undefined;
+      return true;
     }
     const url = new URL(challenge.realm);
     if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);

@@ -32,6 +32,7 @@ export interface MemoryContainer extends Monitored {
   /** Of the last update. */
   resources?: OciResources;
   logReopened: number;
+  execsEnded: number;
 }
 
 export interface MemoryOciRuntimeDeps {
@@ -71,7 +72,7 @@ export class MemoryOciRuntime implements OciRuntime {
     if (this.containers.has(container.id)) throw new OciError(`container ${container.id} is there already`);
     const pid = ++this.#lastPid;
     const ignores = program.kind === 'runs' ? (program.ignores ?? []) : [];
-    this.containers.set(container.id, { ...container, pid, signals: [], logReopened: 0 });
+    this.containers.set(container.id, { ...container, pid, signals: [], logReopened: 0, execsEnded: 0 });
     this.#ends.set(container.id, Promise.withResolvers());
     this.#ignores.set(container.id, ignores);
     if (program.kind === 'exits') this.exit(container.id, program.exitCode, program.oomKilled);
@@ -120,6 +121,14 @@ export class MemoryOciRuntime implements OciRuntime {
     signal.throwIfAborted();
     this.#running(container.id);
     return memoryExecStreams(this.onExec(container, process), this.#clock);
+  }
+
+  /** Each start is over at once here. */
+  async settleStart(): Promise<void> {}
+
+  async endExecs({ id }: MonitoredName): Promise<void> {
+    const container = this.containers.get(id);
+    if (container !== undefined) container.execsEnded++;
   }
 
   async reopenLog({ id }: MonitoredName): Promise<void> {

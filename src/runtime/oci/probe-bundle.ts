@@ -1,0 +1,53 @@
+import { fnv1a32 } from '../../base/fnv.ts';
+import { createOciRuntime } from './create-oci-runtime.ts';
+import type { OciDeps } from './oci-deps.ts';
+import type { HandlerFeatures, Monitored, OciRuntime } from './oci-runtime.ts';
+import type { OciSpec } from './oci-spec.ts';
+import { PROBE_HOST_ID, probeSpec } from './probe-spec.ts';
+
+export interface ProbeProgramDeps extends OciDeps {
+  readonly pauseProgram: string;
+  /** Where its bundle may be made. */
+  readonly folder: string;
+}
+
+const REMOVE_MS = 20_000;
+
+/** Lets somebody look at a container of its own; nothing of it is left, however that ends. */
+export async function inProbe<T>(
+  deps: ProbeProgramDeps,
+  features: HandlerFeatures,
+  look: (runtime: OciRuntime, container: Monitored) => Promise<T>,
+  change: (spec: OciSpec) => OciSpec = (spec) => spec,
+): Promise<T> {
+  const { program, folder, fs, clock } = deps;
+  // The same each time, so that what a killed probe left is removed by the next; another for each agent's folders.
+  const id = `probe-${program.slice(program.lastIndexOf('/') + 1)}-${fnv1a32(folder).toString(16)}`;
+  const container = { id, bundle: `${folder}/${id}`, terminal: false, stdin: false, stdinOnce: false };
+  const { crun: _, ...plainDeps } = deps;
+  const remove = async (): Promise<void> => {
+    await createOciRuntime(plainDeps).remove(container, clock.deadline(REMOVE_MS));
+    await fs.removeTree(container.bundle);
+  };
+  try {
+    await remove();
+    await writeBundle(container, features, change, deps);
+    return await look(createOciRuntime(deps), container);
+  } finally {
+    await remove();
+  }
+}
+
+async function writeBundle(
+  { id, bundle }: Monitored,
+  features: HandlerFeatures,
+  change: (spec: OciSpec) => OciSpec,
+  { fs, pauseProgram }: ProbeProgramDeps,
+): Promise<void> {
+  const [rootfs, source] = [`${bundle}/rootfs`, `${bundle}/source`];
+  await fs.makeDirectory(bundle, 0o711); // root of a user namespace has to reach the folder inside
+  await Promise.all([fs.makeDirectory(rootfs, 0o755), fs.makeDirectory(source, 0o755)]);
+  if (features.userNamespaces || features.idmappedMounts) await fs.changeOwner(rootfs, PROBE_HOST_ID, PROBE_HOST_ID);
+  const spec = probeSpec({ rootfs, source, pauseProgram, cgroupsPath: `/nodelet-${id}` }, features);
+  await fs.writeFile(`${bundle}/config.json`, JSON.stringify(change(spec)));
+}

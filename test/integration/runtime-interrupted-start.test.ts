@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { never, OciWorld, ociSkipReason } from './oci-fixture.ts';
+
+const program = '/usr/bin/crun';
+const skip = await ociSkipReason(program);
+
+test('a monitor that has not begun when its starter dies is found, and nothing of it is left', { skip }, async () => {
+  const world = new OciWorld(program);
+  try {
+    const container = world.container(['sleep', '1000']);
+    const monitor = join(world.folder, 'slow-monitor');
+    writeFileSync(monitor, `#!/bin/sh\ntouch "${world.folder}/begun"\nsleep 1000\n`, { mode: 0o755 });
+    const lost = new AbortController();
+    const start = world.runtime(monitor).start(container, lost.signal);
+    const failed = assert.rejects(start);
+    while (!existsSync(`${world.folder}/begun`)) await delay(5);
+
+    const runtime = world.runtime();
+    await runtime.settleStart(container, never);
+    await runtime.remove(container, never);
+    await failed;
+    assert.deepEqual(await world.leftovers(), []);
+  } finally {
+    await world.close();
+  }
+});
+
+test('a container that runs is left alone', { skip }, async () => {
+  const world = new OciWorld(program);
+  try {
+    const container = world.container(['sleep', '1000']);
+    const { pid } = await world.runtime().start(container, never);
+    await world.runtime().settleStart(container, never);
+    process.kill(pid, 0);
+  } finally {
+    await world.close();
+  }
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { embeddedSkipReason } from './runtime-fixture.ts';
+import { runtimeTraces } from './runtime-traces.ts';
+
+const skip = embeddedSkipReason();
+const ID = 'a'.repeat(64);
+
+interface Place {
+  readonly folder: string;
+  readonly cgroupParent: string;
+  readonly bridge: string;
+}
+
+/** What a crash could leave: made here, and taken away by the function that is answered. */
+type Leak = (place: Place) => Promise<() => unknown>;
+
+const file =
+  (path: string): Leak =>
+  async ({ folder }) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), '');
+    return () => rmSync(join(folder, path));
+  };
+
+const folder =
+  (path: string): Leak =>
+  async ({ folder }) => {
+    mkdirSync(join(folder, path), { recursive: true });
+    return () => rmdirSync(join(folder, path));
+  };
+
+const LEAKS: Readonly<Record<string, Leak>> = {
+  'the record of a sandbox': file(`root/runtime/sandboxes/${ID}.json`),
+  'the record of a container': file(`root/runtime/containers/${ID}.json`),
+  'a record that was cut off': file(`root/runtime/containers/.${ID}.json.tmp`),
+  'what is kept of a network': file(`root/runtime/cni/${ID}.json`),
+  'what is kept of a network, cut off': file(`root/runtime/cni/.${ID}.json.tmp`),
+  'the folder of a sandbox': folder(`state/runtime/sandboxes/${ID}`),
+  'a bundle': folder(`state/runtime/containers/${ID}`),
+  'an exit code': file(`state/runtime/exits/${ID}`),
+  'a socket of a monitor': folder(`state/runtime/s/${ID}`),
+  'the state of crun': folder(`state/runtime/oci/crun/${ID}`),
+  'a writable layer': folder(`root/runtime/storage/snapshots/${ID}`),
+  'the view of an image': folder('root/runtime/storage/views/v'),
+  'what another life left unfinished': folder('root/runtime/storage/unfinished/other'),
+  'what this life left unfinished': folder('root/runtime/storage/unfinished/this/layer'),
+  'an address': file('ipam/nlt-none/10.1.2.3'),
+  'a mount': async ({ folder }) => {
+    const target = join(folder, 'mounted');
+    mkdirSync(target);
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', target]);
+    return () => execFileSync('umount', [target]);
+  },
+  'a cgroup': async ({ cgroupParent }) => {
+    const parent = `/sys/fs/cgroup/pids${cgroupParent}`;
+    mkdirSync(`${parent}/c`, { recursive: true });
+    return () => {
+      rmdirSync(`${parent}/c`);
+      rmdirSync(parent);
+    };
+  },
+  'a process': async ({ folder }) => {
+    const child = spawn('/bin/sh', ['-c', 'echo; read x', `${folder}/bundle`], { stdio: 'pipe' });
+    await once(child.stdout, 'data');
+    return async () => {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    };
+  },
+  'the ports of a pod': async () => {
+    const chain = `CNI-DN-${process.pid}`;
+    execFileSync('iptables', ['-t', 'nat', '-N', chain]);
+    return () => execFileSync('iptables', ['-t', 'nat', '-X', chain]);
+  },
+};
+
+function newPlace(t: TestContext): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'traces-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'root/runtime/storage/unfinished/this'), { recursive: true });
+  for (const kind of ['snapshots', 'views']) mkdirSync(join(folder, 'root/runtime/storage', kind));
+  mkdirSync(join(folder, 'state/runtime/oci/crun'), { recursive: true });
+  return { folder, cgroupParent: `/nodelet-test-traces-${process.pid}`, bridge: 'nlt-none' };
+}
+
+for (const [name, leave] of Object.entries(LEAKS)) {
+  test(`a leak is seen: ${name}`, { skip }, async (t) => {
+    const place = newPlace(t);
+    const before = runtimeTraces(place);
+    const takeAway = await leave(place);
+    try {
+      assert.notDeepEqual(runtimeTraces(place), before);
+    } finally {
+      await takeAway();
+    }
+    assert.deepEqual(runtimeTraces(place), before);
+  });
+}

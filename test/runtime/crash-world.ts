@@ -1,0 +1,127 @@
+import { silentLog } from '../../src/base/log.ts';
+import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
+import { type Containers, createContainers } from '../../src/runtime/container/create-containers.ts';
+import { decodeContainerRecord } from '../../src/runtime/container/decode-container-record.ts';
+import { IMAGE, MACHINE, plainSpec, stateAnswer } from '../../src/runtime/container/fake/container-world.ts';
+import { MemorySnapshots } from '../../src/runtime/container/fake/memory-snapshots.ts';
+import { createPodNetwork } from '../../src/runtime/network/create-pod-network.ts';
+import { noNri } from '../../src/runtime/nri/nri.ts';
+import { MemoryOciRuntime } from '../../src/runtime/oci/fake/memory-oci-runtime.ts';
+import { runtimePaths } from '../../src/runtime/runtime-paths.ts';
+import { createSandboxes, type Sandboxes } from '../../src/runtime/sandbox/create-sandboxes.ts';
+import { decodeSandboxRecord } from '../../src/runtime/sandbox/decode-sandbox-record.ts';
+import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
+import { Doom } from './doom.ts';
+
+export const paths = runtimePaths({ rootDir: '/lib', stateDir: '/run' });
+const PLUGIN = '/opt/cni/bin/bridge';
+const signal = new AbortController().signal;
+
+/** What outlives the runtime. */
+export interface Machine {
+  readonly host: MemoryHost;
+  readonly oci: MemoryOciRuntime;
+  readonly snapshots: MemorySnapshots;
+  /** Sandboxes that have an address. */
+  readonly leases: Set<string>;
+}
+
+export async function createMachine(): Promise<Machine> {
+  const host = createMemoryHost();
+  const leases = new Set<string>();
+  await host.fs.makeDirectory('/etc/cni/net.d');
+  await host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
+  const network = { cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'bridge' }] };
+  await host.fs.writeFile('/etc/cni/net.d/10-pods.conflist', JSON.stringify(network));
+  host.processes.install(PLUGIN, async ({ env, stdout }) => {
+    const { CNI_COMMAND: command, CNI_CONTAINERID: id = '' } = env;
+    if (command === 'ADD') {
+      leases.add(id);
+      stdout('{"interfaces":[{"name":"eth0","sandbox":"/ns"}],"ips":[{"address":"10.0.0.2/24","interface":0}]}');
+    } else if (command === 'DEL') leases.delete(id);
+    return 0;
+  });
+  return { host, oci: new MemoryOciRuntime(host), snapshots: new MemorySnapshots(host), leases };
+}
+
+/** A process of ours on the machine; it ends only by its doom. */
+export interface Life {
+  readonly doom: Doom;
+  readonly sandboxes: Sandboxes;
+  readonly containers: Containers;
+}
+
+/** `undefined`: it died before it was open. */
+export async function openLife(machine: Machine, doom = new Doom()): Promise<Life | undefined> {
+  return Promise.race([open(machine, doom), doom.died.then(() => undefined)]);
+}
+
+async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: Doom): Promise<Life> {
+  const [fs, oci] = [doom.guard(host.fs), doom.guard(shared)];
+  const ports = {
+    ...host,
+    fs,
+    mounts: doom.guard(host.mounts),
+    namespaces: doom.guard(host.namespaces),
+    processes: doom.guard(host.processes),
+  };
+  const settings = {
+    confDir: '/etc/cni/net.d',
+    binDirs: ['/opt/cni/bin'],
+    maxConfigs: 1,
+    setUpSerially: false,
+    ipPreference: 'ipv4' as const,
+  };
+  const network = createPodNetwork({ ...ports, settings, cacheDir: paths.cniCache, log: silentLog });
+  const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
+  const common = {
+    ...ports,
+    log: silentLog,
+    paths,
+    runtimes: { handler: () => oci, handlers: [{ name: '', ...features }] },
+    nri: noNri,
+    events: { publish() {} },
+    bootId: 'boot-1',
+  };
+  const sandboxes = createSandboxes({
+    ...common,
+    network,
+    records: await openRecordStore({ folder: paths.sandboxRecords, fs, decode: decodeSandboxRecord }),
+    containers: {
+      stopAll: (id, until) => containers.ofSandbox.stopAll(id, until),
+      removeAll: (id, until) => containers.ofSandbox.removeAll(id, until),
+      statuses: (id) => containers.ofSandbox.statuses(id),
+    },
+    preparePause: ({ bundle }) => fs.makeDirectory(`${bundle}/rootfs`),
+  });
+  const containers = createContainers({
+    ...common,
+    machine: MACHINE,
+    records: await openRecordStore({ folder: paths.containerRecords, fs, decode: decodeContainerRecord }),
+    sandboxes: sandboxes.view,
+    images: { find: () => IMAGE, list: () => [IMAGE] },
+    snapshots: doom.guard(snapshots),
+    buildSpec: async (request) => plainSpec(request),
+    ociCommand: async (_program, [, id = '']) => stateAnswer(shared.containers.get(id)),
+  });
+  await sandboxes.recover(signal);
+  await containers.recover(signal);
+  void sandboxes.run(signal);
+  void containers.run(signal);
+  return { doom, sandboxes, containers };
+}
+
+/** All that is on the machine because of pods, a line each. */
+export async function tracesOn({ host, oci, snapshots, leases }: Machine): Promise<string[]> {
+  const below = async (folder: string): Promise<string[]> =>
+    (await host.fs.stat(folder)) ? (await host.fs.readDirectory(folder)).map(({ name }) => `${folder}/${name}`) : [];
+  const folders = [paths.sandboxRecords, paths.containerRecords, paths.cniCache, '/run/sandboxes', '/run/containers'];
+  return [
+    ...(await host.mounts.list()).map(({ target }) => `mount ${target}`),
+    ...[...snapshots.mounted].map((target) => `mount ${target}`),
+    ...[...snapshots.layers].map((id) => `layer of ${id}`),
+    ...[...leases].map((id) => `address of ${id}`),
+    ...[...oci.containers.keys()].map((id) => `process of ${id}`),
+    ...(await Promise.all(folders.map(below))).flat(),
+  ];
+}
