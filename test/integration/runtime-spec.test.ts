@@ -273,6 +273,7 @@ async function generate(
     sandbox: config,
     image: { user: '', env: [], entrypoint: [], cmd: [], workingDir: '', stopSignal: '', volumes, labels: {} },
     imageName: 'busybox',
+    imageId: id,
     rootfs: makeRootfs(id, namespaces.user ? 300_000 : 0),
     namespaces,
     files: {

@@ -107,6 +107,9 @@ async function writeWhole(path: string, data: string | Uint8Array, options?: Wri
   await file.writeFile(data);
 }
 
+/** Nobody changes it while we live. */
+const umask = process.umask();
+
 async function makeDirectory(path: string, mode?: number): Promise<void> {
   try {
     await mkdir(path, mode);
@@ -116,7 +119,7 @@ async function makeDirectory(path: string, mode?: number): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
     return makeDirectory(path, mode);
   }
-  if (mode !== undefined) await chmod(path, mode); // mkdir(2) takes the umask off
+  if (mode !== undefined && (mode & umask) !== 0) await chmod(path, mode); // mkdir(2) takes the umask off
 }
 
 async function readSorted(path: string): Promise<DirectoryEntry[]> {

@@ -17,6 +17,11 @@ const addOpen = libc.func(
 );
 const addChdir = libc.func('int posix_spawn_file_actions_addchdir_np(_Inout_ uint8_t *actions, const char *path)');
 const destroyActions = libc.func('int posix_spawn_file_actions_destroy(_Inout_ uint8_t *actions)');
+const initAttributes = libc.func('int posix_spawnattr_init(_Out_ uint8_t *attributes)');
+const setFlags = libc.func('int posix_spawnattr_setflags(_Inout_ uint8_t *attributes, short flags)');
+const setDefaultSignals = libc.func('int posix_spawnattr_setsigdefault(_Inout_ uint8_t *attributes, uint8_t *signals)');
+const setSignalMask = libc.func('int posix_spawnattr_setsigmask(_Inout_ uint8_t *attributes, uint8_t *signals)');
+const fillSignals = libc.func('int sigfillset(_Out_ uint8_t *signals)');
 const pipe2 = libc.func('int pipe2(_Out_ int *fds, int flags)');
 const close = libc.func('int close(int fd)');
 const waitid = libc.func('int waitid(int idtype, int id, _Out_ uint8_t *info, int options)');
@@ -35,13 +40,21 @@ const STRUCT_BYTES = 512;
 const SETSIGDEF = 0x04;
 const SETSIGMASK = 0x08;
 const SETSID = 0x80;
-/** `short flags; pid_t pgrp; sigset_t default; sigset_t mask; …`: every signal as it is by default, none held back. */
-const DEFAULT_SIGNALS_OFFSET = 8;
 const SIGSET_BYTES = 128;
 
-const attributes = Buffer.alloc(STRUCT_BYTES);
-attributes.writeInt16LE(SETSIGDEF | SETSIGMASK | SETSID);
-attributes.fill(0xff, DEFAULT_SIGNALS_OFFSET, DEFAULT_SIGNALS_OFFSET + SIGSET_BYTES);
+const attributes = newSession();
+
+/** A session of its own, every signal as it is by default, none held back. */
+function newSession(): Buffer {
+  const made = Buffer.alloc(STRUCT_BYTES);
+  const signals = Buffer.alloc(SIGSET_BYTES);
+  initAttributes(made);
+  setFlags(made, SETSIGDEF | SETSIGMASK | SETSID);
+  setSignalMask(made, signals);
+  fillSignals(signals);
+  setDefaultSignals(made, signals);
+  return made;
+}
 
 /** `null`: /dev/null. Otherwise a pipe, of which the program has this end. */
 export type ChildEnd = 'reads' | 'writes' | null;
@@ -61,9 +74,9 @@ export interface SpawnOrder {
   readonly ends: readonly ChildEnd[];
 }
 
-/** A session and a process group of its own. Whoever starts it collects it: `exitStatusOf` or `collectOnce`. */
+/** A session and a process group of its own. Whoever starts it collects it with `exitStatusOf`. */
 export function spawnInSession({ program, args, env, cwd, ends }: SpawnOrder): Spawned {
-  const pipes = ends.map((end) => (end === null ? undefined : newPipe(end, program)));
+  const pipes = newPipes(ends, program);
   const actions = Buffer.alloc(STRUCT_BYTES);
   initActions(actions);
   pipes.forEach((pipe, descriptor) => {
@@ -103,6 +116,17 @@ export function newPipe(end: 'reads' | 'writes', program: string): ProgramPipe {
   return end === 'reads' ? { ours: write, theirs: read } : { ours: read, theirs: write };
 }
 
+function newPipes(ends: readonly ChildEnd[], program: string): ReadonlyArray<ProgramPipe | undefined> {
+  const pipes: Array<ProgramPipe | undefined> = [];
+  try {
+    for (const end of ends) pipes.push(end === null ? undefined : newPipe(end, program));
+    return pipes;
+  } catch (error) {
+    for (const pipe of pipes) for (const fd of pipe === undefined ? [] : [pipe.ours, pipe.theirs]) close(fd);
+    throw error;
+  }
+}
+
 /** What `waitid` writes and nobody reads. One for good: in a call that goes on, koffi keeps no buffer from being collected. */
 const unread = Buffer.alloc(STRUCT_BYTES);
 
@@ -118,14 +142,6 @@ export function exitStatusOf(pid: number): Promise<number> {
       else resolve(collect(pid) ?? 0);
     });
   });
-}
-
-const uncollected = new Set<number>();
-
-/** For a process whose end nobody waits for: those that have ended by then are collected with each call. */
-export function collectOnce(pid: number): void {
-  uncollected.add(pid);
-  for (const each of uncollected) if (collect(each) !== undefined) uncollected.delete(each);
 }
 
 /** `undefined`: it runs. */

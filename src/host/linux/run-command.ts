@@ -1,54 +1,58 @@
-import type { ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
 import { constants } from 'node:os';
-import type { Readable } from 'node:stream';
 import { type Command, type Finished, ProcessOutputError } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
-import { spawnProgram, startError } from './spawn-program.ts';
 
 /** Runs a program to its end and keeps what it wrote. */
 export async function runCommand(command: Command, signal: AbortSignal): Promise<Finished> {
+  const { spawnInSession, exitStatusOf } = await import('./posix-spawn.ts'); // many commands never need it
   signal.throwIfAborted();
-  const child = spawnProgram(command.program, command.args, {
-    ...(command.env ? { env: command.env } : {}),
-    ...(command.cwd === undefined ? {} : { cwd: command.cwd }),
-    stdio: [command.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    detached: true, // a session and a process group of its own, which can be killed as a whole
-  });
+  const { program, args, env = process.env, cwd, input, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
+  const ends = [input === undefined ? null : 'reads', 'writes', 'writes'] as const;
+  const { pid, ours } = spawnInSession({ program, args, env, cwd, ends });
+  const [stdin, ...outputs] = ours;
+  feed(stdin, input);
+  const streams = outputs.flatMap((fd) => (fd === undefined ? [] : [new Socket({ fd, readable: true })]));
   const flood = new AbortController();
-  const { program, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
   const onFlood = (): void => flood.abort(new ProcessOutputError(program, maxOutputBytes));
-  const stdout = collect(child.stdout, maxOutputBytes, onFlood);
-  const stderr = collect(child.stderr, maxOutputBytes, onFlood);
-  // A program may end without reading its input.
-  child.stdin?.on('error', () => {});
-  child.stdin?.end(command.input);
+  const written = streams.map((stream) => collect(stream, maxOutputBytes, onFlood));
 
   const end = AbortSignal.any([signal, flood.signal]);
-  const onEnd = (): void => killGroup(child);
+  const onEnd = (): void => {
+    killGroup(pid); // not collected before the outputs are closed, so the number is still its own
+    // Whoever left the group may hold the pipes open for ever.
+    for (const stream of streams) stream.destroy();
+  };
   end.addEventListener('abort', onEnd, { once: true });
   try {
-    const exitCode = await exitOf(child, program, end);
-    return { exitCode, stdout: joined(stdout), stderr: joined(stderr) };
+    const [stdout, stderr] = await Promise.all(written);
+    end.removeEventListener('abort', onEnd);
+    const exitCode = await endOf(pid, exitStatusOf(pid), end);
+    return { exitCode, stdout: stdout ?? new Uint8Array(), stderr: stderr ?? new Uint8Array() };
   } finally {
     end.removeEventListener('abort', onEnd);
   }
 }
 
-/** Resolves when the program has ended and its output is read to the end. */
-function exitOf(child: ChildProcess, program: string, signal: AbortSignal): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(startError(program, error)));
-    child.once('exit', () => {
-      if (!signal.aborted) return;
-      // Whoever left the group may hold the pipes open for ever.
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-    });
-    child.once('close', (code, killedBy) => {
-      if (signal.aborted) reject(signal.reason);
-      else resolve(exitCodeOf(code, killedBy));
-    });
-  });
+/** It may go on after it has closed its outputs. It is there to be killed until `status` resolves. */
+async function endOf(pid: number, status: Promise<number>, signal: AbortSignal): Promise<number> {
+  const onAbort = (): void => killGroup(pid);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const exitCode = await status;
+    signal.throwIfAborted();
+    return exitCode;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function feed(fd: number | undefined, input: string | Uint8Array | undefined): void {
+  if (fd === undefined || input === undefined) return;
+  const stream = new Socket({ fd, readable: false, writable: true });
+  stream.on('error', () => {}); // a program may end without reading its input
+  stream.end(input);
 }
 
 /** 128 + number for a signal, as shells tell it. */
@@ -56,25 +60,24 @@ export function exitCodeOf(code: number | null, killedBy: NodeJS.Signals | null)
   return killedBy === null ? (code ?? 0) : 128 + constants.signals[killedBy];
 }
 
-function collect(stream: Readable | null, maxBytes: number, onFlood: () => void): Uint8Array[] {
+/** All of it when the stream has closed, also where that was our doing. */
+function collect(stream: Socket, maxBytes: number, onFlood: () => void): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  stream?.on('data', (chunk: Uint8Array) => {
-    bytes += chunk.byteLength;
-    if (bytes <= maxBytes) chunks.push(chunk);
-    else onFlood();
+  return new Promise((resolve) => {
+    stream.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.byteLength;
+      if (bytes <= maxBytes) chunks.push(chunk);
+      else onFlood();
+    });
+    stream.on('error', () => {}); // `close` follows
+    stream.once('close', () => resolve(new Uint8Array(Buffer.concat(chunks))));
   });
-  return chunks;
 }
 
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  return new Uint8Array(Buffer.concat(chunks));
-}
-
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
+function killGroup(pid: number): void {
   try {
-    process.kill(-child.pid, 'SIGKILL');
+    process.kill(-pid, 'SIGKILL');
   } catch (error) {
     if (errnoCode(error) !== 'ESRCH') throw error;
   }

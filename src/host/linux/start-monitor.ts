@@ -1,52 +1,47 @@
-import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { Readable, Writable } from 'node:stream';
+import { Socket } from 'node:net';
 import type { MonitorCommand, MonitorWords } from '../processes.ts';
 import { killTree } from './kill-tree.ts';
 import { parseProcStat } from './proc-stat.ts';
-import { spawnProgram, startError } from './spawn-program.ts';
 
 /** Starts a program that goes on without us, and waits for its first line on descriptor 3. */
 export async function startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorWords> {
+  const { spawnInSession, exitStatusOf } = await import('./posix-spawn.ts'); // many commands never need it
   signal.throwIfAborted();
-  const child = spawnProgram(command.program, command.args, {
-    env: command.env,
-    cwd: command.cwd,
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-  });
-  const [, , errors, toUs, fromUs] = child.stdio;
+  const { pid, ours } = spawnInSession({ ...command, ends: [null, null, 'writes', 'writes', 'reads'] });
+  const [, , errors, toUs, fromUs] = ours.map((fd, descriptor) => streamOf(fd, descriptor !== 4));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onAbort = (): void => {
-    endStart(child);
+    endStart(pid);
     reject(signal.reason);
   };
   signal.addEventListener('abort', onAbort, { once: true });
-  child.once('error', (error) => reject(startError(command.program, error)));
 
   const words = { line: '', stderr: '' };
-  if (errors instanceof Readable) errors.setEncoding('utf8').on('data', (text: string) => (words.stderr += text));
-  if (toUs instanceof Readable) {
-    toUs.setEncoding('utf8').on('data', (text: string) => {
-      words.line += text;
-      if (words.line.includes('\n')) resolve();
-    });
-    toUs.once('close', resolve);
-  }
-  if (fromUs instanceof Writable) fromUs.on('error', () => {}).end('\n');
+  errors?.setEncoding('utf8').on('data', (text: string) => (words.stderr += text));
+  toUs?.setEncoding('utf8').on('data', (text: string) => {
+    words.line += text;
+    if (words.line.includes('\n')) resolve();
+  });
+  toUs?.once('close', resolve);
+  fromUs?.end('\n');
   try {
     await promise;
     return { line: words.line.split('\n', 1)[0] ?? '', stderr: words.stderr };
   } finally {
     signal.removeEventListener('abort', onAbort);
     for (const stream of [errors, toUs, fromUs]) stream?.destroy();
-    child.unref();
+    exitStatusOf(pid).catch(() => {}); // it has left the rest to its child by now, or is about to
   }
 }
 
+function streamOf(fd: number | undefined, readable: boolean): Socket | undefined {
+  if (fd === undefined) return undefined;
+  return new Socket({ fd, readable, writable: !readable }).on('error', () => {}); // `close` follows
+}
+
 /** Until its first process has ended nothing tells where the program goes on, so both are ended here. */
-function endStart({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  const startTime = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.startTime;
-  if (startTime !== undefined) killTree({ pid, startTime });
+function endStart(pid: number): void {
+  const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8')); // it is not collected yet, so it is there
+  if (stat !== undefined && stat.state !== 'Z') killTree({ pid, startTime: stat.startTime });
 }

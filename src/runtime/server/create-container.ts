@@ -158,6 +158,7 @@ function specRequest(
     sandbox: sandbox.config,
     image: image.config,
     imageName: imageNameOf(record, image.repoTags[0]),
+    imageId: image.id,
     rootfs: rootfsOf(paths, id),
     namespaces: sandbox.namespaces,
     files: sandboxes.filesOf(sandbox.id),

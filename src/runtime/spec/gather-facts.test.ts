@@ -213,3 +213,15 @@ test('readSpecMachine() tells what the machine can do', async () => {
     capabilities: ['CAP_CHOWN'],
   });
 });
+
+test('gatherFacts() reads the accounts of an image once', async () => {
+  const fs = await machineWithImage();
+  await fs.writeFile(`${ROOTFS}/etc/passwd`, 'web:x:7:8::/:/bin/sh\n');
+  const sources = factSources({ seccompProfilePath: '/none', cdiSpecDirs: [] }, fs);
+  const usersOf = async (imageId: string) =>
+    (await gatherFacts(healthyRequest({ imageId }), sources)).accounts.users.map(({ name }) => name);
+  assert.deepEqual(await usersOf('sha256:1'), ['web']);
+  await fs.writeFile(`${ROOTFS}/etc/passwd`, 'other:x:7:8::/:/bin/sh\n');
+  assert.deepEqual(await usersOf('sha256:1'), ['web']);
+  assert.deepEqual(await usersOf('sha256:2'), ['other']);
+});

@@ -1,7 +1,7 @@
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { RuntimeSettings } from '../runtime-settings.ts';
 import { gatherCdiEdits } from './cdi/gather-cdi-edits.ts';
-import { gatherAccounts } from './gather-accounts.ts';
+import { ImageAccounts } from './gather-accounts.ts';
 import { allHostDevices, gatherDevices } from './gather-devices.ts';
 import { gatherMountSources } from './gather-mounts.ts';
 import { runtimeDefaultSeccomp, type SeccompSources, seccompProfileFor } from './load-seccomp-profile.ts';
@@ -14,24 +14,30 @@ const APPARMOR_PROFILES = '/sys/kernel/security/apparmor/profiles';
 
 export interface FactSources extends SeccompSources {
   readonly cdiSpecDirs: readonly string[];
+  readonly accounts: ImageAccounts;
 }
 
-/** Made once: it keeps the default seccomp profile. */
+/** Made once: it keeps the default seccomp profile, and the accounts of images. */
 export function factSources(
   { seccompProfilePath, cdiSpecDirs }: Pick<RuntimeSettings, 'seccompProfilePath' | 'cdiSpecDirs'>,
   fs: FileSystem,
 ): FactSources {
-  return { fs, cdiSpecDirs, runtimeDefault: runtimeDefaultSeccomp(seccompProfilePath, fs) };
+  return {
+    fs,
+    cdiSpecDirs,
+    accounts: new ImageAccounts(fs),
+    runtimeDefault: runtimeDefaultSeccomp(seccompProfilePath, fs),
+  };
 }
 
 /** Looks up all that the specification of this container needs. Its root file system is mounted. */
 export async function gatherFacts(request: SpecRequest, sources: FactSources): Promise<SpecFacts> {
   checkRequest(request);
   const { fs, cdiSpecDirs } = sources;
-  const { container, machine, rootfs } = request;
+  const { container, machine } = request;
   const context = container.linux?.securityContext;
   const [accounts, mountSources, devices, hostDevices, seccomp, appArmorProfiles, cdi] = await Promise.all([
-    needsAccounts(request) ? gatherAccounts(rootfs, fs) : { users: [], groups: [] },
+    needsAccounts(request) ? sources.accounts.of(request) : { users: [], groups: [] },
     gatherMountSources(request, fs),
     gatherDevices(request, fs),
     context?.privileged ? allHostDevices(fs) : [],

@@ -12,6 +12,7 @@ export interface SpecRequest {
   /** Of the image: what the container does not say for itself. */
   readonly image: ImageConfig;
   readonly imageName: string;
+  readonly imageId: string;
   /** Where the root file system is mounted: `<bundle>/rootfs`. */
   readonly rootfs: string;
   readonly namespaces: SandboxNamespaces;

@@ -44,6 +44,7 @@ export function healthyRequest(change: Partial<SpecRequest> = {}): SpecRequest {
     sandbox: sandboxConfig(),
     image: { user: '', env: [], entrypoint: [], cmd: [], workingDir: '', stopSignal: '', volumes: [], labels: {} },
     imageName: 'docker.io/library/web:1',
+    imageId: 'sha256:1',
     rootfs: '/run/n/containers/c1/rootfs',
     namespaces: { network: '/ns/net', ipc: '/ns/ipc', uts: '/ns/uts', pid: '/ns/pid' },
     files: { hosts: '/s1/hosts', hostname: '/s1/hostname', resolvConf: '/s1/resolv.conf', shm: '/s1/shm' },

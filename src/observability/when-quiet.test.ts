@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { tracingChannel } from 'node:diagnostics_channel';
+import { test } from 'node:test';
+import { RPC_CHANNEL } from '../cri/instrument.ts';
+import { VirtualClock } from '../host/fake/virtual-clock.ts';
+import { whenQuiet } from './when-quiet.ts';
+
+const channel = tracingChannel<object>(RPC_CHANNEL);
+
+function quiet() {
+  const clock = new VirtualClock();
+  const life = new AbortController();
+  const seen = { tidied: 0 };
+  whenQuiet({ clock, tidy: () => seen.tidied++ }, life.signal);
+  return { clock, life, seen, ended: (method: string) => channel.asyncEnd.publish({ method }) };
+}
+
+test('whenQuiet() tidies once, a while after the last change', async () => {
+  const { clock, life, seen, ended } = quiet();
+  ended('StartContainer');
+  await clock.advance(1_000);
+  ended('StopContainer');
+  await clock.advance(1_400);
+  assert.equal(seen.tidied, 0);
+  await clock.advance(100);
+  assert.equal(seen.tidied, 1);
+  await clock.advance(60_000);
+  assert.equal(seen.tidied, 1);
+  life.abort();
+});
+
+test('whenQuiet() takes no notice of those who only look, and of what comes after its end', async () => {
+  const { clock, life, seen, ended } = quiet();
+  for (const method of ['ListContainers', 'ExecSync', 'Status']) ended(method);
+  await clock.advance(60_000);
+  ended('StartContainer');
+  life.abort();
+  ended('StartContainer');
+  await clock.advance(60_000);
+  assert.equal(seen.tidied, 0);
+});
