@@ -13,15 +13,19 @@ import { type UntilStoppedDeps, untilStopped } from './until-stopped.ts';
 const LIFE = new AbortController().signal;
 const GONE = new CriError('NotFound', 'not found', { method: 'ContainerStatus' });
 
-/** A runtime that shows the end of `web` or of the sandbox `box` so much later; it has nothing else. */
+/**
+ * A runtime that shows the end of `web`, of `quick` (whose start is not shown before its end), or of the sandbox `box` so
+ * much later; it has nothing else.
+ */
 function slowRuntime(clock: VirtualClock, shownMs: number): UntilStoppedDeps['runtime'] & { looks: number } {
   const isShown = (): boolean => clock.monotonic() >= shownMs;
   return {
     looks: 0,
     async containerStatus({ containerId }) {
       this.looks++;
-      if (containerId !== 'web') throw GONE;
-      const state = isShown() ? ContainerState.CONTAINER_EXITED : ContainerState.CONTAINER_RUNNING;
+      if (containerId !== 'web' && containerId !== 'quick') throw GONE;
+      const before = containerId === 'web' ? ContainerState.CONTAINER_RUNNING : ContainerState.CONTAINER_CREATED;
+      const state = isShown() ? ContainerState.CONTAINER_EXITED : before;
       return ContainerStatusResponse.fromPartial({ status: { state, labels: { 'io.kubernetes.pod.uid': 'u1' } } });
     },
     async podSandboxStatus({ podSandboxId }) {
@@ -36,6 +40,7 @@ const cases: Record<string, { id: string; shownMs: number; uid: string | undefin
   'a container that CRI shows at once': { id: 'web', shownMs: 0, uid: 'u1', atMs: 0 },
   'a container that CRI shows a little later': { id: 'web', shownMs: 5, uid: 'u1', atMs: 7 },
   'a container that CRI shows after a minute': { id: 'web', shownMs: 60_000, uid: 'u1', atMs: 60_415 },
+  'a container whose start CRI does not show yet': { id: 'quick', shownMs: 5, uid: 'u1', atMs: 7 },
   'a sandbox': { id: 'box', shownMs: 3, uid: 'u2', atMs: 3 },
   'one that CRI does not know': { id: 'other', shownMs: 0, uid: undefined, atMs: 0 },
 };

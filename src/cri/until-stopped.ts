@@ -10,6 +10,12 @@ export interface UntilStoppedDeps {
 
 const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 
+/** A container that ends at once has ended before CRI shows even its start: created is not stopped. */
+const NOT_SHOWN_YET: ReadonlySet<ContainerState> = new Set([
+  ContainerState.CONTAINER_CREATED,
+  ContainerState.CONTAINER_RUNNING,
+]);
+
 /** Between looks: usually CRI is a few milliseconds behind, on a machine that is worn out it may be many seconds. */
 const FIRST_MS = 1;
 const LONGEST_MS = 1_024;
@@ -34,7 +40,7 @@ async function lookAt(
 ): Promise<{ readonly runs: boolean; readonly podUid?: string | undefined }> {
   try {
     const { status } = await runtime.containerStatus({ containerId: id, verbose: false }, signal);
-    return { runs: status?.state === ContainerState.CONTAINER_RUNNING, podUid: status?.labels[POD_UID_LABEL] };
+    return { runs: status !== undefined && NOT_SHOWN_YET.has(status.state), podUid: status?.labels[POD_UID_LABEL] };
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
