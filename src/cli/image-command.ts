@@ -2,6 +2,7 @@ import type { ImageOperations, ListedImage } from '../app/embedded/image-operati
 import { withImages } from '../app/embedded/with-images.ts';
 import { assertNever } from '../base/assert-never.ts';
 import { CriError } from '../cri/cri-error.ts';
+import type { Host } from '../host/host.ts';
 import { type CommandContext, EXIT } from './command-context.ts';
 import type { ImageOptions, RuntimePlaces } from './commands.ts';
 import { folder } from './option-values.ts';
@@ -63,6 +64,7 @@ async function fromInput<T>(
 ): Promise<T> {
   const path = `${rootDir}/image-${pid}.tar`;
   await host.fs.makeDirectory(rootDir, 0o711);
+  await sweepInputs(rootDir, host);
   await host.fs.writeFile(path, '', { mode: 0o600 });
   try {
     for await (const chunk of terminal.input()) await host.fs.appendFile(path, chunk);
@@ -72,6 +74,14 @@ async function fromInput<T>(
     throw new CriError(error.code, error.message.replaceAll(path, 'standard input'), { cause: error });
   } finally {
     await host.fs.remove(path);
+  }
+}
+
+/** Who was killed while it read left its file. */
+async function sweepInputs(rootDir: string, { fs }: Host): Promise<void> {
+  for (const { name } of await fs.readDirectory(rootDir)) {
+    const pid = /^image-(\d+)\.tar$/.exec(name)?.[1];
+    if (pid !== undefined && (await fs.stat(`/proc/${pid}`)) === undefined) await fs.remove(`${rootDir}/${name}`);
   }
 }
 

@@ -14,12 +14,14 @@ export interface Mounts {
   bindBeneath(root: string, path: string, target: string): Promise<void>;
   /**
    * Layers one above the other. However many there are, they fit; what their paths contain does not matter. With
-   * `idMap` the lower ones show their files with mapped ids; EINVAL: the kernel or their file system cannot.
+   * `idMap` the lower ones show their files with mapped ids; EINVAL: the kernel or their file system cannot, or the
+   * kernel can only with a `scratch`.
    */
   mountOverlay(request: OverlayRequest): Promise<void>;
   /**
-   * Binds `source`, without what is mounted below it, where its files show mapped ids. The target is made, as a folder or a
-   * file. EINVAL: the kernel or the file system cannot.
+   * Binds `source` where its files show mapped ids, and with it what is mounted below, unless some of that cannot be
+   * mapped: then none of it. Mounts that come and go there later reach the target, never the other way round. The target
+   * is made, as a folder or a file. EINVAL: the kernel or the file system cannot.
    */
   bindMapped(source: string, target: string, idMap: MountIdMap): Promise<void>;
   /** The topmost mount at `target`; nothing mounted there is fine. `lazy` detaches it even while it is in use. */
@@ -49,6 +51,11 @@ export interface OverlayRequest {
   /** Changes never wait for the disk, and after a loss of power `work` has to be made anew. EINVAL: the kernel cannot. */
   readonly volatile?: boolean;
   readonly idMap?: MountIdMap;
+  /**
+   * A folder that only we can enter, for layers with mapped ids: some kernels want them mounted somewhere until overlayfs
+   * has them. Who is killed meanwhile leaves that mount there.
+   */
+  readonly scratch?: string;
 }
 
 /** Ids on disk and how they are shown: as in a user namespace. */

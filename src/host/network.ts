@@ -109,6 +109,11 @@ export interface WebSocketConnection {
   readonly messages: AsyncIterable<Uint8Array>;
   /** Resolves when the message is handed to the kernel: the way to wait for a slow reader. */
   send(message: Uint8Array): Promise<void>;
+  /**
+   * Resolves when the connection has ended, from either side or by a failure, also while there is more to read. Of a
+   * sender who is made to wait it is known only when the reader goes on, or something is sent.
+   */
+  readonly closed: Promise<void>;
   close(): void;
 }
 

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { abortable } from '../base/abortable.ts';
 import type { Log } from '../base/log.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
@@ -37,6 +38,9 @@ export interface EmbeddedParts {
   readonly architecture: string;
   readonly log: Log;
 }
+
+/** How long an end waits for files that are still being removed. */
+const SETTLE_MS = 2_000;
 
 /** A CRI runtime in this process. */
 export interface EmbeddedRuntime {
@@ -85,15 +89,22 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
       if (!life.signal.aborted) log.error('a part of the runtime has ended', { error });
     }
   });
+  const close = async (): Promise<void> => {
+    life.abort(new Error('the runtime is stopping'));
+    await Promise.all([...background, streaming.close()]);
+    // What is left to remove is swept by the next life.
+    await abortable(storage.settled(), clock.deadline(SETTLE_MS)).catch(() => {});
+  };
+  await nri.listening.catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   const puller = createRegistryPuller({ ...parts, ...host, ingest: storage.ingest });
   return {
     cri: { runtime, images: storage.imageService(puller) },
     storage,
     isEmpty: () => sandboxes.view.all.size + containers.records.all.size === 0,
-    async close() {
-      life.abort(new Error('the runtime is stopping'));
-      await Promise.all([...background, streaming.close()]);
-    },
+    close,
   };
 }
 
@@ -161,8 +172,8 @@ async function openBases(
     probeRuntimes({ host, paths, settings, log }, signal),
     readSpecMachine({ architecture, mayLowerOomScore }, fs),
     fs.readText('/proc/sys/kernel/random/boot_id').then((text) => text.trim()),
-    openRecordStore({ folder: paths.sandboxRecords, fs, decode: decodeSandboxRecord }),
-    openRecordStore({ folder: paths.containerRecords, fs, decode: decodeContainerRecord }),
+    openRecordStore({ folder: paths.sandboxRecords, fs, log, decode: decodeSandboxRecord }),
+    openRecordStore({ folder: paths.containerRecords, fs, log, decode: decodeContainerRecord }),
   ]);
   return { storage, runtimes, machine, bootId, sandboxRecords, containerRecords };
 }

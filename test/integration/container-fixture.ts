@@ -65,6 +65,7 @@ export class ContainerFixture {
       records: await openRecordStore({
         folder: this.paths.containerRecords,
         fs: host.fs,
+        log: silentLog,
         decode: decodeContainerRecord,
       }),
       sandboxes: {

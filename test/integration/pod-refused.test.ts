@@ -25,7 +25,7 @@ const TEXTS = {
   },
   embedded: {
     seccomp:
-      /^linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile ".*\/kubelet\/seccomp\/late\.json": /,
+      /^config\.linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile ".*\/kubelet\/seccomp\/late\.json": /,
     command: /\/nowhere.*(No such file or directory|no such file or directory|not found)/, // crun's, runc's
     handler: 'code = InvalidArgument desc = runtime_handler: no runtime for "nowhere" is configured',
   },

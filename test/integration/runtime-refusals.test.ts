@@ -33,7 +33,7 @@ const CONTAINER = NamespaceMode.CONTAINER;
 const TARGET = NamespaceMode.TARGET;
 /** What a client of a later CRI may send. */
 const UNKNOWN_NUMBER = 99 as never;
-const OPTIONS = String.raw`linux\.security_context\.namespace_options`;
+const OPTIONS = String.raw`config\.linux\.security_context\.namespace_options`;
 const MAPPING = { containerId: 0, hostId: 100_000, length: 65_536 };
 
 function namespaces(options: Partial<NamespaceOption>): Pick<PodChange, 'linux'> {
@@ -50,10 +50,7 @@ function bad<Change>(asked: Change, message: RegExp): Refusal<Change> {
 
 const SANDBOXES: Record<string, Refusal<PodChange & { readonly runtimeHandler?: string }>> = {
   'an unknown runtime handler': bad({ runtimeHandler: 'kata' }, /runtime_handler|no runtime for "kata" is configured/),
-  'no metadata': bad(
-    { metadata: undefined },
-    /metadata: sandbox config must include metadata|^sandbox config must include metadata$/,
-  ),
+  'no metadata': bad({ metadata: undefined }, /^config\.metadata: sandbox config must include metadata$/),
   'a network of each container': bad(
     namespaces({ network: CONTAINER }),
     new RegExp(`^${OPTIONS}\\.network: .*CONTAINER`),
@@ -99,10 +96,10 @@ const SANDBOXES: Record<string, Refusal<PodChange & { readonly runtimeHandler?: 
       ),
     ]),
   ),
-  'a host name that is too long': bad({ hostname: 'h'.repeat(65) }, /^hostname: longer than 64 bytes/),
+  'a host name that is too long': bad({ hostname: 'h'.repeat(65) }, /^config\.hostname: longer than 64 bytes/),
   'a sysctl of the machine': bad(
     { linux: { sysctls: { 'vm.swappiness': '1' } } },
-    /^linux\.sysctls\["vm\.swappiness"\]: belongs to no namespace/,
+    /^config\.linux\.sysctls\["vm\.swappiness"\]: belongs to no namespace/,
   ),
   'a sysctl of the network with the network of the node': bad(
     {
@@ -111,19 +108,19 @@ const SANDBOXES: Record<string, Refusal<PodChange & { readonly runtimeHandler?: 
         securityContext: { namespaceOptions: { network: NODE } },
       },
     },
-    /^linux\.sysctls\["net\.ipv4\.ip_forward"\]: not allowed with the network of the node/,
+    /^config\.linux\.sysctls\["net\.ipv4\.ip_forward"\]: not allowed with the network of the node/,
   ),
   'a sysctl with a way out': bad(
     { linux: { sysctls: { 'net/../kernel/hostname': 'x' } } },
-    /^linux\.sysctls\["net\/\.\.\/kernel\/hostname"\]: /,
+    /^config\.linux\.sysctls\["net\/\.\.\/kernel\/hostname"\]: /,
   ),
   'a sysctl that there is not': bad(
     { linux: { sysctls: { 'net.ipv4.nonesuch': '1' } } },
-    /^linux\.sysctls\["net\.ipv4\.nonesuch"\]: /,
+    /^config\.linux\.sysctls\["net\.ipv4\.nonesuch"\]: /,
   ),
   'a value that the kernel does not take': bad(
     { linux: { sysctls: { 'net.ipv4.ip_unprivileged_port_start': 'many' } } },
-    /^linux\.sysctls\["net\.ipv4\.ip_unprivileged_port_start"\]: /,
+    /^config\.linux\.sysctls\["net\.ipv4\.ip_unprivileged_port_start"\]: /,
   ),
 };
 
@@ -143,37 +140,46 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
     code: 'NotFound',
     message: /^config\.image\.image: image "localhost\/nobody\/knows:1" not found/,
   },
-  'a folder to work in that is not absolute': bad({ workingDir: 'tmp' }, /^working_dir: "tmp" is not absolute/),
-  'a stop signal of the future': bad({ stopSignal: UNKNOWN_NUMBER as Signal }, /^stop_signal: unknown signal 99/),
-  'a Windows container': bad({ windows: {} }, /^windows: this is a Linux node/),
+  'a folder to work in that is not absolute': bad({ workingDir: 'tmp' }, /^config\.working_dir: "tmp" is not absolute/),
+  'a stop signal of the future': bad(
+    { stopSignal: UNKNOWN_NUMBER as Signal },
+    /^config\.stop_signal: unknown signal 99/,
+  ),
+  'a Windows container': bad({ windows: {} }, /^config\.windows: this is a Linux node/),
 
-  'a mount without a place': bad(mount({ containerPath: '' }), /^mounts\[0\]\.container_path: is empty/),
+  'a mount without a place': bad(mount({ containerPath: '' }), /^config\.mounts\[0\]\.container_path: is empty/),
   'a mount at a relative path': bad(
     mount({ containerPath: 'mnt' }),
-    /^mounts\[0\]\.container_path: "mnt" is not absolute/,
+    /^config\.mounts\[0\]\.container_path: "mnt" is not absolute/,
   ),
-  'a mount of nothing': bad(mount({ hostPath: '' }), /^mounts\[0\]\.host_path: is empty/),
-  'a mount of a relative path': bad(mount({ hostPath: 'tmp' }), /^mounts\[0\]\.host_path: "tmp" is not absolute/),
-  'a mount of what cannot be': bad(mount({ hostPath: '/etc/passwd/x' }), /^mounts\[0\]\.host_path: .*\/etc\/passwd\/x/),
+  'a mount of nothing': bad(mount({ hostPath: '' }), /^config\.mounts\[0\]\.host_path: is empty/),
+  'a mount of a relative path': bad(
+    mount({ hostPath: 'tmp' }),
+    /^config\.mounts\[0\]\.host_path: "tmp" is not absolute/,
+  ),
+  'a mount of what cannot be': bad(
+    mount({ hostPath: '/etc/passwd/x' }),
+    /^config\.mounts\[0\]\.host_path: .*\/etc\/passwd\/x/,
+  ),
   'a mount with a propagation of the future': bad(
     mount({ propagation: UNKNOWN_NUMBER }),
-    /^mounts\[0\]\.propagation: unknown propagation 99/,
+    /^config\.mounts\[0\]\.propagation: unknown propagation 99/,
   ),
   'a shared mount of what is not shared': bad(
     mount({ propagation: 2 }),
-    /^mounts\[0\]\.propagation: path "\/tmp" is not on a shared mount/,
+    /^config\.mounts\[0\]\.propagation: path "\/tmp" is not on a shared mount/,
   ),
   'a mount that follows what is not shared': bad(
     mount({ propagation: 1 }),
-    /^mounts\[0\]\.propagation: path "\/tmp" is not on a shared or slave mount/,
+    /^config\.mounts\[0\]\.propagation: path "\/tmp" is not on a shared or slave mount/,
   ),
   'a recursive read-only mount that may be written': bad(
     mount({ recursiveReadOnly: true }),
-    /^mounts\[0\]\.recursive_read_only: recursive read-only mount conflicts with RW mount/,
+    /^config\.mounts\[0\]\.recursive_read_only: recursive read-only mount conflicts with RW mount/,
   ),
   'a recursive read-only mount that is not private': bad(
     mount({ readonly: true, recursiveReadOnly: true, propagation: 1 }),
-    /^mounts\[0\]\.propagation: recursive read-only mount needs private propagation/,
+    /^config\.mounts\[0\]\.propagation: recursive read-only mount needs private propagation/,
   ),
   'an image volume that may be written': bad(
     { mounts: [{ image: { image: 'x' }, containerPath: '/mnt' }] },
@@ -188,67 +194,79 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
     { mounts: [{ image: { image: 'x' }, hostPath: '/tmp', containerPath: '/mnt', readonly: true }] },
     /config\.mounts\[0\]\.host_path: /,
   ),
-  'a folder of an image without an image': bad(mount({ imageSubPath: 'etc' }), /^mounts\[0\]\.image_sub_path: /),
+  'a folder of an image without an image': bad(
+    mount({ imageSubPath: 'etc' }),
+    /^config\.mounts\[0\]\.image_sub_path: /,
+  ),
 
   'a device that there is not': bad(
     { devices: [{ hostPath: '/dev/nonesuch', containerPath: '/dev/x', permissions: 'rwm' }] },
-    /^devices\[0\]\.host_path: no device at \/dev\/nonesuch/,
+    /^config\.devices\[0\]\.host_path: no device at \/dev\/nonesuch/,
   ),
   'a device that is a file': bad(
     { devices: [{ hostPath: '/etc/passwd', containerPath: '/dev/x', permissions: 'r' }] },
-    /^devices\[0\]\.host_path: no device at \/etc\/passwd/,
+    /^config\.devices\[0\]\.host_path: no device at \/etc\/passwd/,
   ),
   'permissions that devices do not have': bad(
     { devices: [{ hostPath: '/dev/null', containerPath: '/dev/x', permissions: 'rx' }] },
-    /^devices\[0\]\.permissions: "rx"/,
+    /^config\.devices\[0\]\.permissions: "rx"/,
   ),
   'an unknown CDI device': bad(
     { CDIDevices: [{ name: 'vendor.com/class=nonesuch' }] },
-    /^CDI_devices: unresolvable CDI device vendor\.com\/class=nonesuch/,
+    /^config\.CDI_devices: unresolvable CDI device vendor\.com\/class=nonesuch/,
   ),
-  'a CDI device without a name': bad({ CDIDevices: [{ name: 'gpu' }] }, /^CDI_devices: "gpu" is not of the form/),
+  'a CDI device without a name': bad(
+    { CDIDevices: [{ name: 'gpu' }] },
+    /^config\.CDI_devices: "gpu" is not of the form/,
+  ),
 
   'an unknown capability': bad(
     context({ capabilities: { addCapabilities: ['NET_RAW', 'FLY'] } }),
-    /^linux\.security_context\.capabilities\.add_capabilities\[1\]: unknown capability "FLY"/,
+    /^config\.linux\.security_context\.capabilities\.add_capabilities\[1\]: unknown capability "FLY"/,
   ),
   'to drop an unknown capability': bad(
     context({ capabilities: { dropCapabilities: ['FLY'] } }),
-    /^linux\.security_context\.capabilities\.drop_capabilities\[0\]: unknown capability "FLY"/,
+    /^config\.linux\.security_context\.capabilities\.drop_capabilities\[0\]: unknown capability "FLY"/,
   ),
-  'privileges that the sandbox has not': bad(context({ privileged: true }), /^linux\.security_context\.privileged: /),
-  'a group without a user': bad(context({ runAsGroup: { value: 7n } }), /^linux\.security_context\.run_as_group: /),
+  'privileges that the sandbox has not': bad(
+    context({ privileged: true }),
+    /^config\.linux\.security_context\.privileged: /,
+  ),
+  'a group without a user': bad(
+    context({ runAsGroup: { value: 7n } }),
+    /^config\.linux\.security_context\.run_as_group: /,
+  ),
   'an unknown user': bad(
     context({ runAsUsername: 'stranger' }),
-    /^linux\.security_context\.run_as_username: the image has no user "stranger"/,
+    /^config\.linux\.security_context\.run_as_username: the image has no user "stranger"/,
   ),
   'a group that is no number of a group': bad(
     context({ supplementalGroups: [-1n] }),
-    /^linux\.security_context\.supplemental_groups\[0\]: -1 is no group id/,
+    /^config\.linux\.security_context\.supplemental_groups\[0\]: -1 is no group id/,
   ),
   'a groups policy of the future': bad(
     context({ supplementalGroupsPolicy: UNKNOWN_NUMBER }),
-    /^linux\.security_context\.supplemental_groups_policy: unknown policy 99/,
+    /^config\.linux\.security_context\.supplemental_groups_policy: unknown policy 99/,
   ),
   'a seccomp profile that there is not': bad(
     context({ seccomp: { profileType: ProfileType.Localhost, localhostRef: '/nonesuch.json' } }),
-    /^linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile "\/nonesuch\.json": .*ENOENT|no such file/,
+    /^config\.linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile "\/nonesuch\.json": .*ENOENT|no such file/,
   ),
   'a seccomp profile that is none': bad(
     context({ seccomp: { profileType: ProfileType.Localhost, localhostRef: '/etc/passwd' } }),
-    /^linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile "\/etc\/passwd": /,
+    /^config\.linux\.security_context\.seccomp\.localhost_ref: cannot load seccomp profile "\/etc\/passwd": /,
   ),
   'a seccomp profile by the older field': bad(
     context({ seccompProfilePath: 'localhost//nonesuch.json' }),
-    /^linux\.security_context\.seccomp/,
+    /^config\.linux\.security_context\.seccomp/,
   ),
   'a seccomp profile with a name that it may not have': bad(
     context({ seccomp: { profileType: ProfileType.RuntimeDefault, localhostRef: '/x' } }),
-    /^linux\.security_context\.seccomp\.localhost_ref: must only be set/,
+    /^config\.linux\.security_context\.seccomp\.localhost_ref: must only be set/,
   ),
   'an SELinux level that is none': bad(
     context({ selinuxOptions: { level: 'high' } }),
-    /^linux\.security_context\.selinux_options\.level: /,
+    /^config\.linux\.security_context\.selinux_options\.level: /,
   ),
 
   'the network of the node': bad(
@@ -281,7 +299,7 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
 
   'an OOM score that there is not': bad(
     { linux: { resources: { oomScoreAdj: 1001n } } },
-    /^linux\.resources\.oom_score_adj: 1001 is not in -1000\.\.1000/,
+    /^config\.linux\.resources\.oom_score_adj: 1001 is not in -1000\.\.1000/,
   ),
 };
 
@@ -373,14 +391,14 @@ describe('what nodelet cri refuses', { skip: embeddedSkipReason() }, () => {
       const apparmor = { profileType: ProfileType.RuntimeDefault };
       await assert.rejects(create(context({ apparmor })), {
         code: 'InvalidArgument',
-        message: /^linux\.security_context\.apparmor: apparmor is not supported/,
+        message: /^config\.linux\.security_context\.apparmor: apparmor is not supported/,
       });
     });
 
     test('unified resources on a machine without them', { skip: !existsSync('/sys/fs/cgroup/pids') }, async () => {
       await assert.rejects(create({ linux: { resources: { unified: { 'pids.max': '7' } } } }), {
         code: 'InvalidArgument',
-        message: /^linux\.resources\.unified: this node has cgroups v1/,
+        message: /^config\.linux\.resources\.unified: this node has cgroups v1/,
       });
     });
 

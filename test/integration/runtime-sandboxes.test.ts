@@ -66,7 +66,12 @@ suite('sandboxes', { skip: skipReason(), timeout: 120_000 }, () => {
       ...host,
       log: silentLog,
       paths,
-      records: await openRecordStore({ folder: paths.sandboxRecords, fs: host.fs, decode: decodeSandboxRecord }),
+      records: await openRecordStore({
+        folder: paths.sandboxRecords,
+        fs: host.fs,
+        log: silentLog,
+        decode: decodeSandboxRecord,
+      }),
       runtimes: {
         handler: (name) => (name === '' ? runtime : undefined),
         handlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: false }],

@@ -35,7 +35,12 @@ async function execIn(t: TestContext, { args, tty = false, stdin = false }: Exec
     kind: 'exec',
     protocols: EXEC_PROTOCOLS,
     serve: (connection) =>
-      serveExec(connection, options, (until) => runtime.exec(container, { ...processOf(args), terminal: tty }, until)),
+      serveExec(
+        connection,
+        options,
+        (until) => runtime.exec(container, { ...processOf(args), terminal: tty }, until),
+        host.clock,
+      ),
   });
   const { hostname, port, pathname } = new URL(url);
   const target = { host: hostname, port: Number(port) };

@@ -86,7 +86,7 @@ async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: 
   const sandboxes = createSandboxes({
     ...common,
     network,
-    records: await openRecordStore({ folder: paths.sandboxRecords, fs, decode: decodeSandboxRecord }),
+    records: await openRecordStore({ folder: paths.sandboxRecords, fs, log: silentLog, decode: decodeSandboxRecord }),
     containers: {
       stopAll: (id, until) => containers.ofSandbox.stopAll(id, until),
       removeAll: (id, until) => containers.ofSandbox.removeAll(id, until),
@@ -97,7 +97,12 @@ async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: 
   const containers = createContainers({
     ...common,
     machine: MACHINE,
-    records: await openRecordStore({ folder: paths.containerRecords, fs, decode: decodeContainerRecord }),
+    records: await openRecordStore({
+      folder: paths.containerRecords,
+      fs,
+      log: silentLog,
+      decode: decodeContainerRecord,
+    }),
     sandboxes: sandboxes.view,
     images: { find: () => IMAGE, list: () => [IMAGE] },
     snapshots: doom.guard(snapshots),

@@ -8,6 +8,7 @@ export interface ImageOperations {
   build(request: ImageBuild, signal: AbortSignal): Promise<NamedImage>;
   tag(request: { readonly image: string; readonly name: string }, signal: AbortSignal): Promise<NamedImage>;
   list(request: Record<string, never>, signal: AbortSignal): Promise<readonly ListedImage[]>;
+  /** An image that has other names loses this one alone; by its id it goes with all of them. */
   remove(request: { readonly image: string }, signal: AbortSignal): Promise<NamedImage>;
 }
 

@@ -16,6 +16,7 @@ import {
 import { runtimeFolders } from './embedded-settings.ts';
 import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
+import { earlierRecord, type NetworkRecord } from './network-record.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 
 const CLEANUP_MS = 30_000;
@@ -64,22 +65,26 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
   };
   const { host } = options;
   await checkLocalPreconditions({ ...host, ...parts });
-  const ownsHostPortChains = await prepareNetwork(parts, signal);
-  const runtime = await startEmbedded(
-    { ...parts, cniBinDirs: CNI_BIN_DIRS, handlers: new Map(), nriSocket: undefined, pinnedImages: [BUSYBOX_IMAGE] },
-    signal,
-  );
+  const prepared = Promise.withResolvers<NetworkRecord>();
+  const choices = {
+    cniBinDirs: CNI_BIN_DIRS,
+    handlers: new Map(),
+    nriSocket: undefined,
+    pinnedImages: [BUSYBOX_IMAGE],
+  };
+  const prepare = async (): Promise<void> => prepared.resolve(await prepareNetwork(parts, signal));
+  const runtime = await startEmbedded({ ...parts, ...choices, prepare }, signal);
+  const record = await prepared.promise;
   return {
     connect: (given) => connectInProcess(runtime.cri, given),
     prepare: (cri, until) =>
       ensureBusybox({ ...host, cri, load: runtime.images.load, folder: folders.stateDir }, until),
     isEmpty: async () => runtime.isEmpty(),
-    stop: () => stopRuntime(parts, runtime, ownsHostPortChains),
+    stop: () => stopRuntime(parts, runtime, record),
   };
 }
 
-/** Whether the chains of host ports came with our pods: then they go with them. */
-async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<boolean> {
+async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<NetworkRecord> {
   const { host, bridge, podCidr, cniConfDir, networkRecord } = parts;
   const { fs, processes } = host;
   const network = { fs, processes, bridge };
@@ -87,28 +92,18 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<boolea
   const podCidrs = [podCidr];
   const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: `${runtimeFolders(parts).rootDir}/ipam` });
   await fs.writeAtomic(`${cniConfDir}/10-nodelet.conflist`, config, { mode: 0o600 });
-  const [owns] = await Promise.all([
-    ownership(parts, () => hostPortChainsExist(network, signal)),
-    removeUnusedBridge(network, signal),
-    ensureMasquerade(processes, { bridge, podCidrs }, signal),
-  ]);
-  await fs.writeAtomic(networkRecord, JSON.stringify({ ownsHostPortChains: owns }));
-  return owns;
+  const text = (await fs.stat(networkRecord)) === undefined ? undefined : await fs.readText(networkRecord);
+  const earlier = text === undefined ? undefined : earlierRecord(text);
+  const owns = earlier?.ownsHostPortChains ?? !(await hostPortChainsExist(network, signal));
+  const record = { ownsHostPortChains: owns, podCidrs: [...new Set([...(earlier?.podCidrs ?? []), podCidr])] };
+  await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before there is a rule that only it knows of
+  await Promise.all([removeUnusedBridge(network, signal), ensureMasquerade(processes, { bridge, podCidrs }, signal)]);
+  return record;
 }
 
-/** As an earlier start found it while there were none of our pods yet. */
-async function ownership({ host, networkRecord }: Parts, chainsExist: () => Promise<boolean>): Promise<boolean> {
-  if ((await host.fs.stat(networkRecord)) === undefined) return !(await chainsExist());
-  try {
-    const record = JSON.parse(await host.fs.readText(networkRecord)) as { readonly ownsHostPortChains?: unknown };
-    return record.ownsHostPortChains === true;
-  } catch {
-    return false; // cut short by a crash of the machine, which has cleared the chains too
-  }
-}
-
-async function stopRuntime(parts: Parts, runtime: RunningEmbedded, ownsHostPortChains: boolean): Promise<boolean> {
-  const { host, log, bridge, podCidr } = parts;
+async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: NetworkRecord): Promise<boolean> {
+  const { host, log, bridge } = parts;
+  const { ownsHostPortChains, podCidrs } = record;
   const { fs, processes, clock } = host;
   const network = { fs, processes, bridge };
   const signal = clock.deadline(CLEANUP_MS);
@@ -119,7 +114,7 @@ async function stopRuntime(parts: Parts, runtime: RunningEmbedded, ownsHostPortC
     log.warn('pods are left: they and their network stay', { bridge });
     return false;
   }
-  await removeMasquerade(processes, { bridge, podCidrs: [podCidr] }, signal);
+  await removeMasquerade(processes, { bridge, podCidrs }, signal);
   await removeNetwork(network, before, signal);
   await fs.removeTree(runtimeFolders(parts).stateDir);
   return true;

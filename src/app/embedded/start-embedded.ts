@@ -1,8 +1,10 @@
 import type { Log } from '../../base/log.ts';
 import type { Cri } from '../../cri/services.ts';
+import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
 import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
+import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { goArchitecture } from '../go-architecture.ts';
 import { type EmbeddedChoices, embeddedSettings, ownerSocket } from './embedded-settings.ts';
 import { imageApi } from './image-api.ts';
@@ -12,10 +14,14 @@ import { missingForRuntime, missingText } from './missing-programs.ts';
 import { RuntimeStartError } from './runtime-start-error.ts';
 import { storedImages } from './stored-images.ts';
 
+const PASSABLE = 0o711;
+
 export interface EmbeddedOptions extends EmbeddedChoices {
   readonly host: Host;
   readonly version: string;
   readonly log: Log;
+  /** Done when the folders are ours, before the runtime looks at them. */
+  prepare?(signal: AbortSignal): Promise<void>;
 }
 
 /** A runtime at work in this process. */
@@ -36,11 +42,12 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   const { host, version, log, stateDir } = options;
   const missing = missingText(await missingForRuntime(host.fs));
   if (missing !== undefined) throw new RuntimeStartError(missing);
-  await host.fs.makeDirectory(stateDir, 0o711);
+  await makeStateFolder(stateDir, host.fs);
   const ready = Promise.withResolvers<ImageOperations>();
   ready.promise.catch(() => {}); // told below; nobody may be asking for images meanwhile
   const owner = await claim(options, ready.promise);
   try {
+    await options.prepare?.(signal);
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
     const settings = embeddedSettings(options, { mayLowerOomScore });
     const runtime = await openEmbeddedRuntime({ host, settings, log, version, architecture: goArchitecture() }, signal);
@@ -61,8 +68,15 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   } catch (error) {
     ready.reject(error);
     await owner.close();
-    throw error;
+    throw error instanceof NriSocketError ? new RuntimeStartError(error.message, { cause: error }) : error;
   }
+}
+
+/** Pods with their own users pass through it; versions that had none left a folder in which only root does. */
+export async function makeStateFolder(path: string, fs: FileSystem): Promise<void> {
+  await fs.makeDirectory(path, PASSABLE);
+  const { mode = PASSABLE } = (await fs.stat(path)) ?? {};
+  if ((mode & PASSABLE) !== PASSABLE) await fs.changeMode(path, mode | PASSABLE);
 }
 
 /** The socket that answers is the lock of the folders, so it stands before they are touched. */

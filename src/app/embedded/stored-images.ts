@@ -33,6 +33,8 @@ export function storedImages(storage: Storage): ImageOperations {
       }));
     },
     async remove({ image }, signal) {
+      const renamed = await storage.untag(image);
+      if (renamed) return { name: image, id: renamed.id };
       const found = storage.images.find(image);
       if (!found) throw new CriError('NotFound', `no image ${JSON.stringify(image)}`);
       await service.removeImage(RemoveImageRequest.fromPartial({ image: { image: found.id } }), signal);
@@ -53,8 +55,13 @@ async function told<T>(what: string, work: () => Promise<T>, signal: AbortSignal
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof CriError) throw error;
-    throw new CriError(codeOf(error), `${what}: ${textOf(error)}`, { cause: error });
+    throw new CriError(codeOf(error), `${what}: ${whyOf(error, what)}`, { cause: error });
   }
+}
+
+function whyOf(error: unknown, what: string): string {
+  const isMissing = error instanceof FileSystemError && error.code === 'ENOENT' && what.endsWith(` ${error.path}`);
+  return isMissing ? 'no such file' : textOf(error);
 }
 
 function codeOf(error: unknown): CriCode {

@@ -10,6 +10,7 @@ import {
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
+import type { Inode } from './memory-inode.ts';
 import { mergedTree } from './memory-overlay.ts';
 import type { MemoryMount, MemoryTree } from './memory-tree.ts';
 
@@ -74,10 +75,17 @@ export class MemoryMounts implements Mounts {
       if (root.kind === 'directory') await this.#fs.makeDirectory(target, 0o750);
       else await this.#fs.writeFile(target, '', { mode: 0o640 });
     }
-    this.#do('mount', target, () => {
-      const place = this.#tree.locate(target, true);
+    const below = this.#tree.mounts.filter(({ entry }) => entry.target.startsWith(`${from.path}/`));
+    const attach = (show: Inode, at: string) => {
+      const place = this.#tree.locate(at, true);
       const entry = { source: from.path, target: place.path, type: 'bind', readOnly: false };
-      this.#tree.addMount(entry, root, place.mount);
+      this.#tree.addMount(entry, show, place.mount);
+    };
+    this.#do('mount', target, () => {
+      attach(root, target);
+      for (const { entry, root: shown } of below) {
+        attach(mergedTree(this.#tree, [shown], undefined, idMap), `${target}${entry.target.slice(from.path.length)}`);
+      }
     });
   }
 

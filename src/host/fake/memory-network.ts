@@ -1,4 +1,5 @@
 import { ipAddressFaults } from '../../base/ip-address.ts';
+import { Sequencer } from '../../base/sequencer.ts';
 import {
   type ByteStream,
   type Connection,
@@ -66,6 +67,7 @@ export class MemoryNetwork implements Network {
   readonly names = new Map<string, readonly [string, ...string[]]>([['localhost', ['127.0.0.1']]]);
   readonly #fs: MemoryFileSystem;
   readonly #listeners = new Map<string, Listener>();
+  readonly #claims = new Sequencer();
   #nextPort = 40_000;
 
   constructor(fs: MemoryFileSystem) {
@@ -162,7 +164,12 @@ export class MemoryNetwork implements Network {
     return client;
   }
 
-  async #serve({ socketPath, mode }: SocketFile, service: MemoryService): Promise<{ close(): Promise<void> }> {
+  /** One after the other: two must not find the same dead socket. */
+  #serve(address: SocketFile, service: MemoryService): Promise<{ close(): Promise<void> }> {
+    return this.#claims.run(address.socketPath, () => this.#claim(address, service));
+  }
+
+  async #claim({ socketPath, mode }: SocketFile, service: MemoryService): Promise<{ close(): Promise<void> }> {
     this.#failIfAsked('serve', socketPath);
     const old = await this.#fs.lstat(socketPath);
     if (old !== undefined) {

@@ -13,7 +13,9 @@ export interface WebSocketPair {
  */
 export function webSocketPair(protocol: string, signal: AbortSignal, severed: AbortSignal): WebSocketPair {
   const [toClient, toServer] = [new Lane(), new Lane()];
+  const ended = Promise.withResolvers<void>();
   const close = (): void => {
+    ended.resolve();
     toClient.queue.end();
     toServer.queue.end();
     toClient.close();
@@ -27,9 +29,10 @@ export function webSocketPair(protocol: string, signal: AbortSignal, severed: Ab
   };
   signal.addEventListener('abort', onAbort, { once: true });
   severed.addEventListener('abort', close, { once: true });
+  const common = { protocol, closed: ended.promise, close };
   return {
-    client: { protocol, messages: toClient.queue, send: (message) => toServer.send(message), close },
-    server: { protocol, messages: toServer.queue, send: (message) => toClient.send(message), close },
+    client: { ...common, messages: toClient.queue, send: (message) => toServer.send(message) },
+    server: { ...common, messages: toServer.queue, send: (message) => toClient.send(message) },
   };
 }
 

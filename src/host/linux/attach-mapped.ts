@@ -1,18 +1,31 @@
 import { closeSync } from 'node:fs';
 import type { MountIdMap } from '../mounts.ts';
-import { attachMount, mapMountIds, openTreeClone } from './tree-calls.ts';
+import { errnoCode } from './errno-code.ts';
+import { attachMount, mapMountIds, openTreeClone, type TreeReach } from './tree-calls.ts';
 import { openUserNamespace } from './user-namespace.ts';
 
-/** A mount can be mapped only while it is attached nowhere. */
+/** What the kernel answers where a mount below cannot be mapped: its file system cannot, or it is mapped already. */
+const CANNOT_MAP: ReadonlySet<string | undefined> = new Set(['EINVAL', 'EPERM']);
+
 export async function attachMapped(source: string, target: string, idMap: MountIdMap): Promise<void> {
-  const clone = openTreeClone(source);
+  const namespace = await openUserNamespace(idMap);
   try {
-    const namespace = await openUserNamespace(idMap);
     try {
-      mapMountIds(clone, namespace);
-    } finally {
-      closeSync(namespace);
+      attach(source, target, namespace, 'whole');
+    } catch (error) {
+      if (!CANNOT_MAP.has(errnoCode(error))) throw error;
+      attach(source, target, namespace, 'top');
     }
+  } finally {
+    closeSync(namespace);
+  }
+}
+
+/** A mount can be mapped only while it is attached nowhere. */
+function attach(source: string, target: string, namespace: number, reach: TreeReach): void {
+  const clone = openTreeClone(source, reach);
+  try {
+    mapMountIds(clone, namespace, reach);
     attachMount(clone, target);
   } finally {
     closeSync(clone);

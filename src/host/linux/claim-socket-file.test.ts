@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,3 +23,43 @@ test('what processes left that were killed while they claimed a socket goes; tho
   server.close();
   assert.equal(existsSync(join(folder, 'a.sock')), false);
 });
+
+/** Says that it is up, waits for the word, and tells how its claim went; holds it until it is cut off. */
+const CLAIMANT = `
+  import { createServer } from 'node:net';
+  const { claimSocketFile } = await import(process.argv[2]);
+  process.send('up');
+  process.once('message', async (socketPath) => {
+    const claim = claimSocketFile(createServer(), { socketPath, mode: 0o600 });
+    process.send(await claim.then(() => 'won', ({ code }) => code));
+  });
+  process.once('disconnect', () => process.exit());
+`;
+
+test('of many processes that find a dead socket at once one gets its place', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'claim-'));
+  const socketPath = join(folder, 'a.sock');
+  await leaveDead(socketPath);
+  writeFileSync(join(folder, 'claimant.mjs'), CLAIMANT);
+  const children = Array.from({ length: 4 }, () =>
+    fork(join(folder, 'claimant.mjs'), [import.meta.resolve('./claim-socket-file.ts')], { execArgv: [] }),
+  );
+  t.after(() => {
+    for (const child of children) child.disconnect();
+    rmSync(folder, { recursive: true });
+  });
+  await Promise.all(children.map((child) => once(child, 'message')));
+  const results = children.map((child) => once(child, 'message').then(([result]) => result));
+  for (const child of children) child.send(socketPath);
+  assert.deepEqual((await Promise.all(results)).toSorted(), ['EADDRINUSE', 'EADDRINUSE', 'EADDRINUSE', 'won']);
+});
+
+async function leaveDead(socketPath: string): Promise<void> {
+  const server = createServer();
+  server.listen(`${socketPath}.1`);
+  await once(server, 'listening');
+  linkSync(`${socketPath}.1`, `${socketPath}.2`);
+  server.close(); // removes the name that it listened on
+  await once(server, 'close');
+  renameSync(`${socketPath}.2`, socketPath);
+}

@@ -4,7 +4,9 @@ import { connect, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { NetworkError, type SocketFile } from '../network.ts';
 import { errnoCode } from './errno-code.ts';
+import { withFolderLock } from './folder-lock.ts';
 import { asNetworkError } from './network-error.ts';
+import { unlessMissing } from './unless-missing.ts';
 
 /** A socket file that is ours. */
 export interface ClaimedSocketFile {
@@ -32,7 +34,8 @@ export async function claimSocketFile(server: Server, { socketPath, mode }: Sock
     await chmod(hidden, mode);
     const { ino } = await lstat(hidden);
     await giveName(hidden, socketPath);
-    return { release: () => removeIfStill(socketPath, ino) };
+    const release = (): Promise<void> => withFolderLock(parent, () => removeIfStill(socketPath, ino));
+    return { release: () => unlessMissing(release()) };
   } catch (error) {
     server.close();
     throw asNetworkError(error);
@@ -61,16 +64,31 @@ function listen(server: Server, path: string): Promise<void> {
 }
 
 async function giveName(hidden: string, socketPath: string): Promise<void> {
+  if (await linked(hidden, socketPath)) return;
+  // Whoever removes the name holds the lock: what refused is still what is there when it goes.
+  await withFolderLock(dirname(socketPath), async () => {
+    do await removeStale(socketPath);
+    while (!(await linked(hidden, socketPath)));
+  });
+}
+
+/** `false`: the name is taken. */
+async function linked(hidden: string, socketPath: string): Promise<boolean> {
   try {
     await link(hidden, socketPath);
+    return true;
   } catch (error) {
     if (errnoCode(error) !== 'EEXIST') throw error;
-    const isSocket = (await lstat(socketPath)).isSocket();
-    if (!isSocket) throw new NetworkError('EADDRINUSE', `${socketPath} exists and is not a socket`);
-    if (await answers(socketPath)) throw new NetworkError('EADDRINUSE', `another process listens on ${socketPath}`);
-    await unlink(socketPath);
-    await link(hidden, socketPath);
+    return false;
   }
+}
+
+async function removeStale(socketPath: string): Promise<void> {
+  const found = await unlessMissing(lstat(socketPath));
+  if (found === undefined) return;
+  if (!found.isSocket()) throw new NetworkError('EADDRINUSE', `${socketPath} exists and is not a socket`);
+  if (await answers(socketPath)) throw new NetworkError('EADDRINUSE', `another process listens on ${socketPath}`);
+  await unlessMissing(unlink(socketPath));
 }
 
 /** Whether somebody listens there; a dead process's socket refuses. */
@@ -82,7 +100,7 @@ function answers(socketPath: string): Promise<boolean> {
       resolve(true);
     });
     socket.once('error', (error) => {
-      if (errnoCode(error) === 'ECONNREFUSED') resolve(false);
+      if (['ECONNREFUSED', 'ENOENT'].includes(errnoCode(error) ?? '')) resolve(false);
       else if (errnoCode(error) === 'EAGAIN')
         resolve(true); // its queue is full: it lives
       else reject(error);
@@ -91,9 +109,5 @@ function answers(socketPath: string): Promise<boolean> {
 }
 
 async function removeIfStill(path: string, inode: number): Promise<void> {
-  try {
-    if ((await lstat(path)).ino === inode) await unlink(path);
-  } catch (error) {
-    if (errnoCode(error) !== 'ENOENT') throw error;
-  }
+  if ((await unlessMissing(lstat(path)))?.ino === inode) await unlessMissing(unlink(path));
 }

@@ -26,6 +26,9 @@ export const mount: Call<[source: string, target: string, type: string | null, f
 /** umount2(2). */
 export const umount2: Call<[target: string, flags: number]> = asyncCall('int umount2(const char *target, int flags)');
 
+/** flock(2). It runs on a thread of Node's pool until the lock is ours. */
+export const flock: Call<[descriptor: number, operation: number]> = asyncCall('int flock(int fd, int operation)');
+
 const AT_FDCWD = -100;
 const RENAME_NOREPLACE = 1;
 

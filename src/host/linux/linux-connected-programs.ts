@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { ConnectedProcess, ConnectedProgram, ConnectedPrograms } from '../connected-programs.ts';
 import { ProcessStartError } from '../processes.ts';
@@ -28,7 +29,10 @@ async function start({ program, args, env }: ConnectedProgram): Promise<Connecte
 }
 
 function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  if (child.pid === undefined) return;
+  const hasEnded = child.exitCode !== null || child.signalCode !== null;
+  // The kernel gives a number to no new process while a group has it: one of that number is a stranger.
+  if (hasEnded && existsSync(`/proc/${child.pid}`)) return;
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch (error) {

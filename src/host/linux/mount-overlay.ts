@@ -1,5 +1,4 @@
-import { closeSync, constants, mkdirSync, mkdtempSync, openSync, rmdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, constants, mkdtempSync, openSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { MountError, type MountIdMap, type OverlayRequest } from '../mounts.ts';
 import { errnoCode } from './errno-code.ts';
@@ -60,19 +59,17 @@ async function mountMapped(request: OverlayRequest, idMap: MountIdMap): Promise<
     try {
       await mountLayers(request, below(`/proc/self/fd/${clone}`));
     } catch (error) {
-      if (errnoCode(error) !== 'EINVAL') throw error;
-      await attachedSomewhere(clone, (folder) => mountLayers(request, below(folder)));
+      const { scratch } = request;
+      if (errnoCode(error) !== 'EINVAL' || scratch === undefined) throw error;
+      await attachedBelow(scratch, clone, (folder) => mountLayers(request, below(folder)));
     }
   } finally {
     closeSync(clone);
   }
 }
 
-async function attachedSomewhere(clone: number, work: (folder: string) => Promise<void>): Promise<void> {
-  // Inside a folder that only we can enter: the mount itself would show the layers to everybody.
-  const folder = mkdtempSync(join(tmpdir(), 'nodelet-layers-'));
-  const place = join(folder, 'layers');
-  mkdirSync(place);
+async function attachedBelow(scratch: string, clone: number, work: (folder: string) => Promise<void>): Promise<void> {
+  const place = mkdtempSync(join(scratch, 'layers-'));
   try {
     attachMount(clone, place);
     try {
@@ -82,7 +79,6 @@ async function attachedSomewhere(clone: number, work: (folder: string) => Promis
     }
   } finally {
     rmdirSync(place);
-    rmdirSync(folder);
   }
 }
 

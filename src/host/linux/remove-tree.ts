@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, readFile, realpath, rmdir, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, readFile, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FileSystemError } from '../file-system.ts';
+import { errnoCode } from './errno-code.ts';
 import { parseMountinfo } from './mountinfo.ts';
 import { unlessMissing } from './unless-missing.ts';
 
@@ -24,36 +26,80 @@ export async function removeTree(path: string): Promise<void> {
   await using folder = await open(parent, OPEN_DIRECTORY);
   // The parent's device: so `path` itself may not be a mount point either.
   const { dev } = await folder.stat();
-  await removeDirectory(folder, basename(path), { device: dev, shown: path });
+  await removeTop(folder, basename(path), { device: dev, shown: path });
 }
+
+/** How many folders are held open at once: a tree may be deeper than there are descriptors. */
+const DEEPEST = 32;
+const MOVED_PREFIX = '.deep-';
 
 interface Place {
   readonly device: number;
+  /** Where folders go that lie too deep, to be removed from there. */
+  readonly top: FileHandle;
+  readonly depth: number;
   /** For error messages. */
   readonly shown: string;
 }
 
+async function removeTop(parent: FileHandle, name: string, place: Pick<Place, 'device' | 'shown'>): Promise<void> {
+  const path = below(parent, name);
+  const top = await unlessMissing(open(path, OPEN_DIRECTORY));
+  if (top === undefined) return;
+  try {
+    while ((await empty(top, { ...place, top, depth: 1 })) === 'again');
+  } finally {
+    await top.close();
+  }
+  try {
+    await unlessMissing(rmdir(path));
+  } catch (error) {
+    const left = errnoCode(error) === 'ENOTEMPTY' ? await unlessMissing(readdir(path)) : [];
+    if (!left?.some((each) => each.startsWith(MOVED_PREFIX))) throw error;
+    // Somebody who removes the same tree has moved it there meanwhile.
+    await removeTop(parent, name, place);
+  }
+}
+
 /** What somebody else has removed meanwhile is fine. */
-async function removeDirectory(parent: FileHandle, name: string, place: Place): Promise<void> {
+async function removeDirectory(parent: FileHandle, name: string, place: Place): Promise<Emptied> {
+  if (place.depth > DEEPEST) return moveUp(below(parent, name), place.top);
   const path = below(parent, name);
   const folder = await unlessMissing(open(path, OPEN_DIRECTORY));
-  if (folder === undefined) return;
+  if (folder === undefined) return 'done';
+  let emptied: Emptied;
   try {
-    await empty(folder, place);
+    emptied = await empty(folder, place);
   } finally {
     await folder.close();
   }
   await unlessMissing(rmdir(path));
+  return emptied;
 }
 
-async function empty(folder: FileHandle, { device, shown }: Place): Promise<void> {
+/** `again`: something was moved to the top. */
+type Emptied = 'done' | 'again';
+
+async function empty(folder: FileHandle, place: Place): Promise<Emptied> {
   const { dev } = await folder.stat();
-  if (dev !== device) throw new FileSystemError('EBUSY', 'removeTree', shown);
+  if (dev !== place.device) throw new FileSystemError('EBUSY', 'removeTree', place.shown);
   const entries = await unlessMissing(readdir(below(folder, '.'), { withFileTypes: true }));
+  let emptied: Emptied = 'done';
   for (const entry of entries ?? []) {
-    if (entry.isDirectory()) await removeDirectory(folder, entry.name, { device, shown: join(shown, entry.name) });
-    else await unlessMissing(unlink(below(folder, entry.name)));
+    if (!entry.isDirectory()) {
+      await unlessMissing(unlink(below(folder, entry.name)));
+      continue;
+    }
+    const inner = { ...place, depth: place.depth + 1, shown: join(place.shown, entry.name) };
+    if ((await removeDirectory(folder, entry.name, inner)) === 'again') emptied = 'again';
   }
+  return emptied;
+}
+
+/** A name that nobody can have guessed, so that nothing is in the way. */
+async function moveUp(path: string, top: FileHandle): Promise<Emptied> {
+  await unlessMissing(rename(path, below(top, `${MOVED_PREFIX}${randomUUID()}`)));
+  return 'again';
 }
 
 function below(folder: FileHandle, name: string): string {

@@ -14,6 +14,8 @@ const MOUNT_SETATTR = 442;
 
 const AT_FDCWD = -100;
 const AT_EMPTY_PATH = 0x1000;
+const AT_RECURSIVE = 0x8000;
+const MS_SLAVE = 1n << 19n;
 const O_CLOEXEC = 0o2000000;
 const RESOLVE_NO_MAGICLINKS = 0x02;
 const RESOLVE_IN_ROOT = 0x10;
@@ -39,15 +41,27 @@ export function openInRoot(root: number, path: string, flags: number): number {
   return checked('openat2', syscall5(OPENAT2, root, path, how, how.byteLength));
 }
 
+/** Without what is mounted below, or with it. */
+export type TreeReach = 'top' | 'whole';
+
 /** A mount of its own that shows the folder, attached nowhere; it goes when the descriptor is closed. */
-export function openTreeClone(path: string): number {
-  return checked('open_tree', syscall3(OPEN_TREE, AT_FDCWD, path, OPEN_TREE_CLONE | O_CLOEXEC));
+export function openTreeClone(path: string, reach: TreeReach = 'top'): number {
+  const flags = OPEN_TREE_CLONE | O_CLOEXEC | recursive(reach);
+  return checked('open_tree', syscall3(OPEN_TREE, AT_FDCWD, path, flags));
 }
 
-/** Shows the files of a mount with their ids mapped as in the user namespace. */
-export function mapMountIds(mount: number, userNamespace: number): void {
-  const attributes = new BigUint64Array([MOUNT_ATTR_IDMAP, 0n, 0n, BigInt(userNamespace)]);
-  checked('mount_setattr', syscallSetattr(MOUNT_SETATTR, mount, '', AT_EMPTY_PATH, attributes, attributes.byteLength));
+/**
+ * Shows the files of a mount with their ids mapped as in the user namespace. It becomes a slave: to unmount a tree that is
+ * shared with another would unmount what lies below that one.
+ */
+export function mapMountIds(mount: number, userNamespace: number, reach: TreeReach = 'top'): void {
+  const attributes = new BigUint64Array([MOUNT_ATTR_IDMAP, 0n, MS_SLAVE, BigInt(userNamespace)]);
+  const flags = AT_EMPTY_PATH | recursive(reach);
+  checked('mount_setattr', syscallSetattr(MOUNT_SETATTR, mount, '', flags, attributes, attributes.byteLength));
+}
+
+function recursive(reach: TreeReach): number {
+  return reach === 'whole' ? AT_RECURSIVE : 0;
 }
 
 export function attachMount(mount: number, target: string): void {

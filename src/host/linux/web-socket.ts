@@ -55,6 +55,7 @@ function connectionOf(socket: WebSocket, queue: MessageQueue): WebSocketConnecti
   return {
     protocol: socket.protocol,
     messages: queue,
+    closed: new Promise((resolve) => socket.once('close', () => resolve())),
     send: (message) =>
       new Promise((resolve, reject) => {
         if (socket.readyState !== WebSocket.OPEN) {

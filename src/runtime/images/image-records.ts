@@ -121,6 +121,21 @@ export class ImageRecords implements ImageStore {
     });
   }
 
+  /** Takes a name from an image that has another with a tag; `undefined` and no change where it does not. */
+  untag(name: string): Promise<StoredImage | undefined> {
+    return this.#changes.run('all', async () => {
+      const whole = normalizedReference(name);
+      const known = this.#byId.get((whole && this.#idOfReference.get(whole)) ?? '');
+      const references = known?.references.filter((reference) => reference !== whole) ?? [];
+      if (!known || !whole || references.every(isDigested)) return undefined;
+      const left = { ...known, references };
+      await this.#write(left, await this.configText(known.id));
+      this.#idOfReference.delete(whole);
+      this.#byId.set(known.id, left);
+      return this.#stored(left);
+    });
+  }
+
   remove(id: string): Promise<void> {
     return this.#changes.run('all', async () => {
       const record = this.#byId.get(id);

@@ -145,7 +145,7 @@ test('a plugin that is just being written is started again', async () => {
   assert.deepEqual((await setUp).ips, ['10.0.0.2']);
 });
 
-test('ADD ends with the signal, DEL after it takes the half away', async () => {
+test('a plugin that hangs is killed some time after the signal, DEL after it takes the half away', async () => {
   const made = await world(chain('pods', [bridge, tuning]));
   const hung = Promise.withResolvers<PluginAnswer>();
   made.answers.set('tuning ADD', hung.promise);
@@ -155,11 +155,27 @@ test('ADD ends with the signal, DEL after it takes the half away', async () => {
   const setUp = network.setUp(pod, impatient.signal);
   while (made.calls.length < 2) await Promise.resolve();
   impatient.abort(new Error('time is up'));
-  await assert.rejects(setUp, {
+  const rejected = assert.rejects(setUp, {
     message: 'plugin type="tuning" name="pods" failed (add): ended before it was done: time is up',
   });
+  await made.host.clock.advance(10_000);
+  await rejected;
   await network.tearDown(pod, signal);
   assert.deepEqual(made.takeCalls(), ['bridge ADD', 'tuning ADD', 'tuning DEL', 'bridge DEL']);
+});
+
+test('a plugin whose caller has gone comes to its end, and counts as given up', async () => {
+  const made = await world(chain('pods', [bridge]));
+  const slow = Promise.withResolvers<PluginAnswer>();
+  made.answers.set('bridge ADD', slow.promise);
+  const pod = await made.pod();
+  const impatient = new AbortController();
+  const setUp = made.network().setUp(pod, impatient.signal);
+  while (made.calls.length === 0) await Promise.resolve();
+  impatient.abort(new Error('time is up'));
+  const rejected = assert.rejects(setUp, /time is up/);
+  slow.resolve({});
+  await rejected;
 });
 
 for (const setUpSerially of [true, false]) {

@@ -42,8 +42,8 @@ export interface CniPodNetwork extends PodNetwork {
 
 /** After a reboot every pod of before is to be deleted. */
 const COLLECT_AT_ONCE = 8;
-/** No pod gets a network meanwhile. */
-const GC_MS = 60_000;
+/** No pod gets a network meanwhile; a plugin that hangs then has ten seconds more (run-plugin.ts). */
+const GC_MS = 50_000;
 const WATCH_AGAIN_MS = 10_000;
 const PLUGIN_ENVIRONMENT = { PATH: SEARCH_PATH };
 

@@ -41,7 +41,9 @@ test('a life that ended during ADD: what was meant is there before the plugin ru
   while (made.calls.length === 0) await Promise.resolve();
   const kept = await made.host.fs.readText(`${CACHE_DIR}/s1.json`);
   lost.abort();
-  await assert.rejects(setUp);
+  const rejected = assert.rejects(setUp);
+  await made.host.clock.advance(10_000);
+  await rejected;
   // As the dead process left it.
   await made.host.fs.writeFile(`${CACHE_DIR}/s1.json`, kept);
   made.takeCalls();

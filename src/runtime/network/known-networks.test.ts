@@ -153,6 +153,8 @@ test('status(): STATUS of 1.1 is asked at a change, then when the answer is old'
   made.answers.set('bridge STATUS', { exitCode: 1, stdout: '{"code":50,"msg":"daemon is not up"}' });
   const network = made.network();
   await network.refresh();
+  assert.deepEqual(network.status(), notReady('its plugins have not told their status yet'));
+  await made.host.clock.advance(0);
   const unavailable = notReady('plugin type="bridge" name="a" failed (status): daemon is not up');
   assert.deepEqual([network.status(), network.status()], [unavailable, unavailable]);
   assert.deepEqual(made.takeCalls(), ['bridge STATUS']);
@@ -171,9 +173,8 @@ test('status(): a plugin that does not answer counts as not available', async ()
   await made.write('10-a.conflist', list('a', { cniVersion: '1.1.0' }));
   made.answers.set('bridge STATUS', new Promise(() => {}));
   const network = made.network();
-  const refresh = network.refresh();
-  await made.host.clock.advance(5_000);
-  await refresh;
+  await network.refresh(); // holds nobody up
+  await made.host.clock.advance(20_000);
   const status = network.status();
   assert.ok(!status.ready);
   assert.match(status.message, /plugin type="bridge" name="a" failed \(status\): ended before it was done/);

@@ -3,7 +3,7 @@ import { textOf } from '../../base/text-of.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type LoadedNetworks, loadNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';
-import { askStatus } from './plugin-chain.ts';
+import { askStatus, canBeAsked } from './plugin-chain.ts';
 import type { NetworkStatus } from './pod-network.ts';
 import type { PluginDeps } from './run-plugin.ts';
 
@@ -31,7 +31,8 @@ export class KnownNetworks {
   /** What the first plugin without a place for pods said. */
   #unavailable: string | undefined;
   #askedAt = 0;
-  #isAsking = false;
+  /** Those whose plugins are being asked. */
+  #asking: readonly NetworkConfig[] | undefined;
 
   constructor(deps: KnownNetworksDeps) {
     this.#deps = deps;
@@ -67,21 +68,27 @@ export class KnownNetworks {
     const loaded = await loadNetworks(fs, confDir, maxConfigs);
     const text = JSON.stringify(loaded);
     if (text === this.#loadedText) return;
-    const unavailable = await this.#ask(loaded.networks);
     this.#loaded = loaded;
     this.#loadedText = text;
-    this.#unavailable = unavailable;
+    // As with containerd no network is ready before its plugins have said so; but nobody waits here for one that hangs.
+    this.#unavailable = loaded.networks.some(canBeAsked) ? 'its plugins have not told their status yet' : undefined;
+    if (this.#unavailable !== undefined) this.#askInBackground();
     onChange(loaded);
   }
 
   /** Nothing polls: it is asked when somebody wants to know, and told from the next time on. */
   #askAgainWhenOld(): void {
     const { clock } = this.#deps.plugins;
-    if (this.#isAsking || clock.monotonic() - this.#askedAt < STATUS_FRESH_MS) return;
     const { networks } = this.#loaded;
-    this.#isAsking = true;
+    if (this.#asking === networks || clock.monotonic() - this.#askedAt < STATUS_FRESH_MS) return;
+    this.#askInBackground();
+  }
+
+  #askInBackground(): void {
+    const { networks } = this.#loaded;
+    this.#asking = networks;
     void this.#ask(networks).then((unavailable) => {
-      this.#isAsking = false;
+      if (this.#asking === networks) this.#asking = undefined;
       if (this.#loaded.networks === networks) this.#unavailable = unavailable;
     });
   }

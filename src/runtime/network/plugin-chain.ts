@@ -52,10 +52,14 @@ export async function checkOnNetwork(
 
 /** STATUS: rejects with the first plugin that cannot take pods now. Before 1.1 nobody could ask. */
 export async function askStatus(network: NetworkConfig, deps: PluginDeps, signal: AbortSignal): Promise<void> {
-  if (!isAtLeast(network.cniVersion, '1.1.0')) return;
+  if (!canBeAsked(network)) return;
   for (const plugin of network.plugins) {
     await runPlugin({ command: 'STATUS', network, plugin, input: {}, env: NO_POD }, deps, signal);
   }
+}
+
+export function canBeAsked({ cniVersion }: NetworkConfig): boolean {
+  return isAtLeast(cniVersion, '1.1.0');
 }
 
 export interface ValidAttachment {

@@ -28,6 +28,7 @@ export class PluginError extends Error {
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const BUSY_TRIES = 5;
 const BUSY_PAUSE_MS = 200;
+const GRACE_MS = 10_000;
 
 /** What the plugin wrote to its standard output; rejects with a `PluginError`, or with the signal's reason. */
 export async function runPlugin(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<string> {
@@ -50,6 +51,7 @@ export async function runForResult(call: PluginCall, deps: PluginDeps, signal: A
 /** The first of the folders that has the plugin: found by starting it, which saves a look. */
 async function start(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<Finished> {
   const { type } = call.plugin;
+  signal.throwIfAborted();
   for (const folder of deps.binDirs) {
     try {
       return await startUnlessBusy(`${folder}/${type}`, call, deps, signal);
@@ -76,15 +78,41 @@ async function startUnlessBusy(
     maxOutputBytes: MAX_OUTPUT_BYTES,
   };
   for (let attempt = 1; ; attempt++) {
+    const grace = afterGrace(signal, clock);
     try {
-      return await processes.run(command, signal);
+      const finished = await processes.run(command, grace.signal);
+      signal.throwIfAborted();
+      return finished;
     } catch (error) {
       const isBusy = error instanceof ProcessStartError && error.code === 'ETXTBSY';
       if (!isBusy || attempt === BUSY_TRIES) throw error;
       await clock.sleep(BUSY_PAUSE_MS, signal);
+    } finally {
+      grace.over();
     }
   }
 }
+
+/**
+ * A plugin whose caller has gone may still come to its end: host-local, killed between making the file of an address and
+ * writing its owner into it, leaves an address that no DEL ever finds. Only one that hangs is killed.
+ */
+function afterGrace(signal: AbortSignal, clock: Clock): { readonly signal: AbortSignal; over(): void } {
+  const kill = new AbortController();
+  const over = new AbortController();
+  const onAbort = (): void => {
+    clock.sleep(GRACE_MS, over.signal).then(
+      () => kill.abort(signal.reason),
+      () => {}, // it has ended by itself
+    );
+  };
+  signal.addEventListener('abort', onAbort, { once: true, signal: over.signal });
+  if (signal.aborted) onAbort();
+  return { signal: kill.signal, over: () => over.abort(OVER) };
+}
+
+/** Made once: it is nobody's failure. */
+const OVER = new Error('the plugin has ended');
 
 function inputOf({ plugin, network: { name, cniVersion }, input }: PluginCall): string {
   return JSON.stringify({ ...plugin, name, cniVersion, ...input });

@@ -6,7 +6,7 @@ import type { Network } from '../../host/network.ts';
 import type { Random } from '../../host/random.ts';
 import type { NriSettings } from '../runtime-settings.ts';
 import { Adaptation } from './adaptation.ts';
-import type { Nri, NriRuntime } from './nri.ts';
+import { type Nri, type NriRuntime, NriSocketError } from './nri.ts';
 import type { RuntimeIdentity } from './register-plugin.ts';
 import type { InjectCdiDevices } from './relay-create.ts';
 import { servePlugins } from './serve-plugins.ts';
@@ -28,6 +28,8 @@ export interface NriDeps {
 
 export function createNri(deps: NriDeps): Nri {
   const adaptation = new Adaptation(deps);
+  const listening = Promise.withResolvers<void>();
+  listening.promise.catch(() => {}); // `run` rejects too
   return {
     runPodSandbox: (pod, signal) => adaptation.runPodSandbox(pod, signal),
     updatePodSandbox: (pod, update, signal) => adaptation.updatePodSandbox(pod, update, signal),
@@ -48,10 +50,15 @@ export function createNri(deps: NriDeps): Nri {
     removeContainer: (pod, container, signal) => adaptation.removeContainer(pod, container, signal),
     run: async (signal) => {
       try {
-        await servePlugins(deps, adaptation, signal);
+        await servePlugins({ ...deps, onListening: listening.resolve }, adaptation, signal);
+      } catch (error) {
+        listening.reject(error);
+        throw error;
       } finally {
+        listening.reject(new NriSocketError('NRI ended before it had its socket'));
         await adaptation.settled();
       }
     },
+    listening: listening.promise,
   };
 }

@@ -51,6 +51,17 @@ export interface Nri {
    * start have been asked to come up: no container is made behind their back.
    */
   run(signal: AbortSignal): Promise<void>;
+
+  /**
+   * Resolves when `run` has its socket: no container may be made before, for those outside who have a say in it could not
+   * join. Rejects with an `NriSocketError` when it gets none.
+   */
+  readonly listening: Promise<void>;
+}
+
+/** Who asked for NRI must not get containers without it. */
+export class NriSocketError extends Error {
+  override readonly name = 'NriSocketError';
 }
 
 export interface PodResourcesUpdate {
@@ -96,4 +107,5 @@ export const noNri: Nri = {
   stopContainer: async () => [],
   removeContainer: async () => {},
   run: async () => {},
+  listening: Promise.resolve(),
 };

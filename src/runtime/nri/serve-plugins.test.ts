@@ -114,8 +114,11 @@ test('plugins of the folder are told the end, and are killed then', async (t) =>
   await started[0]?.plugin.closed;
 });
 
-test('a socket that somebody listens on is not taken from him', async (t) => {
-  const { host } = await startNri(t);
-  const { running } = await startNri(t, { network: host.network, fs: host.fs });
-  await assert.rejects(running, { name: 'NetworkError', code: 'EADDRINUSE' });
+test('a socket that somebody listens on is not taken from him, and that is told to who waits for it', async (t) => {
+  const first = await startNri(t);
+  await first.nri.listening;
+  const { nri, running } = await startNri(t, { network: first.host.network, fs: first.host.fs });
+  const refused = { name: 'NriSocketError', message: /^cannot serve NRI at \/run\/nri\/nri\.sock: another process / };
+  await assert.rejects(running, refused);
+  await assert.rejects(nri.listening, refused);
 });

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { aborted } from '../../base/aborted.ts';
 import { GrowingPause } from '../../base/growing-pause.ts';
 import type { Log } from '../../base/log.ts';
+import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ConnectedProcess, ConnectedPrograms } from '../../host/connected-programs.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -9,6 +10,7 @@ import type { ByteStream, Network, StreamServer } from '../../host/network.ts';
 import type { Random } from '../../host/random.ts';
 import type { NriSettings } from '../runtime-settings.ts';
 import { Empty, type UpdateContainersRequest, type UpdateContainersResponse } from './generated/nri-v1alpha1.ts';
+import { NriSocketError } from './nri.ts';
 import type { NriPlugin } from './nri-plugin.ts';
 import { findPluginPrograms, type PluginProgram } from './plugin-programs.ts';
 import { type RegisterDeps, type RuntimeIdentity, registerPlugin } from './register-plugin.ts';
@@ -22,6 +24,7 @@ export interface ServeDeps {
   readonly network: Network;
   readonly connectedPrograms: ConnectedPrograms;
   readonly log: Log;
+  readonly onListening: () => void;
 }
 
 /** Where plugins are let in. */
@@ -51,6 +54,7 @@ export async function servePlugins(deps: ServeDeps, hall: PluginHall, signal: Ab
   const until = AbortSignal.any([signal, ended.signal]);
   const start = async (): Promise<readonly NriPlugin[]> => {
     servers.push(await listen(deps, (stream) => void accept(stream, deps, hall, until)));
+    deps.onListening();
     return launchAll(launched, deps, hall, until);
   };
   try {
@@ -71,8 +75,13 @@ async function listen(
   { fs, network, settings }: ServeDeps,
   accept: (stream: ByteStream) => void,
 ): Promise<StreamServer> {
-  await fs.makeDirectory(dirname(settings.socketPath), 0o700);
-  return network.serveStream({ socketPath: settings.socketPath, mode: 0o600 }, accept);
+  const { socketPath } = settings;
+  try {
+    await fs.makeDirectory(dirname(socketPath), 0o700);
+    return await network.serveStream({ socketPath, mode: 0o600 }, accept);
+  } catch (error) {
+    throw new NriSocketError(`cannot serve NRI at ${socketPath}: ${textOf(error)}`, { cause: error });
+  }
 }
 
 function registerDeps(deps: ServeDeps, hall: PluginHall): RegisterDeps {

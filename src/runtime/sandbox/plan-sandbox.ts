@@ -1,4 +1,3 @@
-import { CriError } from '../../cri/cri-error.ts';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimePaths } from '../runtime-paths.ts';
 import { badField } from '../spec/bad-field.ts';
@@ -69,7 +68,7 @@ export function sandboxFiles(folder: string, hasOwnIpc: boolean): SandboxFiles {
 
 /** As containerd names it: of all sandboxes only one has it. */
 export function sandboxName({ metadata }: PodSandboxConfig): string {
-  if (metadata === undefined) throw new CriError('InvalidArgument', 'metadata: sandbox config must include metadata');
+  if (metadata === undefined) throw badField('metadata', 'sandbox config must include metadata');
   const { name, namespace, uid, attempt } = metadata;
   return `${name}_${namespace}_${uid}_${attempt}`;
 }

@@ -118,6 +118,23 @@ test('a restart tries again what it cannot take away at once', async () => {
   assert.deepEqual(await world.left(), []);
 });
 
+test('a restart waits a while for a plugin that hangs, and goes on with it later', async () => {
+  const world = await createSandboxWorld();
+  world.nri = { ...noNri, runPodSandbox: () => new Promise(() => {}) };
+  void run(world);
+  await world.host.clock.advance(0);
+  const tearDown = world.network.tearDown.bind(world.network);
+  world.network.tearDown = (_, limit) =>
+    new Promise((_resolve, reject) => limit.addEventListener('abort', () => reject(limit.reason)));
+  const restart = world.restart();
+  await world.host.clock.advance(30_000);
+  await restart;
+  assert.deepEqual(lives(world), [{ phase: 'creating' }]);
+  world.network.tearDown = tearDown;
+  await world.host.clock.advance(10_000);
+  assert.deepEqual(await world.left(), []);
+});
+
 test('a restart finishes a stop in the middle of which we were killed, though nobody asks again', async () => {
   const world = await createSandboxWorld();
   const id = await run(world);

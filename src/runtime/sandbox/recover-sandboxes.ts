@@ -9,7 +9,10 @@ import type { SandboxNamespaces, SandboxRecord } from './sandbox-record.ts';
 import { finishSandbox, type StopDeps } from './stop-sandbox.ts';
 import { removeFolders, type TakeDownDeps } from './take-down.ts';
 
-export interface RecoverDeps extends StopDeps, Pick<SandboxDeps, 'records' | 'bootId'> {
+/** Nobody is served meanwhile: what hangs for longer is left to `FinishLater`. */
+const START_MS = 30_000;
+
+export interface RecoverDeps extends StopDeps, Pick<SandboxDeps, 'records' | 'bootId' | 'clock'> {
   readonly pauses: PauseWatch;
 }
 
@@ -83,12 +86,12 @@ async function undo(record: SandboxRecord, deps: RecoverDeps, signal: AbortSigna
 /** One that cannot be cleaned up must not keep all others from being served. */
 async function attempt(
   id: string,
-  { later, log }: RecoverDeps,
+  { later, clock, log }: RecoverDeps,
   work: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await work(signal);
+    await work(AbortSignal.any([signal, clock.deadline(START_MS)]));
   } catch (error) {
     signal.throwIfAborted();
     log.warn('cannot take down what is left of a sandbox', { sandboxId: id, error });

@@ -46,12 +46,35 @@ async function world(answers: { readonly [program: string]: Finished } = {}) {
 test('checkpointContainer() writes an archive and leaves nothing beside it', async () => {
   const { call, host, commands, containerId } = await world();
   await call();
-  const folder = `/checkpoints/.checkpoint-${containerId}`;
+  const folder = `/checkpoints/.checkpoint-${containerId}/files`;
   assert.deepEqual(commands, [
     `/usr/bin/crun checkpoint --image-path ${folder}/checkpoint --work-path ${folder} --leave-running ${containerId}`,
   ]);
   assert.deepEqual(await host.fs.readDirectory('/checkpoints'), [{ name: 'a.tar', kind: 'file' }]);
   assert.equal((await host.fs.stat('/checkpoints/a.tar'))?.mode, 0o600);
+});
+
+test('checkpointContainer() leaves the archive of an earlier one until there is another', async () => {
+  const failing = await world({ tar: finished(1, 'disk full') });
+  await failing.host.fs.writeFile('/checkpoints/a.tar', 'earlier');
+  await assert.rejects(failing.call(), { message: 'cannot checkpoint container: disk full' });
+  assert.equal(await failing.host.fs.readText('/checkpoints/a.tar'), 'earlier');
+  const working = await world();
+  await working.host.fs.writeFile('/checkpoints/a.tar', 'earlier');
+  await working.call();
+  assert.equal(await working.host.fs.readText('/checkpoints/a.tar'), 'archive');
+});
+
+test('checkpointContainer() takes away what one that was killed left', async () => {
+  const { call, host, containerId } = await world();
+  for (const id of [containerId, 'f'.repeat(64)]) {
+    await host.fs.makeDirectory(`/checkpoints/.checkpoint-${id}`);
+    await host.fs.writeFile(`/checkpoints/.checkpoint-${id}/pages-1.img`, '');
+  }
+  await host.fs.makeDirectory('/checkpoints/.checkpoint-notes');
+  await call();
+  const names = (await host.fs.readDirectory('/checkpoints')).map(({ name }) => name).sort();
+  assert.deepEqual(names, ['.checkpoint-notes', 'a.tar']);
 });
 
 test('checkpointContainer() says why it cannot', async () => {

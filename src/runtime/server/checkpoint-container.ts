@@ -19,8 +19,11 @@ export type CheckpointDeps = Pick<
 
 const CRIU_PLACES = ['/usr/sbin/criu', '/usr/bin/criu', '/usr/local/sbin/criu', '/usr/local/bin/criu'];
 
+const WORK_PREFIX = '.checkpoint-';
+
 /** Writes an archive as `checkpointctl` reads it; the container goes on. */
 export function checkpointContainer(deps: CheckpointDeps): RuntimeService['checkpointContainer'] {
+  const underWay = new Set<string>();
   return async ({ containerId, location, timeout }, signal) => {
     const record = deps.ledger.find(containerId);
     if (!record) throw containerNotFound(containerId);
@@ -29,7 +32,11 @@ export function checkpointContainer(deps: CheckpointDeps): RuntimeService['check
       const why = `container ${record.id} is in ${stateName(record)} state, only those that run can be checkpointed`;
       throw new CriError('FailedPrecondition', why);
     }
+    if (underWay.has(record.id)) {
+      throw new CriError('FailedPrecondition', `a checkpoint of container ${record.id} is under way`);
+    }
     const limited = timeout > 0n ? AbortSignal.any([signal, deps.clock.deadline(Number(timeout) * 1000)]) : signal;
+    underWay.add(record.id);
     try {
       const { program } = runtimeOf(deps.runtimes, record);
       await requireCriu(program, deps, limited);
@@ -39,6 +46,8 @@ export function checkpointContainer(deps: CheckpointDeps): RuntimeService['check
         throw new CriError('DeadlineExceeded', `checkpoint of container ${record.id} took more than ${timeout} s`);
       }
       throw failureOf('cannot checkpoint container', error, signal);
+    } finally {
+      underWay.delete(record.id);
     }
     return {};
   };
@@ -67,21 +76,31 @@ async function writeArchive(
 ): Promise<void> {
   const { fs, log, ociCommand, processes } = deps;
   // Beside the archive: all memory of the container goes there, so it must be on a disk.
-  const folder = `${posix.dirname(location)}/.checkpoint-${record.id}`;
+  const folder = `${posix.dirname(location)}/${WORK_PREFIX}${record.id}`;
+  const [files, archive] = [`${folder}/files`, `${folder}/archive`];
+  await sweepWork(record.id, posix.dirname(location), deps);
   try {
-    await fs.makeDirectory(`${folder}/checkpoint`, 0o700);
-    const args = ['checkpoint', '--image-path', `${folder}/checkpoint`, '--work-path', folder, '--leave-running'];
+    await fs.makeDirectory(folder, 0o700); // nobody else reads the memory of a container, whatever the umask says
+    await fs.makeDirectory(`${files}/checkpoint`, 0o700);
+    const args = ['checkpoint', '--image-path', `${files}/checkpoint`, '--work-path', files, '--leave-running'];
     requireSuccess(await ociCommand(program, [...args, record.id], signal));
-    await writeDumps(record, program, folder, deps);
-    requireSuccess(await processes.run({ program: 'tar', args: ['-C', folder, '-cf', location, '.'] }, signal));
-    await fs.changeMode(location, 0o600);
-  } catch (error) {
-    await fs.remove(location);
-    throw error;
+    await writeDumps(record, program, files, deps);
+    requireSuccess(await processes.run({ program: 'tar', args: ['-C', files, '-cf', archive, '.'] }, signal));
+    await fs.changeMode(archive, 0o600);
+    await fs.rename(archive, location);
   } finally {
     await fs.removeTree(folder).catch((error: unknown) => {
       log.warn('cannot remove what a checkpoint left', { folder, error: textOf(error) });
     });
+  }
+}
+
+/** Takes away what lives that were killed left of this container, and of those that are gone. */
+async function sweepWork(id: string, place: string, { fs, ledger }: CheckpointDeps): Promise<void> {
+  for (const { name } of (await fs.stat(place)) ? await fs.readDirectory(place) : []) {
+    const owner = name.startsWith(WORK_PREFIX) ? name.slice(WORK_PREFIX.length) : '';
+    if (!/^[0-9a-f]{64}$/.test(owner)) continue;
+    if (owner === id || ledger.find(owner) === undefined) await fs.removeTree(`${place}/${name}`);
   }
 }
 

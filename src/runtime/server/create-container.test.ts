@@ -12,6 +12,7 @@ import {
   signal,
   type WorldOptions,
 } from '../container/fake/container-world.ts';
+import { badField } from '../spec/bad-field.ts';
 
 function create({ containers }: ContainerWorld, config?: Parameters<typeof createRequest>[0], by = signal) {
   return containers.verbs.createContainer(createRequest(config), by);
@@ -180,4 +181,15 @@ test('createContainer() stops when the sandbox was stopped meanwhile', async () 
   world.sandboxes.set('pod1', { ...sandboxRecord('pod1'), life: { phase: 'notReady', networkDown: false } });
   await assert.rejects(created, { code: 'FailedPrecondition' });
   assert.deepEqual(await leftovers(world), []);
+});
+
+test('createContainer() names what its specification cannot be as a part of the request', async () => {
+  const { containers } = await createContainerWorld({
+    buildSpec: () => Promise.reject(badField('mounts[0].host_path', 'is empty')),
+  });
+  await assert.rejects(containers.verbs.createContainer(createRequest(), signal), {
+    name: 'CriError',
+    code: 'InvalidArgument',
+    message: 'config.mounts[0].host_path: is empty',
+  });
 });

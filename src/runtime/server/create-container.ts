@@ -15,6 +15,7 @@ import { type DescribedContainer, describeContainer, readySandbox } from '../con
 import { tellPlugins } from '../container/tell-plugins.ts';
 import type { ApplyUpdates } from '../container/update-resources.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
+import { within } from '../spec/bad-field.ts';
 import { bindMappedMounts } from '../spec/bind-mapped-mounts.ts';
 import { imageDeclaredVolumes } from '../spec/image-volumes.ts';
 import type { SpecRequest } from '../spec/spec-request.ts';
@@ -126,15 +127,12 @@ async function adjustedSpec(
 ): Promise<OciSpec> {
   const { nri, buildSpec, applyUpdates, log } = deps;
   const { record, sandbox } = described;
-  const mapped = await bindMappedMounts(
-    { container: record.config, namespaces: sandbox.namespaces },
-    mappedOf(deps.paths, record.id),
-    deps,
-  );
+  const wanted = { container: record.config, namespaces: sandbox.namespaces };
+  const mapped = await within('config', () => bindMappedMounts(wanted, mappedOf(deps.paths, record.id), deps));
   const request = specRequest(described, mapped, deps);
   const volumes = imageDeclaredVolumes(request);
   await makeDeclaredVolumes(volumes, request.rootfs, idMapOf(sandbox), deps);
-  const built = await buildSpec(request, signal);
+  const built = await within('config', () => buildSpec(request, signal));
   const { spec, updates } = await nri.createContainer(sandbox, record, built, signal);
   // Not before: plugins that one of them made give up have been told already.
   undo.push((fresh) => tellPlugins('undone', record.id, log, () => nri.removeContainer(sandbox, record, fresh)));

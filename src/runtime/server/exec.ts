@@ -1,11 +1,12 @@
 import { CriError } from '../../cri/cri-error.ts';
 import { ExecResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
+import type { Clock } from '../../host/clock.ts';
 import { monitoredName, runtimeOf } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-failure.ts';
 import { stateName } from '../container/container-messages.ts';
 import type { ContainerRecord } from '../container/container-record.ts';
-import type { OciRuntimes } from '../oci/oci-runtime.ts';
+import type { ExecStreams, OciRuntimes } from '../oci/oci-runtime.ts';
 import type { RuntimePaths } from '../runtime-paths.ts';
 import { badField } from '../spec/bad-field.ts';
 import { execProcess } from '../spec/exec-process.ts';
@@ -19,10 +20,11 @@ export interface ExecDeps {
   readonly runtimes: OciRuntimes;
   readonly paths: Pick<RuntimePaths, 'bundle'>;
   readonly streaming: Pick<StreamingServer, 'urlFor'>;
+  readonly clock: Clock;
 }
 
 /** A URL at which the command starts as soon as somebody connects. */
-export function exec({ containers, runtimes, paths, streaming }: ExecDeps): RuntimeService['exec'] {
+export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps): RuntimeService['exec'] {
   return async ({ containerId, cmd, tty, stdin, stdout, stderr }) => {
     const record = containers.find(containerId);
     if (!record) throw containerNotFound(containerId);
@@ -33,13 +35,12 @@ export function exec({ containers, runtimes, paths, streaming }: ExecDeps): Runt
       throw new CriError('FailedPrecondition', `container is in ${stateName(record)} state`);
     }
     const process = execProcess(spec, { cmd, tty });
+    const start = (signal: AbortSignal): Promise<ExecStreams> =>
+      runtimeOf(runtimes, record).exec(monitoredName(paths, record.id), process, signal);
     const url = await streaming.urlFor({
       kind: 'exec',
       protocols: EXEC_PROTOCOLS,
-      serve: (connection) =>
-        serveExec(connection, { command: cmd, stdin, stdout, stderr }, (signal) =>
-          runtimeOf(runtimes, record).exec(monitoredName(paths, record.id), process, signal),
-        ),
+      serve: (connection) => serveExec(connection, { command: cmd, stdin, stdout, stderr }, start, clock),
     });
     return ExecResponse.create({ url });
   };

@@ -1,18 +1,25 @@
 import { CriError } from '../../cri/cri-error.ts';
 import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
+import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
 import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 import { badField } from '../spec/bad-field.ts';
 import type { RecordStore } from '../store/record-store.ts';
-import { PORT_FORWARD_PROTOCOLS, type PortDialler, servePortForward } from '../streaming/port-forward-session.ts';
+import {
+  MOST_PORTS,
+  PORT_FORWARD_PROTOCOLS,
+  type PortDialler,
+  servePortForward,
+} from '../streaming/port-forward-session.ts';
 import type { StreamingServer } from '../streaming/streaming-server.ts';
 import { sandboxNotFound } from './sandbox-not-found.ts';
 
 export interface PortForwardDeps {
   readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'find'>;
   readonly streaming: Pick<StreamingServer, 'urlFor'>;
+  readonly clock: Clock;
   readonly networkNamespaces: Pick<NetworkNamespaces, 'connectLoopback'>;
   /** Of the machine: for pods without a network of their own. */
   readonly network: Pick<Network, 'connectStream'>;
@@ -25,6 +32,7 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
     if (!sandbox) throw sandboxNotFound(podSandboxId);
     const wrong = ports.find((port) => port < 1 || port > 65_535);
     if (wrong !== undefined) throw badField('port', `${wrong} is not a port`);
+    if (ports.length > MOST_PORTS) throw badField('port', `at most ${MOST_PORTS} ports can be forwarded at once`);
     if (sandbox.life.phase !== 'ready') {
       throw new CriError('FailedPrecondition', `sandbox container ${JSON.stringify(sandbox.id)} is not running`);
     }
@@ -32,7 +40,7 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
     const url = await deps.streaming.urlFor({
       kind: 'portforward',
       protocols: PORT_FORWARD_PROTOCOLS,
-      serve: (connection) => servePortForward(connection, { sandboxId: sandbox.id, ports }, dial),
+      serve: (connection) => servePortForward(connection, { sandboxId: sandbox.id, ports }, dial, deps.clock),
     });
     return PortForwardResponse.create({ url });
   };

@@ -127,24 +127,24 @@ test('RunPodSandbox tells CREATED and STARTED with the id of the sandbox, when t
 });
 
 const refused: Record<string, { config?: ReturnType<typeof podConfig>; handler?: string; message: RegExp }> = {
-  'no metadata': { config: podConfig({ metadata: undefined }), message: /^metadata: / },
+  'no metadata': { config: podConfig({ metadata: undefined }), message: /^config\.metadata: / },
   'an unknown handler': { handler: 'kata', message: /^runtime_handler: no runtime for "kata" is configured$/ },
   'a user namespace that the handler does not have': {
     config: podWith('ownUsers'),
     handler: 'plain',
-    message: /^linux\.security_context\.namespace_options\.userns_options: /,
+    message: /^config\.linux\.security_context\.namespace_options\.userns_options: /,
   },
   'a mode of the network that there is not': {
     config: podConfig({ linux: { securityContext: { namespaceOptions: { network: NamespaceMode.TARGET } } } }),
-    message: /^linux\.security_context\.namespace_options\.network: /,
+    message: /^config\.linux\.security_context\.namespace_options\.network: /,
   },
   "a sysctl of the machine's": {
     config: podConfig({ linux: { sysctls: { 'vm.swappiness': '1' } } }),
-    message: /^linux\.sysctls\["vm\.swappiness"\]: /,
+    message: /^config\.linux\.sysctls\["vm\.swappiness"\]: /,
   },
   'a host name that the kernel does not take': {
     config: podConfig({ hostname: 'x'.repeat(65) }),
-    message: /^hostname: /,
+    message: /^config\.hostname: /,
   },
 };
 for (const [what, { config, handler, message }] of Object.entries(refused)) {
@@ -221,7 +221,10 @@ test('RunPodSandbox names the sysctl that the kernel does not take', async () =>
   const world = await createSandboxWorld();
   world.host.namespaces.faults.failNext('sysctl', 'EINVAL', 'net/none');
   const failed = run(world, podConfig({ linux: { sysctls: { 'net.none': 'x' } } }));
-  await assert.rejects(failed, { code: 'InvalidArgument', message: /^linux\.sysctls\["net\.none"\]: .*EINVAL/ });
+  await assert.rejects(failed, {
+    code: 'InvalidArgument',
+    message: /^config\.linux\.sysctls\["net\.none"\]: .*EINVAL/,
+  });
   assert.deepEqual(await world.left(), []);
 });
 
@@ -313,5 +316,15 @@ test('RunPodSandbox takes away by itself what it could neither undo nor record',
   assert.deepEqual(await list(world), []);
   await world.host.clock.advance(10_000);
   assert.deepEqual(await world.left(), []);
+  await run(world);
+});
+
+test('RunPodSandbox lets go of the name of what it could not record at all', async () => {
+  const world = await createSandboxWorld();
+  world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
+  world.host.fs.faults.failNext('removeTree', 'EIO');
+  world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
+  await assert.rejects(run(world), { name: 'CriError', code: 'Unknown' });
+  assert.deepEqual(await list(world), []);
   await run(world);
 });

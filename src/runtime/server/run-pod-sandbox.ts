@@ -14,7 +14,7 @@ import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 import { sysctlField, sysctlPath } from '../sandbox/sandbox-sysctls.ts';
 import { finishSandbox } from '../sandbox/stop-sandbox.ts';
 import { removeFolders, takeDown } from '../sandbox/take-down.ts';
-import { badField } from '../spec/bad-field.ts';
+import { badField, within } from '../spec/bad-field.ts';
 
 /** Whatever failed must not keep the caller waiting for ever. */
 const UNDO_MS = 60_000;
@@ -35,9 +35,11 @@ export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
     if (request.config === undefined) throw badField('config', 'there is none');
     const { runtimeHandler } = request;
     const config = PodSandboxConfig.fromPartial(request.config); // the caller's may change
-    const name = sandboxName(config);
     const id = Buffer.from(deps.random.bytes(ID_BYTES)).toString('hex');
-    const plan = planSandbox(id, config, deps.paths);
+    const { name, plan } = await within('config', () => ({
+      name: sandboxName(config),
+      plan: planSandbox(id, config, deps.paths),
+    }));
     const runtime = handlerFor(runtimeHandler, plan, deps);
     signal.throwIfAborted();
     reserve(name, id, deps.ledger);
@@ -63,7 +65,7 @@ function handlerFor(name: string, { pause }: SandboxPlan, { runtimes }: SandboxD
   if (runtime === undefined) throw badField('runtime_handler', `no runtime for ${JSON.stringify(name)} is configured`);
   const features = runtimes.handlers.find((handler) => handler.name === name);
   if (pause === 'makes' && features?.userNamespaces === false) {
-    const field = 'linux.security_context.namespace_options.userns_options';
+    const field = 'config.linux.security_context.namespace_options.userns_options';
     throw badField(field, `the runtime handler ${JSON.stringify(name)} has no user namespaces`);
   }
   return runtime;
@@ -87,7 +89,7 @@ async function make(
   let ready: SandboxRecord;
   try {
     await ledger.put(record); // on disk before the first thing that could be left behind
-    const built = await buildSandbox(record, plan, runtime, deps, signal);
+    const built = await within('config', () => buildSandbox(record, plan, runtime, deps, signal));
     ready = await admit(built, deps, signal);
   } catch (error) {
     const failures = await undo(record, deps);
@@ -131,6 +133,8 @@ async function undo(record: SandboxRecord, deps: RunDeps): Promise<readonly unkn
     await ledger.become(record, { phase: 'unknown', reason: failures.map(textOf).join('; ') });
   } catch (error) {
     failures.push(error);
+    // Never recorded: nobody can remove it by its id, and the next start takes its folders for strays.
+    if (!ledger.all.has(record.id)) ledger.release(sandboxName(record.config), record.id);
   }
   return failures;
 }
@@ -140,7 +144,7 @@ function failureOf(error: unknown, failures: readonly unknown[], { id, config }:
   if (error instanceof NamespaceError && error.sysctl !== undefined) {
     const name =
       Object.keys(config.linux?.sysctls ?? {}).find((each) => sysctlPath(each) === error.sysctl) ?? error.sysctl;
-    return new CriError('InvalidArgument', `${sysctlField(name)}: ${textOf(cause)}`, { cause });
+    return new CriError('InvalidArgument', `config.${sysctlField(name)}: ${textOf(cause)}`, { cause });
   }
   if (error instanceof CriError && failures.length === 0) return error;
   const code = error instanceof CriError ? error.code : 'Unknown';

@@ -257,6 +257,9 @@ test('Exec, Attach and PortForward check what is asked', async () => {
   await assert.rejects(service.attach({ ...request, tty: true }, signal), invalid);
   await assert.rejects(service.attach(request, signal), { code: 'Unimplemented' });
   await assert.rejects(service.portForward({ podSandboxId: 'pod1', port: [0] }, signal), invalid);
+  const tooMany = Array.from({ length: 129 }, (_, index) => index + 1);
+  const refused = { ...invalid, message: 'port: at most 128 ports can be forwarded at once' };
+  await assert.rejects(service.portForward({ podSandboxId: 'pod1', port: tooMany }, signal), refused);
   assert.match((await service.exec(request, signal)).url, /^http:\/\/127\.0\.0\.1:\d+\/exec\/[\w-]{22}$/);
   const { url } = await service.portForward({ podSandboxId: 'pod1', port: [80] }, signal);
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/portforward\/[\w-]{22}$/);

@@ -72,6 +72,32 @@ test('startContainer() leaves no process behind that it could not record', async
   assert.deepEqual(await leftovers(world), []);
 });
 
+test('startContainer() tells why, also when the process cannot be removed', async () => {
+  const { world, containerId } = await created();
+  const start = world.oci.start.bind(world.oci);
+  world.oci.start = async (...args) => {
+    const started = await start(...args);
+    world.host.fs.isFull = true;
+    return started;
+  };
+  world.oci.remove = () => Promise.reject(new Error('device or resource busy'));
+  await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), {
+    code: 'Unknown',
+    message: /^cannot start container: .*ENOSPC.*; and its process cannot be removed: device or resource busy$/,
+  });
+});
+
+test('startContainer() says that it cannot record the beginning', async () => {
+  const { world, containerId } = await created();
+  world.host.fs.isFull = true;
+  await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), {
+    name: 'CriError',
+    code: 'Unknown',
+    message: /^cannot start container: .*ENOSPC/,
+  });
+  assert.deepEqual([...world.oci.containers], []);
+});
+
 test('startContainer() starts once', async () => {
   const { world, containerId } = await created();
   const { startContainer } = world.containers.verbs;

@@ -35,7 +35,11 @@ async function start(id: string, deps: StartDeps, signal: AbortSignal): Promise<
   if (record.life.phase !== 'created') {
     throw new CriError('FailedPrecondition', `container ${id} cannot be started: it is in ${stateName(record)} state`);
   }
-  await ledger.change(id, { type: 'startBegan' });
+  try {
+    await ledger.change(id, { type: 'startBegan' });
+  } catch (error) {
+    throw failureOf('cannot start container', error, signal);
+  }
   try {
     await run(record, deps, signal);
   } catch (error) {
@@ -61,7 +65,12 @@ async function run(record: ContainerRecord, deps: StartDeps, signal: AbortSignal
     const started = await ledger.change(id, { type: 'started', pid, startedAtNs, bootId });
     if (started) await catchUp(record.spec?.linux.resources, started, deps, signal);
   } catch (error) {
-    await runtime.remove(monitoredName(paths, id), clock.deadline(UNDO_MS));
+    try {
+      await runtime.remove(monitoredName(paths, id), clock.deadline(UNDO_MS));
+    } catch (left) {
+      const message = `cannot start container: ${textOf(error)}; and its process cannot be removed: ${textOf(left)}`;
+      throw new CriError('Unknown', message, { cause: new AggregateError([error, left]) });
+    }
     throw error;
   }
   live.watch(record);

@@ -1,7 +1,7 @@
-import { CriError } from '../../cri/cri-error.ts';
 import type { Mount } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { MountError, type MountIdMap, type Mounts } from '../../host/mounts.ts';
+import { badField } from './bad-field.ts';
 import { existingHostPath } from './gather-mounts.ts';
 import { mapsIds } from './mount-rules.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -31,8 +31,8 @@ export async function bindMappedMounts(
       await mounts.bindMapped(source, target, idMapOf(mount, namespaces));
     } catch (error) {
       if (!(error instanceof MountError) || error.code !== 'EINVAL') throw error;
-      const message = `mounts[${index}].uidMappings: the file system of ${source} has no idmapped mounts`;
-      throw new CriError('InvalidArgument', message, { cause: error });
+      const why = `the file system of ${source} has no idmapped mounts`;
+      throw badField(`mounts[${index}].uidMappings`, why, { cause: error });
     }
     bound.set(index, target);
   }

@@ -61,7 +61,10 @@ function processOf(request: SpecRequest, facts: SpecFacts, labels: SelinuxLabels
     env: containerEnvironment(request),
     cwd: workingDirectory(request),
     capabilities: containerCapabilities(context?.capabilities, { privileged, available: machine.capabilities }),
-    rlimits: [], // those of this process, as below containerd
+    // Those of this process, as below containerd: LimitNOFILE= of the service is the operator's word on all containers. But
+    // the soft limit of open files is the hard one: Node.js has raised it before we could see what it was, and a number of
+    // our own would take away what an operator gave. Plugins of NRI can set another.
+    rlimits: [],
     noNewPrivileges: context?.noNewPrivs === true,
     ...(profile !== undefined && { apparmorProfile: profile }),
     ...(labels && { selinuxLabel: labels.selinuxLabel }),

@@ -93,16 +93,14 @@ test('gatherFacts() resolves the sources of mounts and makes those that are miss
 
 test('gatherFacts() tells how a mount is handed on whose ids are mapped already', async () => {
   const fs = await machineWithImage();
-  await fs.makeDirectory('/run/n/mapped/0');
-  await fs.symbolicLink('/run', '/srv/run');
-  const mountinfo = '20 1 0:1 / / rw - ext4 d rw\n21 20 0:2 / /run/n/mapped/0 rw master:4 - ext4 d rw\n';
+  const mountinfo = '20 1 0:1 / / rw shared:1 - ext4 d rw\n21 20 0:2 / /run/n/mapped/0 rw master:1 - ext4 d rw\n';
   await fs.writeFile('/proc/self/mountinfo', mountinfo);
   const mounts = [{ containerPath: '/a', hostPath: '/srv/data', propagation: 1 as const }];
-  const mappedSources = new Map([[0, '/srv/run/n/mapped/0']]);
+  const mappedSources = new Map([[0, '/run/n/mapped/0']]);
   assert.deepEqual((await facts(fs, { mounts }, { mappedSources })).mountSources.get(0), {
-    path: '/srv/run/n/mapped/0',
+    path: '/run/n/mapped/0',
     mapped: true,
-    propagation: 'slave',
+    propagation: 'shared',
   });
 });
 

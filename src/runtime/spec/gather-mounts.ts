@@ -17,10 +17,11 @@ export async function gatherMountSources(
   const mountinfo = mounts.every(isPrivate) ? '' : await fs.readText('/proc/self/mountinfo');
   const found = mounts.map(async (mount, index): Promise<[number, MountSource]> => {
     const mapped = request.mappedSources?.get(index);
-    const path = mapped ?? (await sourcePath(mount, index, request, fs));
-    const source = mapped === undefined ? { path } : { path, mapped: true };
+    if (mapped !== undefined && isPrivate(mount)) return [index, { path: mapped, mapped: true }];
+    const path = await sourcePath(mount, index, request, fs);
+    const source = mapped === undefined ? { path } : { path: mapped, mapped: true };
     if (isPrivate(mount)) return [index, source];
-    // What is bound with its ids mapped goes on with the source's propagation, in a folder that need not be free of links.
+    // Also of what is bound with its ids mapped: that is a slave of what the caller means.
     return [index, { ...source, propagation: propagationAt(await fs.realPath(path), mountinfo) }];
   });
   return new Map(await Promise.all(found));
@@ -66,7 +67,5 @@ async function imagePath(
 }
 
 function asRefusal(field: string, error: unknown): unknown {
-  return error instanceof FileSystemError
-    ? new CriError('InvalidArgument', `${field}: ${error.message}`, { cause: error })
-    : error;
+  return error instanceof FileSystemError ? badField(field, error.message, { cause: error }) : error;
 }

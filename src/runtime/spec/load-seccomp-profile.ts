@@ -47,8 +47,8 @@ export async function seccompProfileFor(
     return parseSeccompProfile(await fs.readText(choice.name));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const message = `${FIELD}.localhost_ref: cannot load seccomp profile ${JSON.stringify(choice.name)}: ${why}`;
-    throw new CriError('InvalidArgument', message, { cause: error });
+    const message = `cannot load seccomp profile ${JSON.stringify(choice.name)}: ${why}`;
+    throw badField(`${FIELD}.localhost_ref`, message, { cause: error });
   }
 }
 

@@ -1,4 +1,3 @@
-import { CriError } from '../../cri/cri-error.ts';
 import { badField } from './bad-field.ts';
 import { checkMounts } from './mount-rules.ts';
 import { checkContainerNamespaces } from './namespace-rules.ts';
@@ -13,7 +12,7 @@ export function checkRequest(request: SpecRequest): void {
     throw badField('linux.security_context.privileged', 'no privileged container allowed in sandbox');
   }
   if (image.workingDir !== '' && container.workingDir === '' && !image.workingDir.startsWith('/')) {
-    throw new CriError('InvalidArgument', `image: working directory ${image.workingDir} is not absolute`);
+    throw badField('image', `working directory ${image.workingDir} is not absolute`);
   }
   if (container.workingDir !== '' && !container.workingDir.startsWith('/')) {
     throw badField('working_dir', `${JSON.stringify(container.workingDir)} is not absolute`);

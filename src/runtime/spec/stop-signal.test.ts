@@ -24,9 +24,9 @@ for (const [name, { asked = Signal.RUNTIME_DEFAULT, image = '', ...expected }] o
 }
 
 test('a stop signal that nobody knows is refused', () => {
-  const refusal = { code: 'InvalidArgument', message: 'image: invalid stop signal "SIGNONE"' };
+  const refusal = { code: 'InvalidArgument', message: 'config.image: invalid stop signal "SIGNONE"' };
   assert.throws(() => stopSignalOf(Signal.RUNTIME_DEFAULT, 'SIGNONE'), refusal);
-  assert.throws(() => stopSignalOf(999 as Signal, ''), { message: 'stop_signal: unknown signal 999' });
+  assert.throws(() => stopSignalOf(999 as Signal, ''), { message: 'config.stop_signal: unknown signal 999' });
 });
 
 test('signalNumber() knows every signal of CRI and of this machine', () => {

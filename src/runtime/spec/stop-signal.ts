@@ -19,12 +19,12 @@ const RTMAX = 64;
 export function stopSignalOf(asked: Signal, imageStopSignal: string): string {
   if (asked !== Signal.RUNTIME_DEFAULT) {
     const name = Object.entries(Signal).find(([, value]) => value === asked)?.[0];
-    if (name === undefined) throw badField('stop_signal', `unknown signal ${asked}`);
+    if (name === undefined) throw badField('config.stop_signal', `unknown signal ${asked}`);
     return name.replace('PLUS', '+').replace('MINUS', '-');
   }
   if (imageStopSignal === '') return 'SIGTERM';
   const number = signalNumber(imageStopSignal);
-  if (number === undefined) throw badField('image', `invalid stop signal ${JSON.stringify(imageStopSignal)}`);
+  if (number === undefined) throw badField('config.image', `invalid stop signal ${JSON.stringify(imageStopSignal)}`);
   return /^\d+$/.test(imageStopSignal) ? nameOf(number) : `SIG${bareName(imageStopSignal)}`;
 }
 

@@ -1,4 +1,3 @@
-import { CriError } from '../../cri/cri-error.ts';
 import { type LinuxContainerSecurityContext, SupplementalGroupsPolicy } from '../../cri/generated/runtime-v1.ts';
 import type { OciProcess } from '../oci/oci-spec.ts';
 import { type Account, type Group, idOf } from './account-files.ts';
@@ -47,7 +46,7 @@ function chosen(context: LinuxContainerSecurityContext | undefined, { image }: S
     throw badField(`${FIELD}.run_as_group`, `user group "${group}" is specified without user`);
   }
   const [user = '', ofImage, ...rest] = image.user.split(':');
-  if (rest.length > 0) throw new CriError('InvalidArgument', `image: invalid USER value ${JSON.stringify(image.user)}`);
+  if (rest.length > 0) throw badField('image', `invalid USER value ${JSON.stringify(image.user)}`);
   return { user: user || '0', group: ofImage || undefined, field: 'image: USER' };
 }
 

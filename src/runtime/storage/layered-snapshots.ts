@@ -82,7 +82,7 @@ export class LayeredSnapshots implements Snapshots {
     const request = { target, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() };
     if (idMap === undefined) return mounts.mountOverlay(request);
     try {
-      await mounts.mountOverlay({ ...request, idMap });
+      await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
     } catch (error) {
       if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;
       await this.#ensureCopy(view, signal);
@@ -122,14 +122,14 @@ export class LayeredSnapshots implements Snapshots {
   }
 
   async #mountOverlay(snapshot: Snapshot, isNew: boolean, signal: AbortSignal): Promise<void> {
-    const { mounts, driver } = this.#deps;
+    const { mounts, driver, layout } = this.#deps;
     const { folder, chain, target, idMap } = snapshot;
     const upper = { folder: `${folder}/fs`, work: `${folder}/work` };
     await this.#prepareUpper(upper, snapshot, isNew);
     const request = { target, lower: this.#lower(chain), upper, ...driver.overlay };
     if (idMap === undefined) return mounts.mountOverlay(request);
     try {
-      await mounts.mountOverlay({ ...request, idMap });
+      await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
     } catch (error) {
       if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;
       await this.#bindCopy(snapshot, signal);

@@ -399,6 +399,31 @@ test('openStorage() takes a writable layer out of sight at once, and what cannot
   assert.equal(await unfinished(), 0);
 });
 
+test('sweep() takes away what an earlier life had mounted for a moment', async () => {
+  const host = createMemoryHost();
+  const place = `${ROOT}/unfinished/0123456789abcdef/layers-x`;
+  await host.fs.makeDirectory(place);
+  await host.mounts.mount({ source: 'tmpfs', target: place, type: 'tmpfs' });
+  const storage = await open(host);
+  await storage.sweep();
+  assert.equal(await host.fs.stat(`${ROOT}/unfinished/0123456789abcdef`), undefined);
+  assert.equal(
+    (await host.mounts.list()).some(({ target }) => target === place),
+    false,
+  );
+});
+
+test('untag() takes one of several names, and never the last', async () => {
+  const host = createMemoryHost();
+  const storage = await open(host);
+  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers({ names: ['app:1', 'app:2'] })), {}, signal);
+  assert.deepEqual((await storage.untag('app:2'))?.repoTags, ['docker.io/library/app:1']);
+  assert.equal(storage.images.find('app:2'), undefined);
+  assert.equal(await storage.untag('app:1'), undefined);
+  assert.equal(await storage.untag(storage.images.list()[0]?.id ?? ''), undefined);
+  assert.deepEqual((await open(host)).images.list()[0]?.repoTags, ['docker.io/library/app:1']);
+});
+
 test('openStorage() mounts an image without layers, and knows no unknown one', async () => {
   const host = createMemoryHost();
   const storage = await open(host);

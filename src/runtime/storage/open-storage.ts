@@ -50,6 +50,8 @@ export interface Storage {
   imageService(puller?: ImagePuller): ImageService;
   /** Gives an image one more name; another image that has it loses it. Rejects with a `CriError`. */
   tag(image: string, name: string): Promise<StoredImage>;
+  /** Takes a name from an image that has another with a tag; `undefined` and no change where it does not. */
+  untag(name: string): Promise<StoredImage | undefined>;
   /** Resolves when nothing is done any more behind what was answered. */
   settled(): Promise<void>;
   /** The orderly end, after which nothing may be asked: also takes away what only this life needed. */
@@ -95,6 +97,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
       pullImage: pullImage(puller ? { puller } : {}),
     }),
     tag: (image, name) => records.tag(image, name),
+    untag: (name) => records.untag(name),
     settled: () => trash.emptied(),
     async close() {
       await trash.emptied();

@@ -17,10 +17,15 @@ export async function sweepStorage(deps: SweepDeps): Promise<void> {
 }
 
 async function sweepUnfinished({ fs, mounts, layout }: SweepDeps): Promise<void> {
-  for (const { name } of await fs.readDirectory(layout.allUnfinished)) {
-    const folder = `${layout.allUnfinished}/${name}`;
-    if (folder === layout.unfinished) continue;
-    await mounts.unmount(`${folder}/probe/target`, { lazy: true });
+  const left = (await fs.readDirectory(layout.allUnfinished)).map(({ name }) => `${layout.allUnfinished}/${name}`);
+  const gone = left.filter((folder) => folder !== layout.unfinished);
+  if (gone.length === 0) return;
+  const mounted = (await mounts.list()).map(({ target }) => target).reverse();
+  for (const folder of gone) {
+    const real = await fs.realPath(folder);
+    for (const target of mounted) {
+      if (target.startsWith(`${real}/`)) await mounts.unmount(target, { lazy: true });
+    }
     await fs.removeTree(folder);
   }
 }

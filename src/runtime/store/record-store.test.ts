@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '../../base/log.ts';
 import { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { NameRegistry } from './name-registry.ts';
@@ -20,7 +21,7 @@ function decode(value: unknown): Note {
 
 function world() {
   const { fs } = createMemoryHost();
-  return { fs, open: () => openRecordStore({ folder: '/records', fs, decode }) };
+  return { fs, open: () => openRecordStore({ folder: '/records', fs, log: silentLog, decode }) };
 }
 
 test('a record store shows what was put, and a later one finds it', async () => {
@@ -59,6 +60,21 @@ test('a record store tells what is damaged, and removes what a crash left half-w
   assert.deepEqual(again.damaged, ['cut', 'empty', 'other', 'wrong']);
   for (const id of again.damaged) await again.store.remove(id);
   assert.deepEqual(await fs.readDirectory('/records'), [{ name: 'good.json', kind: 'file' }]);
+});
+
+test('a record store counts a record that the disk has lost as damaged, and passes over folders', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  for (const id of ['good', 'lost']) await store.put({ id, text: id });
+  await fs.makeDirectory('/records/lost+found');
+  await fs.makeDirectory('/records/folder.json');
+  await fs.writeFile('/records/.good.json.tmp', '{');
+  fs.faults.failNext('readText', 'EIO', '/records/lost.json');
+  fs.faults.failNext('remove', 'EIO', '/records/.good.json.tmp');
+  const again = await open();
+  assert.deepEqual([[...again.store.all.keys()], again.damaged], [['good'], ['lost']]);
+  fs.faults.failNext('readText', 'EMFILE', '/records/lost.json');
+  await assert.rejects(open(), { code: 'EMFILE' });
 });
 
 test('a record store does not show what it could not write, and keeps what it could not remove', async () => {

@@ -1,7 +1,12 @@
 import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, WebSocketConnection } from '../../host/network.ts';
+import { lastWordsOver } from './last-words.ts';
 
 export const PORT_FORWARD_PROTOCOLS = ['v4.channel.k8s.io'] as const;
+
+/** A message begins with one byte for its channel, and a port has two channels. */
+export const MOST_PORTS = 128;
 
 /** Connects to a port of the pod. */
 export type PortDialler = (port: number, signal: AbortSignal) => Promise<ByteStream>;
@@ -19,6 +24,7 @@ export async function servePortForward(
   connection: WebSocketConnection,
   { sandboxId, ports }: PortForwardOptions,
   dial: PortDialler,
+  clock: Pick<Clock, 'sleep'>,
 ): Promise<void> {
   const gone = new AbortController();
   const streams: Promise<ByteStream>[] = [];
@@ -34,7 +40,8 @@ export async function servePortForward(
         return connection.send(onChannel(2 * index + 1, Buffer.from(message)));
       }),
     );
-    await Promise.race([Promise.all(forwards), forwardIn(connection, streams)]);
+    const left = lastWordsOver(connection, clock, gone.signal);
+    await Promise.race([Promise.all(forwards), forwardIn(connection, streams), left]);
   } finally {
     gone.abort();
     for (const stream of streams) void stream.then((open) => open.close()).catch(() => {});

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { byteStreamPair } from '../../host/fake/memory-byte-stream.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
+import { webSocketPair } from '../../host/fake/memory-web-socket.ts';
 import { type Network, NetworkError, type WebSocketConnection } from '../../host/network.ts';
 import { type MemoryExec, memoryExecStreams } from '../oci/fake/memory-exec.ts';
 import { EXEC_PROTOCOLS } from './exec-channels.ts';
@@ -44,7 +45,7 @@ async function execConnection(
   const session: StreamingSession = {
     kind: 'exec',
     protocols: EXEC_PROTOCOLS,
-    serve: (connection) => serveExec(connection, all, async () => streams),
+    serve: (connection) => serveExec(connection, all, async () => streams, world.host.clock),
   };
   const url = await world.server.urlFor(session);
   const client = new AbortController();
@@ -105,11 +106,23 @@ test('exec ends the process when its client goes', async () => {
   assert.equal(await streams.exited, 137);
 });
 
+test('exec ends a process that reads nothing when its client goes, after a while for the last words', async () => {
+  const { host, streams, connection, client } = await execConnection({ exitCode: 0, echoes: true }, { stdin: true });
+  streams.write = () => new Promise(() => {});
+  await connection.send(Buffer.from('\0typed'));
+  await host.clock.advance(0);
+  client.abort(new Error('gone'));
+  await host.clock.advance(9_999);
+  assert.equal(await Promise.race([streams.exited, 'runs']), 'runs');
+  await host.clock.advance(1);
+  assert.equal(await streams.exited, 137);
+});
+
 test('exec says why a command does not start', async () => {
   const { host, server } = streamingWorld();
   const options = { command: ['none'], stdin: false, stdout: true, stderr: false };
   const serve = (connection: WebSocketConnection) =>
-    serveExec(connection, options, () => Promise.reject(new Error('no such file')));
+    serveExec(connection, options, () => Promise.reject(new Error('no such file')), host.clock);
   const url = await server.urlFor({ kind: 'exec', protocols: EXEC_PROTOCOLS, serve });
   const { 3: status = '' } = await received(await connect(host, url, EXEC_PROTOCOLS));
   assert.match(JSON.parse(status).message, /error executing command in container: no such file/);
@@ -156,8 +169,11 @@ async function forwardConnection(ports: readonly number[]) {
     kind: 'portforward',
     protocols: PORT_FORWARD_PROTOCOLS,
     serve: (connection) =>
-      servePortForward(connection, { sandboxId: 's1', ports }, (port, signal) =>
-        networkNamespaces.connectLoopback('/ns', port, signal),
+      servePortForward(
+        connection,
+        { sandboxId: 's1', ports },
+        (port, signal) => networkNamespaces.connectLoopback('/ns', port, signal),
+        world.host.clock,
       ),
   });
   return { ...world, connection: await connect(world.host, url, PORT_FORWARD_PROTOCOLS) };
@@ -193,11 +209,29 @@ test('port-forward lets go of the pod when its client is gone in the middle of a
     send: async (message) => {
       if (message.length > 3) throw new NetworkError('EPIPE', 'the connection is closed');
     },
+    closed: new Promise(() => {}),
     close: () => {},
   };
-  const serving = servePortForward(connection, { sandboxId: 's1', ports: [80] }, async () => ours);
+  const { clock } = createMemoryHost();
+  const serving = servePortForward(connection, { sandboxId: 's1', ports: [80] }, async () => ours, clock);
   await theirs.write(Buffer.from('answer'));
   await assert.rejects(serving, { code: 'EPIPE' });
+  await assert.rejects(theirs.write(Buffer.from('more')), { code: 'EPIPE' });
+});
+
+test('port-forward lets go of a pod that reads nothing when its client goes, after a while for the last words', async () => {
+  const [ours, theirs] = byteStreamPair();
+  const { clock } = createMemoryHost();
+  const { client, server } = webSocketPair('', never, never);
+  const stuck = { ...ours, write: () => new Promise<never>(() => {}) };
+  const serving = servePortForward(server, { sandboxId: 's1', ports: [80] }, async () => stuck, clock);
+  await client.send(Buffer.from('\0hi'));
+  await clock.advance(0);
+  client.close();
+  await clock.advance(9_999);
+  assert.equal(await Promise.race([serving, 'serves']), 'serves');
+  await clock.advance(1);
+  await serving;
   await assert.rejects(theirs.write(Buffer.from('more')), { code: 'EPIPE' });
 });
 

@@ -57,6 +57,20 @@ function bindMappedContract(
     assert.deepEqual(await fs.readDirectory(`${root}/target`), []);
   });
 
+  test(`${name} mounts: what is mounted below comes along, and stays when the mapped one goes`, { skip }, async (t) => {
+    const { fs, mounts, root } = await make(t);
+    await fs.makeDirectory(`${root}/source/below`);
+    await mounts.mount({ source: `${root}/source`, target: `${root}/source`, flags: ['bind'] });
+    await mounts.mount({ source: root, target: `${root}/source`, flags: ['rshared'] });
+    await mounts.mount({ source: 'tmpfs', target: `${root}/source/below`, type: 'tmpfs', data: 'mode=0755' });
+    await fs.writeFile(`${root}/source/below/file`, 'content');
+    if (await cannotMap(() => mounts.bindMapped(`${root}/source`, `${root}/target`, ID_MAP), t)) return;
+    if ((await fs.stat(`${root}/target/below/file`)) === undefined) return t.skip('this kernel does not map a tmpfs');
+    assert.equal((await fs.stat(`${root}/target/below/file`))?.uid, 100_000);
+    await mounts.unmount(`${root}/target`, { lazy: true });
+    assert.equal(await fs.readText(`${root}/source/below/file`), 'content');
+  });
+
   test(`${name} mounts: a file shows mapped ids too`, { skip }, async (t) => {
     const { fs, mounts, root } = await make(t);
     await fs.writeFile(`${root}/source`, 'content');

@@ -9,6 +9,9 @@ import type { ByteStream } from '../../../src/host/network.ts';
 /** Sends its variable `WORD`, waits for one line, and ends with 3. */
 const SHELL = ['-c', 'printf "$WORD" >&3; read line <&3; exit 3'];
 
+/** Leaves a process behind that has the connection. */
+const ORPHAN = ['-c', 'sleep 1000 & read line <&3; exit 3'];
+
 function memoryPrograms(): ConnectedPrograms {
   const machine = new MemoryConnectedPrograms();
   machine.programs.set('/bin/sh', async (stream, env) => {
@@ -39,6 +42,15 @@ for (const [name, programs] of [
     process.kill();
     assert.deepEqual(await process.exited, { exitCode: 137 });
     assert.equal(await read(process.stream, 1), '');
+  });
+
+  test(`${name} connected program: what it started is killed after its own end too`, async () => {
+    const process = await programs.start({ program: '/bin/sh', args: ORPHAN, env: {} });
+    await process.stream.write(new TextEncoder().encode('go on\n'));
+    assert.deepEqual(await process.exited, { exitCode: 3 });
+    process.kill();
+    assert.equal(await read(process.stream, 1), '');
+    process.kill();
   });
 
   test(`${name} connected program: one that is not there cannot start`, async () => {

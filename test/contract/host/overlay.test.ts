@@ -76,7 +76,7 @@ function overlayContract(name: string, make: (t: TestContext) => Promise<World>,
     await fs.changeOwner(`${root}/l/high/a/two`, 5, 7);
     const range = { containerId: 0, hostId: 100_000, length: 1000 };
     const idMap = { uids: [range], gids: [{ ...range, hostId: 200_000 }] };
-    await mounts.mountOverlay({ ...stack, target: `${root}/m`, idMap });
+    await mounts.mountOverlay({ ...stack, target: `${root}/m`, idMap, scratch: root });
     const shown = await fs.stat(`${root}/m/a/two`);
     assert.deepEqual([shown?.uid, shown?.gid], [100_005, 200_007]);
     assert.equal((await fs.stat(`${root}/l/high/a/two`))?.uid, 5);
@@ -95,7 +95,7 @@ function overlayContract(name: string, make: (t: TestContext) => Promise<World>,
     assert.equal((await fs.readDirectory(`${root}/m`)).length, 120);
     await mounts.unmount(`${root}/m`);
     const range = { containerId: 0, hostId: 1000, length: 10 };
-    await mounts.mountOverlay({ lower, target: `${root}/m`, idMap: { uids: [range], gids: [range] } });
+    await mounts.mountOverlay({ lower, target: `${root}/m`, idMap: { uids: [range], gids: [range] }, scratch: root });
     assert.equal((await fs.stat(`${root}/m/119`))?.uid, 1000);
     await mounts.unmount(`${root}/m`);
     await fs.makeDirectory(`${root}/n`);

@@ -70,6 +70,21 @@ function serveWebSocketsContract(name: string, makeWorld: (t: TestContext) => Pr
     assert.equal(answer.status, 400);
   });
 
+  test(`${name} web socket server: sees a client go of whom it reads nothing`, async (t) => {
+    const { network } = await makeWorld(t);
+    const serving = Promise.withResolvers<WebSocketConnection>();
+    const serve = (connection: WebSocketConnection): void => serving.resolve(connection);
+    const { target } = await served(t, network, () => ({ kind: 'accept', protocol: 'v4', serve }));
+    const client = new AbortController();
+    const connection = await network.webSocket({ target, path: '/', protocols: ['v4'] }, client.signal);
+    await connection.send(Uint8Array.of(1, 2));
+    const serverSide = await serving.promise;
+    client.abort(new Error('gone'));
+    await Promise.all([serverSide.closed, connection.closed]);
+    const left = await Array.fromAsync(serverSide.messages, (message) => [...message]);
+    assert.deepEqual(left, [[1, 2]]);
+  });
+
   test(`${name} web socket server: closing ends connections and frees the port`, async (t) => {
     const { network } = await makeWorld(t);
     let serverSide: WebSocketConnection | undefined;

@@ -78,6 +78,17 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     assert.equal(await textOf(await get('/')), 'ok');
   });
 
+  test(`${name} server: of many who want the place of such a socket at once one gets it`, async (t) => {
+    const { serve, socketPath, leaveStaleSocket, get } = await makeWorld(t);
+    await leaveStaleSocket(socketPath);
+    const claims = Array.from({ length: 20 }, (_, index) => serve(async () => ({ status: 200, body: `${index}` })));
+    const results = await Promise.allSettled(claims);
+    const won = results.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
+    const lost = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []));
+    assert.deepEqual([won.length, new Set(lost)], [1, new Set(['EADDRINUSE'])]);
+    assert.equal(await textOf(await get('/')), String(won[0]));
+  });
+
   test(`${name} server: leaves a file alone that is no longer its own`, async (t) => {
     const { fs, serve, socketPath, get } = await makeWorld(t);
     const first = await serve(ok);

@@ -115,7 +115,7 @@ async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpe
     paths,
     snapshots,
     log: logTo(world.warnings),
-    records: await openRecordStore({ folder, fs: host.fs, decode: decodeContainerRecord }),
+    records: await openRecordStore({ folder, fs: host.fs, log: logTo(world.warnings), decode: decodeContainerRecord }),
     sandboxes: {
       all: sandboxes,
       find: (id: string) => sandboxes.get(id),

@@ -36,7 +36,7 @@ export class ImageArchive {
   static async open(source: RandomAccess, signal: AbortSignal): Promise<ImageArchive> {
     const files = new Map<string, Extent>();
     const links = new Map<string, string>();
-    for await (const { name, node, offset } of readTar(new SeekingReader(source, signal))) {
+    for await (const { name, node, offset } of membersOf(source, signal)) {
       const path = insidePath(name);
       if (node.kind === 'file') files.set(path, { offset, size: node.size });
       // Docker once saved a layer that two images share as a link.
@@ -78,6 +78,20 @@ export class ImageArchive {
       path = next;
     }
     return undefined;
+  }
+}
+
+/** Who gave us something else altogether should be told that, and not what its first bytes lack. */
+async function* membersOf(source: RandomAccess, signal: AbortSignal): ReturnType<typeof readTar> {
+  let isArchive = false;
+  try {
+    for await (const member of readTar(new SeekingReader(source, signal))) {
+      isArchive = true;
+      yield member;
+    }
+  } catch (error) {
+    if (isArchive || !(error instanceof TarError || error instanceof CutOffError)) throw error;
+    throw new TarError('it is not an image archive (tar, gzip or zstd)', { cause: error });
   }
 }
 

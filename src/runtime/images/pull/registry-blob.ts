@@ -1,10 +1,13 @@
 import type { Clock } from '../../../host/clock.ts';
 import { NetworkError } from '../../../host/network.ts';
 import { RegistryError, type RegistrySession } from './registry-session.ts';
+import { SilenceLimit } from './silence-limit.ts';
 
 /** How often in a row a registry may fail to send another byte. */
 const TRIES = 4;
 const FIRST_PAUSE_MS = 100;
+/** How long a registry may be silent before it counts as gone. */
+export const SILENCE_MS = 5 * 60_000;
 
 /**
  * The bytes of a blob. A connection that breaks is taken up where it broke; a registry that cannot begin in the middle
@@ -20,7 +23,7 @@ export async function* blobBytes(
   for (let failures = 0; ; failures++) {
     const before = offset;
     try {
-      for await (const chunk of bytesFrom(session, digest, offset, signal)) {
+      for await (const chunk of bytesFrom(session, { digest, offset }, clock, signal)) {
         offset += chunk.length;
         yield chunk;
       }
@@ -36,17 +39,27 @@ export async function* blobBytes(
 
 async function* bytesFrom(
   session: RegistrySession,
-  digest: string,
-  offset: number,
+  { digest, offset }: { readonly digest: string; readonly offset: number },
+  clock: Clock,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, void> {
+  using silence = new SilenceLimit(clock, SILENCE_MS);
   const headers = offset === 0 ? [] : [['Range', `bytes=${offset}-`] as const];
-  const response = await session.get(`blobs/${digest}`, headers, signal);
-  let skip = response.status === 206 ? 0 : offset;
-  for await (const chunk of response.body) {
-    const rest = chunk.subarray(Math.min(skip, chunk.length));
-    skip -= chunk.length - rest.length;
-    if (rest.length > 0) yield rest;
+  try {
+    const response = await session.get(`blobs/${digest}`, headers, AbortSignal.any([signal, silence.over]));
+    let skip = response.status === 206 ? 0 : offset;
+    for await (const chunk of response.body) {
+      const rest = chunk.subarray(Math.min(skip, chunk.length));
+      skip -= chunk.length - rest.length;
+      silence.pause(); // whoever takes the bytes may need its time
+      if (rest.length > 0) yield rest;
+      silence.begin();
+    }
+  } catch (error) {
+    if (!silence.over.aborted || signal.aborted) throw error;
+    throw new NetworkError('ETIMEDOUT', `nothing more of ${digest} came for ${SILENCE_MS / 60_000} minutes`, {
+      cause: error,
+    });
   }
 }
 

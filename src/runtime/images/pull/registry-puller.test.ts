@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aborted } from '../../../base/aborted.ts';
 import { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import { VirtualClock } from '../../../host/fake/virtual-clock.ts';
 import { type HttpRequest, type HttpResponse, NetworkError } from '../../../host/network.ts';
@@ -29,7 +30,7 @@ const INDEX = json({
   })),
 });
 
-type Answer = (request: HttpRequest) => Partial<HttpResponse> & { readonly data?: Uint8Array };
+type Answer = (request: HttpRequest, until: AbortSignal) => Partial<HttpResponse> & { readonly data?: Uint8Array };
 
 const FILES: Readonly<Record<string, Uint8Array>> = {
   '/v2/app/manifests/1': MANIFEST,
@@ -39,9 +40,14 @@ const FILES: Readonly<Record<string, Uint8Array>> = {
   [`/v2/app/blobs/${digestOf(LAYER)}`]: LAYER,
 };
 
-const plain: Answer = ({ path }) => {
+const plain = ({ path }: HttpRequest): ReturnType<Answer> => {
   const data = FILES[path];
   return data ? { data } : { status: 404, data: json({ errors: [{ code: 'MANIFEST_UNKNOWN', message: 'unknown' }] }) };
+};
+
+const ADDRESSES: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  'named.example.com': ['192.0.2.7'],
+  'two.example.com': ['192.0.2.8', '192.0.2.9'],
 };
 
 interface Pulled {
@@ -54,11 +60,11 @@ async function pull(image: string, answer: Answer = plain, auth?: Partial<AuthCo
   const asked: string[] = [];
   const clock = new VirtualClock();
   const network = {
-    lookup: async (host: string): Promise<[string]> => [host === 'named.example.com' ? '192.0.2.7' : host],
-    async request(request: HttpRequest): Promise<HttpResponse> {
+    lookup: async (host: string): Promise<readonly [string, ...string[]]> => ADDRESSES[host] ?? [host],
+    async request(request: HttpRequest, until: AbortSignal): Promise<HttpResponse> {
       const target = 'host' in request.target ? `${request.target.host}:${request.target.port}` : '';
       asked.push(`${request.scheme}://${target}${request.path}`);
-      const { data = bytes(''), ...rest } = answer(request);
+      const { data = bytes(''), ...rest } = answer(request, until);
       const body = (async function* () {
         yield data;
       })();
@@ -80,7 +86,7 @@ async function pull(image: string, answer: Answer = plain, auth?: Partial<AuthCo
   const given = auth === undefined ? undefined : AuthConfig.fromPartial(auth);
   const pulling = puller.pull(image, given, signal);
   pulling.catch(() => {});
-  await clock.advance(60_000);
+  await clock.advance(60 * 60_000);
   await pulling;
   return { ...(ingested ? { image: ingested } : {}), layers, asked };
 }
@@ -116,6 +122,44 @@ test('pull() chooses the image of this machine from an index, and keeps the dige
   const { image } = await pull('example.com/app:many');
   assert.deepEqual(image?.references, ['example.com/app:many', `example.com/app@${digestOf(INDEX)}`]);
   assert.equal(image?.layers[0]?.digest, digestOf(LAYER));
+});
+
+test('pull() asks the next address of a registry where one does not answer', async () => {
+  const { layers, asked } = await pull('two.example.com/app:1', (request) => {
+    if ('host' in request.target && request.target.host === '192.0.2.8')
+      throw new NetworkError('EHOSTUNREACH', 'no route');
+    return plain(request);
+  });
+  assert.deepEqual(layers, ['the bytes of a layer']);
+  assert.deepEqual(asked.slice(0, 2), [
+    'https://192.0.2.8:443/v2/app/manifests/1',
+    'https://192.0.2.9:443/v2/app/manifests/1',
+  ]);
+});
+
+test('pull() exchanges an identity token for one that the registry takes', async () => {
+  const forms: unknown[] = [];
+  const { layers } = await pull(
+    'example.com/app:1',
+    (request) => {
+      if (request.path === '/token') {
+        assert.equal(
+          request.headers?.some(([name]) => name === 'Authorization'),
+          false,
+        );
+        forms.push([request.method, Object.fromEntries(new URLSearchParams(String(request.body)))]);
+        return { data: json({ access_token: 'T' }) };
+      }
+      if (request.headers?.some(([name, value]) => name === 'Authorization' && value === 'Bearer T'))
+        return plain(request);
+      const challenge = 'Bearer realm="https://auth.example.com/token",service="s"';
+      return { status: 401, headers: { 'www-authenticate': challenge } };
+    },
+    { identityToken: 'I' },
+  );
+  assert.deepEqual(layers, ['the bytes of a layer']);
+  const form = { grant_type: 'refresh_token', refresh_token: 'I', client_id: 'nodelet', service: 's' };
+  assert.deepEqual(forms, [['POST', { ...form, scope: 'repository:app:pull' }]]);
 });
 
 test('pull() meets a challenge with a token, once', async () => {
@@ -194,6 +238,27 @@ for (const [what, status] of [
   });
 }
 
+/** Sends a little, then nothing, and does not hang up. */
+function silentAfter(data: Uint8Array, until: AbortSignal): Partial<HttpResponse> {
+  const body = (async function* () {
+    yield data;
+    await aborted(until);
+    throw until.reason;
+  })();
+  return { body };
+}
+
+test('pull() takes a transfer up again when the registry has fallen silent', async () => {
+  let isFirst = true;
+  const { layers } = await pull('example.com/app:1', (request, until) => {
+    if (!request.path.endsWith(digestOf(LAYER))) return plain(request);
+    if (!isFirst) return { status: 206, data: LAYER.subarray(9) };
+    isFirst = false;
+    return silentAfter(LAYER.subarray(0, 9), until);
+  });
+  assert.deepEqual(layers, ['the bytes of a layer']);
+});
+
 const refusals: Record<string, { image?: string; answer?: Answer; code: string; message: RegExp }> = {
   'an image that the registry does not have': {
     image: 'example.com/app:none',
@@ -227,6 +292,17 @@ const refusals: Record<string, { image?: string; answer?: Answer; code: string; 
     },
     code: 'Unknown',
     message: /ECONNREFUSED/,
+  },
+  'a registry that falls silent each time': {
+    answer: (request, until) =>
+      request.path.endsWith(digestOf(LAYER)) ? silentAfter(bytes(''), until) : plain(request),
+    code: 'Unknown',
+    message: /nothing more of sha256:\w+ came for 5 minutes$/,
+  },
+  'a registry that never sends the manifest': {
+    answer: (_request, until) => silentAfter(bytes('{'), until),
+    code: 'Unknown',
+    message: /no manifest came for 5 minutes$/,
   },
   'a name that is none': {
     image: 'UPPER',

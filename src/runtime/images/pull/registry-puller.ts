@@ -3,11 +3,12 @@ import { textOf } from '../../../base/text-of.ts';
 import { type CriCode, CriError } from '../../../cri/cri-error.ts';
 import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import type { Clock } from '../../../host/clock.ts';
+import { NetworkError } from '../../../host/network.ts';
 import { digestOf, verifyDigest } from '../digest.ts';
 import type { ImageIngest } from '../image-ingest.ts';
 import type { StoredImage } from '../image-store.ts';
 import { choosePlatform, type Descriptor, type Manifest, parseManifest, platformsOf } from '../manifest.ts';
-import { blobBytes } from './registry-blob.ts';
+import { blobBytes, SILENCE_MS } from './registry-blob.ts';
 import {
   MAX_SMALL_BYTES,
   RegistryError,
@@ -60,8 +61,11 @@ async function pull(
   signal: AbortSignal,
 ): Promise<StoredImage> {
   const session = new RegistrySession(network, name.domain, name.path, auth);
-  const named = await fetchManifest(session, name.digest ?? name.tag ?? 'latest', name.digest, signal);
-  const { config, layers, size } = await imageOf(session, named, architecture, signal);
+  const { named, image } = await inTime(clock, signal, async (until) => {
+    const named = await fetchManifest(session, name.digest ?? name.tag ?? 'latest', name.digest, until);
+    return { named, image: await imageOf(session, named, architecture, until) };
+  });
+  const { config, layers, size } = image;
   const configBytes = await collected(blobBytes(session, config.digest, clock, signal), config);
   return ingest.ingest(
     {
@@ -72,6 +76,17 @@ async function pull(
     },
     signal,
   );
+}
+
+/** Manifests are small: there is no progress to look at. */
+async function inTime<T>(clock: Clock, signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = clock.deadline(SILENCE_MS);
+  try {
+    return await work(AbortSignal.any([signal, limit]));
+  } catch (error) {
+    if (!limit.aborted) throw error;
+    throw new NetworkError('ETIMEDOUT', `no manifest came for ${SILENCE_MS / 60_000} minutes`, { cause: error });
+  }
 }
 
 interface FetchedManifest {

@@ -1,9 +1,11 @@
 import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
-import type { HttpResponse, Network } from '../../../host/network.ts';
+import { type HttpRequest, type HttpResponse, type Network, NetworkError } from '../../../host/network.ts';
 import { parseChallenge } from './challenge.ts';
 import { type RegistryPlace, registryPlace } from './registry-place.ts';
 
 const MAX_REDIRECTS = 5;
+/** Whom an authorization server takes us for. */
+const CLIENT_ID = 'nodelet';
 /** Manifests, configurations, tokens: nothing that is kept in memory is larger. */
 export const MAX_SMALL_BYTES = 8 * 1024 * 1024;
 
@@ -55,7 +57,7 @@ export class RegistrySession {
       const isHome = at.origin === url.origin;
       const authorization =
         isHome && this.#authorization !== undefined ? [['Authorization', this.#authorization] as const] : [];
-      const response = await this.#request(at, [...headers, ...authorization], signal);
+      const response = await this.#request(at, { method: 'GET', headers: [...headers, ...authorization] }, signal);
       const next = response.headers['location'];
       if (response.status < 300 || response.status > 399 || next === undefined) return response;
       await leave(response);
@@ -66,13 +68,19 @@ export class RegistrySession {
     throw new RegistryError(0, `${url.href}: redirected more than ${MAX_REDIRECTS} times`);
   }
 
-  async #request(url: URL, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+  /** Asks one address of the host after the other, until one answers. */
+  async #request(url: URL, asked: Asked, signal: AbortSignal): Promise<HttpResponse> {
     const scheme = url.protocol === 'https:' ? 'https' : 'http';
-    const [host] = await this.#network.lookup(url.hostname.replace(/^\[|\]$/g, ''), signal);
     const port = Number(url.port) || (scheme === 'https' ? 443 : 80);
     const path = `${url.pathname}${url.search}`;
-    const named = [['Host', url.host] as const, ...headers]; // also what the certificate has to be for
-    return this.#network.request({ target: { host, port }, scheme, method: 'GET', path, headers: named }, signal);
+    const headers = [['Host', url.host] as const, ...asked.headers]; // also what the certificate has to be for
+    const [first, ...others] = await this.#network.lookup(url.hostname.replace(/^\[|\]$/g, ''), signal);
+    const ask = (host: string) =>
+      this.#network.request({ ...asked, target: { host, port }, scheme, path, headers }, signal);
+    let answer = ask(first);
+    for (const host of others)
+      answer = answer.catch((error: unknown) => (isAway(error) ? ask(host) : Promise.reject(error)));
+    return answer;
   }
 
   /** Whether asking again may help; if not, the answer is still to be read. */
@@ -86,14 +94,41 @@ export class RegistrySession {
       return true;
     }
     const url = new URL(challenge.realm);
-    if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);
-    url.searchParams.set('scope', challenge.scope ?? `repository:${this.#repository}:pull`);
-    const answer = await this.#request(url, basic === undefined ? [] : [['Authorization', basic]], signal);
+    const answer = await this.#askForToken(url, challenge, signal);
     if (answer.status !== 200)
       throw new RegistryError(answer.status, `${url.origin}${url.pathname}: ${await refusalText(answer)}`);
     this.#authorization = `Bearer ${tokenOf(await smallBody(answer))}`;
     return true;
   }
+
+  /** With an identity token as OAuth2 wants it, else with the password, if there is one. */
+  #askForToken(url: URL, { service, scope }: TokenChallenge, signal: AbortSignal): Promise<HttpResponse> {
+    const what = new URLSearchParams(service === undefined ? {} : { service });
+    what.set('scope', scope ?? `repository:${this.#repository}:pull`);
+    const { username, identityToken } = this.#auth ?? {};
+    if (!username && identityToken) {
+      what.set('grant_type', 'refresh_token');
+      what.set('refresh_token', identityToken);
+      what.set('client_id', CLIENT_ID);
+      const headers = [['Content-Type', 'application/x-www-form-urlencoded'] as const];
+      return this.#request(url, { method: 'POST', headers, body: what.toString() }, signal);
+    }
+    for (const [name, value] of what) url.searchParams.set(name, value);
+    const basic = basicAuthorization(this.#auth);
+    return this.#request(
+      url,
+      { method: 'GET', headers: basic === undefined ? [] : [['Authorization', basic]] },
+      signal,
+    );
+  }
+}
+
+type Asked = Pick<HttpRequest, 'method' | 'body'> & { readonly headers: Headers };
+type TokenChallenge = { readonly service?: string | undefined; readonly scope?: string | undefined };
+
+/** Nobody has answered: another address of the same host may. */
+function isAway(error: unknown): boolean {
+  return error instanceof NetworkError;
 }
 
 type Headers = ReadonlyArray<readonly [name: string, value: string]>;

@@ -111,7 +111,12 @@ async function depsOf(world: Machine, bootId: string): Promise<SandboxDeps> {
     paths,
     network,
     containers,
-    records: await openRecordStore({ folder: paths.sandboxRecords, fs: host.fs, decode: decodeSandboxRecord }),
+    records: await openRecordStore({
+      folder: paths.sandboxRecords,
+      fs: host.fs,
+      log: silentLog,
+      decode: decodeSandboxRecord,
+    }),
     runtimes: {
       handler: (name) => (name === '' || name === 'plain' ? oci : undefined),
       handlers: [

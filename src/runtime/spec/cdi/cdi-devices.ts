@@ -1,6 +1,5 @@
-import { CriError } from '../../../cri/cri-error.ts';
 import type { ContainerConfig } from '../../../cri/generated/runtime-v1.ts';
-import { badField } from '../bad-field.ts';
+import { badField, fieldUnmet } from '../bad-field.ts';
 import type { CdiEdits, CdiSpec } from './cdi-spec.ts';
 
 const ANNOTATION_PREFIX = 'cdi.k8s.io/';
@@ -59,5 +58,5 @@ function specOf(
     throw badField('CDI_devices', [`unresolvable CDI device ${qualified}`, ...faults].join('; '));
   if (second === undefined) return first;
   const why = `CDI device ${qualified} stands in ${first.path} and in ${second.path}`;
-  throw new CriError('FailedPrecondition', `CDI_devices: ${why}`);
+  throw fieldUnmet('CDI_devices', why);
 }

@@ -1,6 +1,6 @@
-import { CriError } from '../../../cri/cri-error.ts';
 import type { ContainerConfig } from '../../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../../host/file-system.ts';
+import { fieldUnmet } from '../bad-field.ts';
 import { deviceOf } from '../gather-devices.ts';
 import { askedCdiDevices, cdiEditsFor } from './cdi-devices.ts';
 import type { CdiDeviceNode, CdiEdits } from './cdi-spec.ts';
@@ -28,9 +28,9 @@ async function completed(node: CdiDeviceNode, fs: FileSystem): Promise<CdiDevice
   if (type === 'p' || (type !== undefined && major !== undefined && minor !== undefined)) return node;
   const stat = await fs.stat(hostPath);
   const device = stat && deviceOf(path, stat);
-  if (device === undefined) throw new CriError('FailedPrecondition', `CDI_devices: no device at ${hostPath}`);
+  if (device === undefined) throw fieldUnmet('CDI_devices', `no device at ${hostPath}`);
   if (type !== undefined && type !== 'u' && type !== device.type) {
-    throw new CriError('FailedPrecondition', `CDI_devices: ${hostPath} is of type ${device.type}, not ${type}`);
+    throw fieldUnmet('CDI_devices', `${hostPath} is of type ${device.type}, not ${type}`);
   }
   return { fileMode: device.fileMode, ...node, type: device.type, major: device.major, minor: device.minor };
 }
