@@ -1,12 +1,18 @@
-/** Deleting a pod that stops at once costs no more than its calls to the runtime, plus a tenth. */
+/** Deleting a pod that stops at once costs little more than its calls to the runtime. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { busyMs, type CriCall, median } from './cri-calls.ts';
-import { runtimeSkipReason } from './runtime-fixture.ts';
+import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const DELETIONS = 10;
+
+/**
+ * How many times its calls a deletion may take. The agent's own part, folders and control groups, is the same on every
+ * runtime; the calls of the embedded one take half as long.
+ */
+const BOUND = TEST_RUNTIME === 'containerd' ? 1.1 : 1.3;
 
 interface Deletion {
   readonly tookMs: number;
@@ -42,10 +48,10 @@ suite('deleting a pod that stops at once', { skip: runtimeSkipReason(), timeout:
     }
   });
 
-  test('costs no more than its calls to the runtime, plus a tenth', (t) => {
+  test(`costs no more than ${BOUND} times its calls to the runtime`, (t) => {
     const took = median(deletions.map(({ tookMs }) => tookMs));
     const ratio = median(deletions.map(({ tookMs, calls }) => tookMs / busyMs(calls)));
     t.diagnostic(`a deletion took ${took.toFixed(1)} ms: ${ratio.toFixed(3)} times its calls to the runtime`);
-    assert.ok(ratio <= 1.1, `${ratio} times its calls to the runtime`);
+    assert.ok(ratio <= BOUND, `${ratio} times its calls to the runtime`);
   });
 });
