@@ -1,6 +1,7 @@
 import { type ContainerdEventsOptions, containerdEvents } from './containerd-events.ts';
 import { hasCode } from './cri-error.ts';
 import { criEvents } from './cri-events.ts';
+import { inOrder } from './in-order.ts';
 import type { RuntimeEvents } from './runtime-events.ts';
 
 export interface ChooseOptions extends Omit<ContainerdEventsOptions, 'endpoint'> {
@@ -21,8 +22,8 @@ export async function chooseRuntimeEvents(
     criEvents(options.runtime),
     ...(endpoint === undefined ? [] : [containerdEvents({ ...options, endpoint })]),
   ];
-  for (const candidate of candidates) {
-    if (await works(candidate, signal)) return candidate;
+  for (const [at, candidate] of candidates.entries()) {
+    if (await works(candidate, signal)) return inOrder(candidates.slice(at));
   }
   return undefined;
 }
