@@ -5,9 +5,7 @@ import { socketPathOf } from '../cri/endpoint.ts';
 import { instrument } from '../cri/instrument.ts';
 import { serveCri } from '../cri/server.ts';
 import type { Host } from '../host/host.ts';
-import { giveBackMemory } from '../host/linux/give-back-memory.ts';
 import { NetworkError } from '../host/network.ts';
-import { whenQuiet } from '../observability/when-quiet.ts';
 import { agentLog } from './agent-log.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import type { CriOptions } from './commands.ts';
@@ -27,7 +25,6 @@ export async function criCommand(options: CriOptions, context: CommandContext): 
   const socketPath = socketPathOf(options.listen);
   try {
     await refuseTakenSocket(host, socketPath);
-    whenQuiet({ ...host, tidy: giveBackMemory }, ending.asked);
     const runtime = await startEmbedded({ ...options, host, version, log, pinnedImages: [] }, ending.asked);
     try {
       await host.fs.makeDirectory(dirname(socketPath), 0o711);

@@ -12,11 +12,9 @@ import type { Log } from '../base/log.ts';
 import { connectInProcess } from '../cri/in-process.ts';
 import { checkRuntimeVersion } from '../cri/version-check.ts';
 import type { Host } from '../host/host.ts';
-import { giveBackMemory } from '../host/linux/give-back-memory.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import { whenQuiet } from '../observability/when-quiet.ts';
 import { agentLog } from './agent-log.ts';
 import { buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
@@ -140,7 +138,6 @@ async function embeddedRuntime(
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
   const places = { rootDir: DEFAULT_ROOT_DIR, stateDir: STATE_DIR };
-  whenQuiet({ ...host, tidy: giveBackMemory }, signal);
   const runtime = await startEmbedded({ ...DEFAULT_CHOICES, ...places, host, version, log }, signal);
   return {
     connect: (options) => connectInProcess(runtime.cri, options),

@@ -4,9 +4,7 @@ import { startLocalRuntime } from '../app/embedded/local-runtime.ts';
 import { BUSYBOX_IMAGE } from '../app/images/local-images.ts';
 import { bridgeName, DEFAULT_ROOT_DIR } from '../app/pod-network/bridge-name.ts';
 import type { Log } from '../base/log.ts';
-import { giveBackMemory } from '../host/linux/give-back-memory.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import { whenQuiet } from '../observability/when-quiet.ts';
 import { buildOnRuntime } from './build-on-runtime.ts';
 import type { CommandContext } from './command-context.ts';
 import type { RunOptions } from './commands.ts';
@@ -40,7 +38,6 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
     );
   };
   const startRuntime = (signal: AbortSignal): Promise<StartedRuntime> => {
-    whenQuiet({ ...host, tidy: giveBackMemory }, signal);
     return startLocalRuntime({ host, rootDir, stateDir, podCidr, version: context.version, log }, signal);
   };
   return { startRuntime, build };

@@ -1,14 +1,12 @@
 import type { Client, Metadata, ServiceError } from '@grpc/grpc-js';
-import type { Clock } from '../host/clock.ts';
+import { type CallLimits, watchLimits } from './call-limits.ts';
 import { CriError, codeOfNumber } from './cri-error.ts';
 import type { Method } from './services.ts';
 
-export interface CallOptions {
+export interface CallOptions extends CallLimits {
   readonly client: Client;
-  readonly clock: Clock;
   readonly method: Pick<Method, 'name' | 'path' | 'requestType' | 'responseType'>;
   readonly metadata: Metadata;
-  readonly deadlineMs: number | undefined;
 }
 
 /** Settles as soon as the signal aborts or the deadline passes, whatever the server does. */
@@ -92,26 +90,6 @@ async function* readStream(
   }
   if (givenUp) throw givenUp.reason;
 }
-
-/** Calls `giveUp` when the signal aborts and when the deadline passes, until the returned function is called. */
-function watchLimits(
-  { clock, method, deadlineMs }: CallOptions,
-  signal: AbortSignal,
-  giveUp: (reason: unknown) => void,
-): () => void {
-  const done = new AbortController();
-  signal.addEventListener('abort', () => giveUp(signal.reason), { once: true, signal: done.signal });
-  if (deadlineMs !== undefined) {
-    clock.sleep(deadlineMs, done.signal).then(
-      () => giveUp(new CriError('DeadlineExceeded', 'context deadline exceeded', { method: method.name })),
-      () => {}, // the call was over first
-    );
-  }
-  return () => done.abort(OVER);
-}
-
-/** Made once: a stack for each call would cost more than its message. */
-const OVER = new Error('the call is over');
 
 function encode({ requestType }: CallOptions['method'], message: unknown): Buffer {
   const bytes = requestType.encode(message).finish();

@@ -1,9 +1,9 @@
-import type { Clock } from '../host/clock.ts';
+import { type CallLimits, watchLimits } from './call-limits.ts';
 import type { ConnectOptions, CriConnection } from './client.ts';
 import { CriError } from './cri-error.ts';
 import { deadlineFor } from './deadlines.ts';
 import { instrument } from './instrument.ts';
-import { buildCri, type Cri, erasedCalls, type Method } from './services.ts';
+import { buildCri, type Cri, erasedCalls } from './services.ts';
 
 /**
  * A runtime in this process, as a client sees one behind a socket: the same deadlines, failures that name their rpc, and
@@ -24,46 +24,29 @@ export function connectInProcess(cri: Cri, { clock, runtimeRequestTimeoutMs }: C
   return { ...instrument(limited), close: () => {} };
 }
 
-interface Limits {
-  readonly clock: Clock;
-  readonly method: Method;
-  readonly deadlineMs: number | undefined;
-}
-
 async function limitedCall(
   call: (signal: AbortSignal) => Promise<unknown>,
-  { clock, method, deadlineMs }: Limits,
+  limits: CallLimits,
   signal: AbortSignal,
 ): Promise<unknown> {
   signal.throwIfAborted();
   const given = new AbortController();
-  const over = new AbortController();
-  const giveUp = Promise.withResolvers<never>();
-  const leave = (reason: unknown): void => {
-    giveUp.reject(reason);
+  const left = Promise.withResolvers<never>();
+  const stopWatching = watchLimits(limits, signal, (reason) => {
+    left.reject(reason);
     given.abort(reason);
-  };
-  signal.addEventListener('abort', () => leave(signal.reason), { once: true, signal: over.signal });
-  if (deadlineMs !== undefined) {
-    clock.sleep(deadlineMs, over.signal).then(
-      () => leave(new CriError('DeadlineExceeded', 'context deadline exceeded', { method: method.name })),
-      () => {}, // the call was over first
-    );
-  }
+  });
   try {
-    return await Promise.race([call(given.signal), giveUp.promise]);
+    return await Promise.race([call(given.signal), left.promise]);
   } catch (error) {
     if (given.signal.aborted) throw given.signal.reason;
-    throw named(error, method);
+    throw named(error, limits.method);
   } finally {
-    over.abort(OVER);
+    stopWatching();
   }
 }
 
-/** Made once: a stack for each call would cost more than the call. */
-const OVER = new Error('the call is over');
-
-function named(error: unknown, { name }: Method): CriError {
+function named(error: unknown, { name }: CallLimits['method']): CriError {
   if (!(error instanceof CriError)) {
     const text = error instanceof Error ? error.message : String(error);
     return new CriError('Unknown', text, { cause: error, method: name });

@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import { abortable } from '../base/abortable.ts';
 import type { Log } from '../base/log.ts';
 import type { Cri } from '../cri/services.ts';
@@ -12,7 +11,7 @@ import type { PodNetwork } from './network/pod-network.ts';
 import { createNri } from './nri/create-nri.ts';
 import { cdiInjector } from './nri/inject-cdi-devices.ts';
 import { type Nri, type NriRuntime, noNri } from './nri/nri.ts';
-import { runRuntime } from './oci/oci-deps.ts';
+import { runRuntime, stateRootOf } from './oci/oci-deps.ts';
 import { probeRuntimes } from './oci/probe-runtimes.ts';
 import { type RuntimePaths, runtimePaths } from './runtime-paths.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
@@ -186,7 +185,7 @@ function nriOf({ host, settings, version, log }: EmbeddedParts, runtime: NriRunt
 }
 
 /** For what `OciRuntime` does not offer: a checkpoint. */
-function ociCommand({ ociState }: RuntimePaths, { processes }: Host): ContainerDeps['ociCommand'] {
+function ociCommand(paths: RuntimePaths, { processes }: Host): ContainerDeps['ociCommand'] {
   return (program, args, signal) =>
-    runRuntime({ program, stateRoot: `${ociState}/${posix.basename(program)}`, processes }, args, signal);
+    runRuntime({ program, stateRoot: stateRootOf(paths, program), processes }, args, signal);
 }

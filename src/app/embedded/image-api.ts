@@ -1,6 +1,13 @@
 import { textOf } from '../../base/text-of.ts';
 import { CriError, codeOfName } from '../../cri/cri-error.ts';
-import type { HttpHandler, HttpResponse, Network, ServerRequest, ServerResponse } from '../../host/network.ts';
+import type {
+  HttpHandler,
+  HttpResponse,
+  HttpServer,
+  Network,
+  ServerRequest,
+  ServerResponse,
+} from '../../host/network.ts';
 import type { ImageOperations } from './image-operations.ts';
 
 type Verb = keyof ImageOperations;
@@ -22,6 +29,16 @@ export function imageApi(operations: ImageOperations): HttpHandler {
       return json(500, { code, message: textOf(error) });
     }
   };
+}
+
+/** Answers from now on: who asks before the images are there waits for them. Whoever has the socket owns the folders. */
+export function serveImages(
+  network: Pick<Network, 'serve'>,
+  socketPath: string,
+  images: Promise<ImageOperations>,
+): Promise<HttpServer> {
+  images.catch(() => {}); // told by whoever opens them; nobody may be asking
+  return network.serve({ socketPath, mode: 0o600 }, async (request) => imageApi(await images)(request));
 }
 
 async function call(operations: ImageOperations, verb: Verb, { body, signal }: ServerRequest): Promise<unknown> {

@@ -2,12 +2,14 @@ import type { Log } from '../../base/log.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
+import { giveBackMemory } from '../../host/linux/give-back-memory.ts';
 import { type HttpServer, NetworkError } from '../../host/network.ts';
+import { whenQuiet } from '../../observability/when-quiet.ts';
 import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { goArchitecture } from '../go-architecture.ts';
 import { type EmbeddedChoices, embeddedSettings, ownerSocket } from './embedded-settings.ts';
-import { imageApi } from './image-api.ts';
+import { serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { mayRaiseLimits } from './may-raise-limits.ts';
 import { missingForRuntime, missingText } from './missing-programs.ts';
@@ -44,7 +46,6 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   if (missing !== undefined) throw new RuntimeStartError(missing);
   await makeStateFolder(stateDir, host.fs);
   const ready = Promise.withResolvers<ImageOperations>();
-  ready.promise.catch(() => {}); // told below; nobody may be asking for images meanwhile
   const owner = await claim(options, ready.promise);
   try {
     await options.prepare?.(signal);
@@ -53,11 +54,14 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
     const runtime = await openEmbeddedRuntime({ host, settings, log, version, architecture: goArchitecture() }, signal);
     const images = storedImages(runtime.storage);
     ready.resolve(images);
+    const life = new AbortController();
+    whenQuiet({ clock: host.clock, tidy: giveBackMemory }, life.signal);
     return {
       cri: runtime.cri,
       images,
       isEmpty: () => runtime.isEmpty(),
       async close() {
+        life.abort();
         try {
           await runtime.close();
         } finally {
@@ -83,9 +87,7 @@ export async function makeStateFolder(path: string, fs: FileSystem): Promise<voi
 async function claim(options: EmbeddedOptions, images: Promise<ImageOperations>): Promise<HttpServer> {
   const socketPath = ownerSocket(options);
   try {
-    return await options.host.network.serve({ socketPath, mode: 0o600 }, async (request) =>
-      imageApi(await images)(request),
-    );
+    return await serveImages(options.host.network, socketPath, images);
   } catch (error) {
     if (!(error instanceof NetworkError && error.code === 'EADDRINUSE')) throw error;
     throw new RuntimeStartError(`another runtime is at work on these folders (${socketPath})`, { cause: error });

@@ -5,7 +5,7 @@ import { runtimePaths } from '../../runtime/runtime-paths.ts';
 import { openStorage, type Storage } from '../../runtime/storage/open-storage.ts';
 import { goArchitecture } from '../go-architecture.ts';
 import { ownerSocket, runtimeFolders } from './embedded-settings.ts';
-import { imageApi, imageClient } from './image-api.ts';
+import { imageClient, serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { storedImages } from './stored-images.ts';
 
@@ -29,10 +29,7 @@ export async function withImages<T>(
   if (await isOwned(client, signal)) return use(client);
   await fs.makeDirectory(places.stateDir, 0o711);
   const opened = Promise.withResolvers<ImageOperations>();
-  opened.promise.catch(() => {}); // told below
-  const owner = await network.serve({ socketPath, mode: 0o600 }, async (request) =>
-    imageApi(await opened.promise)(request),
-  );
+  const owner = await serveImages(network, socketPath, opened.promise);
   let storage: Storage | undefined;
   try {
     storage = await openOwn(places);

@@ -1,27 +1,10 @@
-import type { Log } from '../../base/log.ts';
-import type { Clock } from '../../host/clock.ts';
-import type { ConnectedPrograms } from '../../host/connected-programs.ts';
-import type { FileSystem } from '../../host/file-system.ts';
-import type { Network } from '../../host/network.ts';
-import type { Random } from '../../host/random.ts';
-import type { NriSettings } from '../runtime-settings.ts';
 import { Adaptation } from './adaptation.ts';
 import { type Nri, type NriRuntime, NriSocketError } from './nri.ts';
-import type { RuntimeIdentity } from './register-plugin.ts';
 import type { InjectCdiDevices } from './relay-create.ts';
-import { servePlugins } from './serve-plugins.ts';
+import { type ServeDeps, servePlugins } from './serve-plugins.ts';
 
-export interface NriDeps {
-  readonly settings: NriSettings;
+export interface NriDeps extends Omit<ServeDeps, 'onListening'> {
   readonly runtime: NriRuntime;
-  /** What plugins are told about us. */
-  readonly identity: RuntimeIdentity;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly fs: FileSystem;
-  readonly network: Network;
-  readonly connectedPrograms: ConnectedPrograms;
-  readonly log: Log;
   /** Absent: plugins that ask for CDI devices are refused. */
   readonly injectCdiDevices?: InjectCdiDevices;
 }

@@ -17,6 +17,7 @@ import { type RegisterDeps, type RuntimeIdentity, registerPlugin } from './regis
 
 export interface ServeDeps {
   readonly settings: NriSettings;
+  /** What plugins are told about us. */
   readonly identity: RuntimeIdentity;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,8 +1,11 @@
+import { posix } from 'node:path';
+import { SEARCH_PATH } from '../../base/search-path.ts';
 import type { Cgroups } from '../../host/cgroups.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Fifos } from '../../host/fifos.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Finished, Processes } from '../../host/processes.ts';
+import type { RuntimePaths } from '../runtime-paths.ts';
 import type { CompiledFilters } from './compiled-filters.ts';
 
 /** What the parts of one OCI runtime have in common. */
@@ -29,9 +32,12 @@ export interface CrunWays {
 }
 
 /** What runtimes, monitors and hooks get of our environment. */
-export const RUNTIME_ENV: Readonly<Record<string, string>> = {
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-};
+export const RUNTIME_ENV: Readonly<Record<string, string>> = { PATH: SEARCH_PATH };
+
+/** Where a program keeps the state of its containers. */
+export function stateRootOf({ ociState }: Pick<RuntimePaths, 'ociState'>, program: string): string {
+  return `${ociState}/${posix.basename(program)}`;
+}
 
 /** The runtime speaks a line or two; who writes more than this is no runtime. */
 const MAX_WORDS_BYTES = 64 * 1024;

@@ -6,7 +6,7 @@ import type { RuntimePaths } from '../runtime-paths.ts';
 import type { RuntimeSettings } from '../runtime-settings.ts';
 import { createCompiledFilters } from './compiled-filters.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
-import type { OciDeps } from './oci-deps.ts';
+import { type OciDeps, stateRootOf } from './oci-deps.ts';
 import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
 import { openProbeCache, type ProbeCache } from './probe-cache.ts';
 import { type ProbeResult, probeProgram } from './probe-program.ts';
@@ -136,11 +136,7 @@ async function keepNews({ cache, probes }: Finds): Promise<void> {
 
 function ociDeps(program: string, { host, paths, monitorProgram = MONITOR }: ProbeRuntimesDeps): OciDeps {
   const { clock, fs, fifos, processes, cgroups } = host;
-  const stateRoot = `${paths.ociState}/${nameOf(program)}`;
+  const stateRoot = stateRootOf(paths, program);
   const { exits, sockets } = paths;
   return { program, monitorProgram, stateRoot, exits, sockets, clock, fs, fifos, processes, cgroups };
-}
-
-function nameOf(program: string): string {
-  return program.slice(program.lastIndexOf('/') + 1);
 }
