@@ -77,8 +77,7 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
   const record = await prepared.promise;
   return {
     connect: (given) => connectInProcess(runtime.cri, given),
-    prepare: (cri, until) =>
-      ensureBusybox({ ...host, cri, load: runtime.images.load, folder: folders.stateDir }, until),
+    prepare: (cri, until) => ensureBusybox({ ...host, cri, loader: runtime.loader }, until),
     isEmpty: async () => runtime.isEmpty(),
     stop: () => stopRuntime(parts, runtime, record),
   };

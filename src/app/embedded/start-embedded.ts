@@ -6,6 +6,7 @@ import { giveBackMemory } from '../../host/linux/give-back-memory.ts';
 import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { whenQuiet } from '../../observability/when-quiet.ts';
 import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
+import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { goArchitecture } from '../go-architecture.ts';
 import { type EmbeddedChoices, embeddedSettings, ownerSocket } from './embedded-settings.ts';
@@ -29,7 +30,8 @@ export interface EmbeddedOptions extends EmbeddedChoices {
 /** A runtime at work in this process. */
 export interface RunningEmbedded {
   readonly cri: Cri;
-  readonly images: ImageOperations;
+  /** Takes archives in. */
+  readonly loader: ImageLoader;
   /** Whether it holds nothing of a pod. */
   isEmpty(): boolean;
   /** Ends it; containers go on. */
@@ -52,13 +54,12 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
     const settings = embeddedSettings(options, { mayLowerOomScore });
     const runtime = await openEmbeddedRuntime({ host, settings, log, version, architecture: goArchitecture() }, signal);
-    const images = storedImages(runtime.storage);
-    ready.resolve(images);
+    ready.resolve(storedImages(runtime.storage));
     const life = new AbortController();
     whenQuiet({ clock: host.clock, tidy: giveBackMemory }, life.signal);
     return {
       cri: runtime.cri,
-      images,
+      loader: runtime.storage.loader,
       isEmpty: () => runtime.isEmpty(),
       async close() {
         life.abort();
