@@ -4,37 +4,18 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
-import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { hasCode } from '../../src/cri/cri-error.ts';
 import { ContainerState } from '../../src/cri/generated/runtime-v1.ts';
 import type { RuntimeEvent } from '../../src/cri/runtime-events.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { linuxRandom } from '../../src/host/linux/linux-random.ts';
-import { containerdRefusals } from '../contract/cri/refusals.ts';
-import { eventually, runPod, type Subject, signal, statusOf } from '../contract/cri/subject.ts';
+import { eventually, runPod, signal, statusOf } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { networkNamespaces } from './containerd-leftovers.ts';
+import { containerdSubject } from './containerd-subject.ts';
 
 const skip = skipReason();
-
-type Started = Subject & { readonly cri: CriConnection };
-
-function subjectOf(containerd: TestContainerd): Started {
-  const cri = connectCri(containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
-  return {
-    cri,
-    events: { watch: () => assert.fail('not used here') },
-    image: BUSYBOX_IMAGE,
-    unpullable: '',
-    refusals: containerdRefusals('Unknown'),
-    logDirectory: join(containerd.folder, 'logs'),
-    cgroupParent: containerd.cgroupParent,
-    readLog: async (path) => readFileSync(path, 'utf8'),
-    stop: async () => cri.close(),
-  };
-}
 
 /** What of it is still on this machine: processes, mounts, links, cgroups, files. */
 function traces({ folder, cgroupParent }: Pick<TestContainerd, 'folder' | 'cgroupParent'>): string[] {
@@ -55,7 +36,7 @@ function traces({ folder, cgroupParent }: Pick<TestContainerd, 'folder' | 'cgrou
 
 test('two run side by side, and nothing of them is left', { skip }, async () => {
   const both = await Promise.all([startContainerd(), startContainerd()]);
-  const subjects = both.map(subjectOf);
+  const subjects = both.map(containerdSubject);
   const pods = await Promise.all(subjects.map(runPod));
   await Promise.all(pods.map((pod) => pod.start('stubborn')));
   const namespaces = both.flatMap(({ folder }) => networkNamespaces(folder));
@@ -69,7 +50,7 @@ test('two run side by side, and nothing of them is left', { skip }, async () => 
 test('containers outlive containerd, and a broken event stream is told', { skip }, async (t) => {
   const containerd = await startContainerd();
   t.after(() => containerd.stop());
-  const subject = subjectOf(containerd);
+  const subject = containerdSubject(containerd);
   t.after(() => subject.stop());
   const pod = await runPod(subject);
   const containerId = await pod.start('obedient');
@@ -105,7 +86,7 @@ test('what a killed run left is taken away by the next', { skip }, async () => {
   });
   const [line] = await once(child.stdout, 'data');
   const killed: TestContainerd = JSON.parse(String(line));
-  const subject = subjectOf(killed);
+  const subject = containerdSubject(killed);
   await (await runPod(subject)).start('stubborn');
   const namespaces = networkNamespaces(killed.folder);
   await subject.stop();

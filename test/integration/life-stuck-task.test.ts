@@ -2,37 +2,25 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
-import { connectCri } from '../../src/cri/client.ts';
 import { unstickContainers } from '../../src/cri/unstick-containers.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
-import { containerdRefusals } from '../contract/cri/refusals.ts';
 import { runPod, signal } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
+import { containerdSubject } from './containerd-subject.ts';
 
 test('a container with a task that nobody knows of can be removed once nothing runs in it', {
   skip: skipReason(),
   timeout: 60_000,
 }, async (t) => {
   const containerd = await startContainerd();
-  const cri = connectCri(containerd.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 30_000 });
+  const subject = containerdSubject(containerd);
+  const { cri } = subject;
   t.after(async () => {
-    cri.close();
+    await subject.stop();
     await containerd.stop();
   });
-  const pod = await runPod({
-    cri,
-    events: { watch: () => assert.fail('not used here') },
-    image: BUSYBOX_IMAGE,
-    unpullable: '',
-    refusals: containerdRefusals('Unknown'),
-    logDirectory: join(containerd.folder, 'logs'),
-    cgroupParent: containerd.cgroupParent,
-    readLog: () => assert.fail('not used here'),
-    stop: async () => {},
-  });
+  const pod = await runPod(subject);
   const containerId = await pod.create('stubborn');
   // As when StartContainer is broken off: the task is there, and CRI does not know it.
   containerd.ctr('tasks', 'start', '--detach', '--null-io', containerId);

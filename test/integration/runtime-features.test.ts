@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync 
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
 import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
@@ -21,17 +21,7 @@ import {
   UpdateContainerResourcesRequest,
 } from '../../src/cri/generated/runtime-v1.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
-import {
-  cgroupFolder,
-  HANDLER,
-  type PodChange,
-  type Scene,
-  settledTraces,
-  signal,
-  startScene,
-  until,
-  WAITS,
-} from './runtime-pod.ts';
+import { cgroupFolder, HANDLER, type PodChange, type Scene, sceneAround, signal, until, WAITS } from './runtime-pod.ts';
 
 const GROUPS_IMAGE = 'localhost/nodelet/groups:1';
 /** Where root of a pod with users of its own is on this machine. */
@@ -43,19 +33,11 @@ const SLEEPS = 'trap "exit 143" TERM; echo ready; sleep 1000 & wait';
 
 describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
   let scene: Scene;
-  let empty: readonly string[];
-
-  before(async () => {
-    scene = await startScene();
+  sceneAround(async (started) => {
+    scene = started;
     const archive = join(scene.runtime.folder, 'groups.tar');
     writeFileSync(archive, ociArchive(groupsImage()).bytes);
     await scene.runtime.load(archive);
-    empty = await settledTraces(scene.runtime);
-  });
-  after(async () => {
-    const left = await settledTraces(scene.runtime);
-    await scene.stop();
-    assert.deepEqual(left, empty);
   });
 
   function withNamespaces(namespaceOptions: object): PodChange {

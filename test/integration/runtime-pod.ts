@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
@@ -203,6 +204,22 @@ export function settledTraces(runtime: TestRuntime): Promise<readonly string[]> 
   return until(() => {
     const traces = runtimeTraces(runtime);
     return traces.some((line) => line.startsWith('unfinished ')) ? undefined : traces;
+  });
+}
+
+/** A scene for all tests of a `describe`, which leave of themselves nothing that `prepare` did not put there. */
+export function sceneAround(prepare: (scene: Scene) => void | Promise<void>): void {
+  let scene: Scene;
+  let empty: readonly string[];
+  before(async () => {
+    scene = await startScene();
+    await prepare(scene);
+    empty = await settledTraces(scene.runtime);
+  });
+  after(async () => {
+    const left = await settledTraces(scene.runtime);
+    await scene.stop();
+    assert.deepEqual(left, empty);
   });
 }
 

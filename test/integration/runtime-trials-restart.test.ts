@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ContainerState, NamespaceMode, PodSandboxState } from '../../src/cri/generated/runtime-v1.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 import {
@@ -10,9 +10,8 @@ import {
   monitorOf,
   processesIn,
   type Scene,
-  settledTraces,
+  sceneAround,
   signal,
-  startScene,
   until,
   WAITS,
 } from './runtime-pod.ts';
@@ -29,16 +28,8 @@ describe('containers of nodelet cri while logs are rotated and processes killed'
   skip: embeddedSkipReason(),
 }, () => {
   let scene: Scene;
-  let empty: readonly string[];
-
-  before(async () => {
-    scene = await startScene();
-    empty = await settledTraces(scene.runtime);
-  });
-  after(async () => {
-    const left = await settledTraces(scene.runtime);
-    await scene.stop();
-    assert.deepEqual(left, empty);
+  sceneAround((started) => {
+    scene = started;
   });
 
   test('a log that is renamed and reopened while it is written loses no line', async (t) => {

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ContainerState, ListPodSandboxRequest, PodSandboxState } from '../../src/cri/generated/runtime-v1.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 import {
@@ -25,9 +25,9 @@ import {
   processesIn,
   type Scene,
   type ScenePod,
+  sceneAround,
   settledTraces,
   signal,
-  startScene,
   until,
   WAITS,
 } from './runtime-pod.ts';
@@ -42,16 +42,8 @@ const { CONTAINER_EXITED, CONTAINER_RUNNING } = ContainerState;
 
 describe('hard trials of nodelet cri', { skip: embeddedSkipReason() }, () => {
   let scene: Scene;
-  let empty: readonly string[];
-
-  before(async () => {
-    scene = await startScene();
-    empty = await settledTraces(scene.runtime);
-  });
-  after(async () => {
-    const left = await settledTraces(scene.runtime);
-    await scene.stop();
-    assert.deepEqual(left, empty);
+  sceneAround((started) => {
+    scene = started;
   });
 
   test(`${LOG_MB} MiB of output are all in the log, once and in order, and cost no memory`, async (t) => {

@@ -1,5 +1,5 @@
-import { MessageQueue } from '../message-queue.ts';
-import { NetworkError, type WebSocketConnection } from '../network.ts';
+import type { WebSocketConnection } from '../network.ts';
+import { Lane } from './lane.ts';
 
 /** Both ends of one connection. */
 export interface WebSocketPair {
@@ -12,12 +12,10 @@ export interface WebSocketPair {
  * `severed` does, both see the end.
  */
 export function webSocketPair(protocol: string, signal: AbortSignal, severed: AbortSignal): WebSocketPair {
-  const [toClient, toServer] = [new Lane(), new Lane()];
+  const [toClient, toServer] = [new Lane('messages'), new Lane('messages')];
   const ended = Promise.withResolvers<void>();
   const close = (): void => {
     ended.resolve();
-    toClient.queue.end();
-    toServer.queue.end();
     toClient.close();
     toServer.close();
     signal.removeEventListener('abort', onAbort);
@@ -34,30 +32,4 @@ export function webSocketPair(protocol: string, signal: AbortSignal, severed: Ab
     client: { ...common, messages: toClient.queue, send: (message) => toServer.send(message) },
     server: { ...common, messages: toServer.queue, send: (message) => toClient.send(message) },
   };
-}
-
-/** One direction. A sender waits while the reader is too far behind. */
-class Lane {
-  readonly queue = new MessageQueue({
-    pause: () => {
-      this.#room ??= Promise.withResolvers<void>();
-    },
-    resume: () => {
-      this.#room?.resolve();
-      this.#room = undefined;
-    },
-  });
-  #room: PromiseWithResolvers<void> | undefined;
-  #state: 'open' | 'closed' = 'open';
-
-  close(): void {
-    this.#state = 'closed';
-    this.#room?.resolve();
-  }
-
-  async send(message: Uint8Array): Promise<void> {
-    await this.#room?.promise;
-    if (this.#state === 'closed') throw new NetworkError('EPIPE', 'the WebSocket connection is closed');
-    this.queue.push(message.slice());
-  }
 }

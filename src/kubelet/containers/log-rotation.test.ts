@@ -4,7 +4,8 @@ import { silentLog } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
+import type { ObservedContainerState, ObservedPod } from '../observe/observed-pod.ts';
 import { LogRotation } from './log-rotation.ts';
 import type { LogRotationPolicy } from './rotation-plan.ts';
 import { WrittenLog } from './written-log.fixture.ts';
@@ -13,27 +14,10 @@ const POLICY: LogRotationPolicy = { maxBytes: 1000, maxFiles: 50, maxWorkers: 1,
 /** More than the limit. */
 const MANY = 40;
 
-function observedContainer(id: string, logPath: string, state: 'running' | 'exited'): ObservedContainer {
-  return {
-    id,
-    name: id,
-    sandboxId: 's',
-    restartCount: 0,
-    hash: '',
-    image: '',
-    imageRef: '',
-    imageId: '',
-    createdAt: 0n,
-    logPath,
-    terminationMessagePath: '',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: undefined,
-    terminationMessageFile: undefined,
-    ...(state === 'running'
-      ? { state, startedAt: 1n }
-      : { state, startedAt: 1n, finishedAt: 2n, exitCode: 0, reason: 'Completed', message: '' }),
-  };
-}
+const STATES: Record<'running' | 'exited', ObservedContainerState> = {
+  running: { state: 'running', startedAt: 1n },
+  exited: { state: 'exited', startedAt: 1n, finishedAt: 2n, exitCode: 0, reason: 'Completed', message: '' },
+};
 
 /** Containers that log, on virtual time, and processes that rotate their logs. */
 async function setUp(names: readonly string[] = ['web']) {
@@ -46,7 +30,8 @@ async function setUp(names: readonly string[] = ['web']) {
   let tell: (uid: string) => void = () => {};
 
   const set = (name: string, state: 'running' | 'exited' | 'gone'): void => {
-    const containers = state === 'gone' ? [] : [observedContainer(name, logOf(name).path, state)];
+    const containers =
+      state === 'gone' ? [] : [observedContainer(name, STATES[state], { id: name, logPath: logOf(name).path })];
     all.set(name, { uid: name, name, namespace: 'default', sandboxes: [], containers, inspectedAt: 0 });
     tell(name);
   };

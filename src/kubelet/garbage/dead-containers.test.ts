@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../observe/observed-pod.ts';
 import {
   type DeadContainerPolicy,
@@ -19,23 +20,11 @@ type State = ObservedContainer['state'];
 function container(id: string, state: State): ObservedContainer {
   const [name = '', attempt = ''] = id.split('/');
   const ends = { startedAt: 1n, finishedAt: 2n, exitCode: 1, reason: 'Error', message: '' };
-  return {
-    id,
+  return observedContainer(
     name,
-    sandboxId: 's/0',
-    restartCount: Number(attempt),
-    hash: '',
-    image: '',
-    imageRef: '',
-    imageId: '',
-    createdAt: BigInt(attempt) * 1_000_000_000n,
-    logPath: '',
-    terminationMessagePath: '',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: undefined,
-    terminationMessageFile: undefined,
-    ...(state === 'exited' ? { state, ...ends } : state === 'running' ? { state, startedAt: 1n } : { state }),
-  };
+    state === 'exited' ? { state, ...ends } : state === 'running' ? { state, startedAt: 1n } : { state },
+    { id, sandboxId: 's/0', restartCount: Number(attempt), createdAt: BigInt(attempt) * 1_000_000_000n },
+  );
 }
 
 /** Newest first under each name, as they are observed. */

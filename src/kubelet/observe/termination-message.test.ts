@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { observedContainer } from './observed-container.fixture.ts';
 import type { ObservedContainer } from './observed-pod.ts';
 import { terminationMessage } from './termination-message.ts';
 
@@ -9,29 +10,14 @@ const FILE = '/message';
 const LOG = '/0.log';
 const never = new AbortController().signal;
 
-function ended(exitCode: number, policy: ObservedContainer['terminationMessagePolicy']): ObservedContainer {
-  return {
-    id: 'c',
-    name: 'main',
-    sandboxId: 's',
-    restartCount: 0,
-    hash: '',
-    image: '',
-    imageRef: '',
-    imageId: '',
-    createdAt: 0n,
-    logPath: LOG,
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: policy,
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: FILE,
-    state: 'exited',
-    startedAt: 1n,
-    finishedAt: 2n,
-    exitCode,
-    reason: 'Error',
-    message: '',
-  };
+type Policy = ObservedContainer['terminationMessagePolicy'];
+
+function ended(exitCode: number, terminationMessagePolicy: Policy): ObservedContainer {
+  return observedContainer(
+    'main',
+    { state: 'exited', startedAt: 1n, finishedAt: 2n, exitCode, reason: 'Error', message: '' },
+    { logPath: LOG, terminationMessagePolicy, terminationMessageFile: FILE },
+  );
 }
 
 const log = (count: number, width = 4): string =>
@@ -39,7 +25,7 @@ const log = (count: number, width = 4): string =>
 
 interface Case {
   exitCode?: number;
-  policy?: ObservedContainer['terminationMessagePolicy'];
+  policy?: Policy;
   file?: string;
   log?: string;
   message: string;

@@ -7,6 +7,7 @@ import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { Network } from '../../host/network.ts';
 import { PodEvents } from '../explain/pod-events.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
 import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ProbeKind } from './probe-results.ts';
 import { Probes } from './probes.ts';
@@ -57,32 +58,14 @@ function arrange(spec: Partial<PodSpec> & { web?: Partial<Container> }, agoSecon
 
 function observedAt(startedMs: number): ObservedPod {
   const sandbox = { id: 's0', attempt: 0, ready: true, createdAt: 1n, hostNetwork: false, runtimeHandler: '' };
+  const startedAt = BigInt(startedMs) * 1_000_000n;
   return {
     uid: 'u',
     name: 'p',
     namespace: 'default',
     inspectedAt: 0,
     sandboxes: [{ ...sandbox, ips: ['10.0.0.2', 'fd00::2'] }],
-    containers: [
-      {
-        id: 'c1',
-        name: 'web',
-        sandboxId: 's0',
-        restartCount: 0,
-        hash: '',
-        image: '',
-        imageRef: '',
-        imageId: '',
-        createdAt: 1n,
-        logPath: '',
-        terminationMessagePath: '',
-        terminationMessagePolicy: 'File',
-        terminationGracePeriodSeconds: 30,
-        terminationMessageFile: undefined,
-        state: 'running',
-        startedAt: BigInt(startedMs) * 1_000_000n,
-      },
-    ],
+    containers: [observedContainer('web', { state: 'running', startedAt }, { id: 'c1' })],
   };
 }
 

@@ -6,7 +6,8 @@ import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { PodEvents } from '../explain/pod-events.ts';
-import type { ObservedContainer, ObservedContainerState, ObservedPod } from '../observe/observed-pod.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
 import type { ProbeKind } from './probe-results.ts';
 import { Probes } from './probes.ts';
 
@@ -64,12 +65,12 @@ class World {
   /** The sync sees the container `id`, which started so many seconds ago. */
   sees(id: string, agoSeconds = 0): void {
     const startedAt = BigInt(this.clock.now() - 1000 * agoSeconds) * 1_000_000n;
-    this.probes.follow(this.pod, observed([container(id, { state: 'running', startedAt })]));
+    this.probes.follow(this.pod, observed([observedContainer('web', { state: 'running', startedAt }, { id })]));
   }
 
   seesExit(id: string): void {
     const ended = { startedAt: 1n, finishedAt: 2n, exitCode: 1, reason: 'Error', message: '' };
-    this.probes.follow(this.pod, observed([container(id, { state: 'exited', ...ended })]));
+    this.probes.follow(this.pod, observed([observedContainer('web', { state: 'exited', ...ended }, { id })]));
   }
 
   results(id: string): (string | undefined)[] {
@@ -80,26 +81,6 @@ class World {
   async seconds(count: number): Promise<void> {
     await this.clock.advance(1000 * count);
   }
-}
-
-function container(id: string, state: ObservedContainerState): ObservedContainer {
-  return {
-    id,
-    name: 'web',
-    sandboxId: 's0',
-    restartCount: 0,
-    hash: '',
-    image: '',
-    imageRef: '',
-    imageId: '',
-    createdAt: 1n,
-    logPath: '',
-    terminationMessagePath: '',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: undefined,
-    ...state,
-  };
 }
 
 function observed(containers: readonly ObservedContainer[]): ObservedPod {

@@ -9,6 +9,7 @@ import missingConfigJson from '../../../test/data/golden/07-missing-config.json'
 import imageErrorsJson from '../../../test/data/golden/08-image-errors.json' with { type: 'json' };
 import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { parseNanoTime, parseTime } from '../../base/rfc3339.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedPod } from '../observe/observed-pod.ts';
 import { computePodStatus } from './compute-pod-status.ts';
 import type { PodStatusView } from './pod-status-view.ts';
@@ -43,23 +44,13 @@ function observedIn({ pod, status }: Recording): ObservedPod {
 }
 
 function containerIn(status: ContainerStatus): ObservedContainer {
-  return {
+  return observedContainer(status.name, stateIn(status), {
     id: status.containerID?.replace('containerd://', '') ?? '',
-    name: status.name,
-    sandboxId: 's0',
     restartCount: status.restartCount,
-    hash: '',
     image: status.image,
     imageRef: status.imageID,
     imageId: status.imageID,
-    createdAt: 1n,
-    logPath: '',
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: undefined,
-    ...stateIn(status),
-  };
+  });
 }
 
 function stateIn({ state }: ContainerStatus): ObservedContainerState {

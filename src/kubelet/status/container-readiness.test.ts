@@ -1,29 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
 import { containerStatus } from './container-status.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 
-const running: ObservedContainer = {
-  id: 'web-0',
-  name: 'web',
-  sandboxId: 's0',
-  restartCount: 0,
-  hash: '',
-  image: 'busybox',
-  imageRef: 'sha256:1',
-  imageId: 'sha256:1',
-  createdAt: 1n,
-  logPath: '',
-  terminationMessagePath: '',
-  terminationMessagePolicy: 'File',
-  terminationGracePeriodSeconds: 30,
-  terminationMessageFile: undefined,
-  state: 'running',
-  startedAt: 2n,
-};
+const running = observedContainer('web', { state: 'running', startedAt: 2n });
 
 const ready: ContainerStatus = {
   name: 'web',

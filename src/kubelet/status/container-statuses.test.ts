@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer, ObservedContainerState } from '../observe/observed-pod.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedContainerBase, ObservedContainerState } from '../observe/observed-pod.ts';
 import { containerStatuses } from './container-statuses.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 
@@ -24,26 +25,9 @@ const exited = (exitCode: number, message = ''): ObservedContainerState => ({
 function seen(
   name: string,
   state: ObservedContainerState,
-  changes: Partial<ObservedContainer> = {},
+  changes: Partial<ObservedContainerBase> = {},
 ): ObservedContainer {
-  return {
-    id: `${name}-0`,
-    name,
-    sandboxId: 's0',
-    restartCount: 0,
-    hash: '',
-    image: 'docker.io/library/busybox:latest',
-    imageRef: 'sha256:1',
-    imageId: 'sha256:1',
-    createdAt: 1n,
-    logPath: '',
-    terminationMessagePath: '',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: undefined,
-    ...changes,
-    ...state,
-  };
+  return observedContainer(name, state, { image: 'docker.io/library/busybox:latest', ...changes });
 }
 
 interface Given {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState } from '../observe/observed-pod.ts';
 import { computePodStatus } from './compute-pod-status.ts';
 import { isRestartingAll } from './restart-of-all.ts';
@@ -19,23 +20,7 @@ function exited(exitCode: number): ObservedContainerState {
 }
 
 function seen(name: string, state: ObservedContainerState, restartCount = 0): ObservedContainer {
-  return {
-    id: `${name}-${restartCount}`,
-    name,
-    sandboxId: 's0',
-    restartCount,
-    hash: '',
-    image: 'busybox',
-    imageRef: 'sha256:1',
-    imageId: 'sha256:1',
-    createdAt: 1n,
-    logPath: '',
-    terminationMessagePath: '',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: undefined,
-    ...state,
-  };
+  return observedContainer(name, state, { id: `${name}-${restartCount}`, restartCount });
 }
 
 function shown(containers: readonly ObservedContainer[], previous?: PodStatus): PodStatus {

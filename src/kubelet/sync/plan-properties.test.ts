@@ -7,6 +7,7 @@ import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from 
 import { restartsAllAfter } from '../status/restart-rules.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { containerHash } from './config/container-hash.ts';
+import { seen as observed } from './plan.fixture.ts';
 import { type ContainerStart, NOTHING_TO_DO, type PodPlan } from './pod-plan.ts';
 import { type PodView, restartsWhenKilled } from './pod-view.ts';
 
@@ -183,7 +184,7 @@ test('there is nothing to do for a pod in its desired state', () => {
         const isInit = spec.initContainers?.includes(each) && each.restartPolicy !== 'Always';
         if (isInit && isForgotten) return [];
         const isDebug = each.name.startsWith('debug');
-        return [observed(each, isInit ? exited(0) : isDebug ? debug : runs, containerHash(each))];
+        return [observed(each, isInit ? exited(0) : isDebug ? debug : runs)];
       });
       const view: PodView = {
         spec,
@@ -274,7 +275,7 @@ class Model {
     }
     for (const { name } of startsOf(plan)) {
       const spec_ = all(spec).find((each) => each.name === name);
-      if (spec_) containers.set(name, observed(spec_, { state: 'running', startedAt: 1n }, containerHash(spec_)));
+      if (spec_) containers.set(name, observed(spec_, { state: 'running', startedAt: 1n }));
     }
     this.#see({ ...this.view, sandboxes: boxes, containers, older });
   }
@@ -292,7 +293,7 @@ class Model {
     for (const [index, each] of (this.view.spec.initContainers ?? []).entries()) {
       const seen = containers.get(each.name);
       if (each.restartPolicy === 'Always' || seen?.state !== 'running') continue;
-      containers.set(each.name, observed(each, exited(step > 20 ? 0 : (codes[index] ?? 0)), containerHash(each)));
+      containers.set(each.name, observed(each, exited(step > 20 ? 0 : (codes[index] ?? 0))));
     }
     this.#see({ ...this.view, containers });
   }
@@ -343,24 +344,4 @@ function ended(seen: ObservedContainer): ObservedContainer {
 function sandbox(attempt: number, ready: boolean, hostNetwork: boolean, hasAddress: boolean): ObservedSandbox {
   const ips = hasAddress && !hostNetwork ? ['10.0.0.2'] : [];
   return { id: `s${attempt}`, attempt, ready, createdAt: 1n, hostNetwork, ips, runtimeHandler: '' };
-}
-
-function observed({ name }: Container, state: ObservedContainerState, hash: string): ObservedContainer {
-  return {
-    id: `id-${name}`,
-    name,
-    sandboxId: 's0',
-    restartCount: 0,
-    hash,
-    image: 'busybox',
-    imageRef: '',
-    imageId: '',
-    createdAt: 1n,
-    logPath: '',
-    terminationMessagePath: '',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: undefined,
-    ...state,
-  };
 }

@@ -1,5 +1,6 @@
 /** Pods as a plan sees them. */
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
+import { observedContainer } from '../observe/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../observe/observed-pod.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
 import { computePodActions } from './compute-pod-actions.ts';
@@ -42,23 +43,7 @@ export function seen(
   state: ObservedContainerState,
   hash = containerHash(container),
 ): ObservedContainer {
-  return {
-    id: `id-${container.name}`,
-    name: container.name,
-    sandboxId: 's0',
-    restartCount: 0,
-    hash,
-    image: 'busybox',
-    imageRef: 'sha256:1',
-    imageId: 'sha256:1',
-    createdAt: 1n,
-    logPath: '',
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: 30,
-    terminationMessageFile: undefined,
-    ...state,
-  };
+  return observedContainer(container.name, state, { id: `id-${container.name}`, hash });
 }
 
 export interface Given {

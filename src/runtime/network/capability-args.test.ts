@@ -2,19 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Protocol } from '../../cri/generated/runtime-v1.ts';
 import { capabilityArgs, runtimeConfigOf } from './capability-args.ts';
+import { POD } from './fake/cni-world.ts';
 import type { NetworkedPod } from './pod-network.ts';
-
-const pod: NetworkedPod = {
-  sandboxId: 's1',
-  namespacePath: '/run/netns/s1',
-  name: 'web',
-  namespace: 'default',
-  uid: 'u1',
-  annotations: {},
-  portMappings: [],
-  cgroupParent: '',
-  dns: { servers: [], searches: [], options: [] },
-};
 
 const annotations = 'io.kubernetes.cri.pod-annotations';
 
@@ -61,7 +50,7 @@ const cases: Record<string, { given: Partial<NetworkedPod>; podCidr?: string; ar
 };
 for (const [name, { given, podCidr, args }] of Object.entries(cases)) {
   test(`capabilityArgs() has ${name}`, () => {
-    assert.deepEqual(capabilityArgs({ ...pod, ...given }, podCidr), args);
+    assert.deepEqual(capabilityArgs({ ...POD, ...given }, podCidr), args);
   });
 }
 
@@ -71,7 +60,7 @@ for (const [text, message] of [
   ['fast', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
 ] as const) {
   test(`capabilityArgs() refuses a bandwidth of ${text}`, () => {
-    const given = { ...pod, annotations: { 'kubernetes.io/egress-bandwidth': text } };
+    const given = { ...POD, annotations: { 'kubernetes.io/egress-bandwidth': text } };
     assert.throws(() => capabilityArgs(given, undefined), {
       message: `reading pod bandwidth annotations: kubernetes.io/egress-bandwidth: ${message}`,
     });

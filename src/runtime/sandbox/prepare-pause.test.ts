@@ -1,25 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import type { SpecMachine } from '../spec/spec-request.ts';
+import { MACHINE } from '../container/fake/container-world.ts';
 import { type NAMESPACES, podWith } from './fake/sandbox-world.ts';
 import { pauseRole, planSandbox } from './plan-sandbox.ts';
 import { preparePause } from './prepare-pause.ts';
-
-const MACHINE: SpecMachine = {
-  cgroupVersion: 'v2',
-  hugePages: false,
-  appArmor: false,
-  selinux: false,
-  ownOomScoreAdj: 0,
-  mayLowerOomScore: true,
-  architecture: 'amd64',
-  kernel: '6.12.0',
-  hostname: 'node',
-  capabilities: [],
-  swapAccounting: true,
-  seccomp: true,
-};
 
 /** Which namespaces the runtime is told to join (`path`) or to make (`new`), and who owns the root folder. */
 const cases: Partial<Record<keyof typeof NAMESPACES, { namespaces: Record<string, string>; owner: number }>> = {

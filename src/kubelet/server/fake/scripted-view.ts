@@ -1,4 +1,5 @@
 import type { Pod, PodStatus } from '../../../api/generated/core-v1.ts';
+import { observedContainer } from '../../observe/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedPod } from '../../observe/observed-pod.ts';
 import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../agent-view.ts';
 
@@ -96,29 +97,10 @@ export function observedOf({ metadata }: Pod, containers: readonly ObservedConta
 }
 
 export function runningContainer(id: string, name: string, logPath: string): ObservedContainer {
-  return { ...containerOf(id, name, logPath), state: 'running', startedAt: 1n };
+  return observedContainer(name, { state: 'running', startedAt: 1n }, { id, logPath });
 }
 
 export function exitedContainer(id: string, name: string, logPath: string): ObservedContainer {
   const end = { startedAt: 1n, finishedAt: 2n, exitCode: 1, reason: 'Error', message: '' };
-  return { ...containerOf(id, name, logPath), state: 'exited', ...end };
-}
-
-function containerOf(id: string, name: string, logPath: string) {
-  return {
-    id,
-    name,
-    sandboxId: 's1',
-    restartCount: 0,
-    hash: '',
-    image: 'busybox',
-    imageRef: '',
-    imageId: '',
-    createdAt: 1n,
-    logPath,
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
-    terminationGracePeriodSeconds: undefined,
-    terminationMessageFile: undefined,
-  } as const;
+  return observedContainer(name, { state: 'exited', ...end }, { id, logPath });
 }

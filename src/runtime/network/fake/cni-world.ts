@@ -22,6 +22,18 @@ export interface PluginAnswer {
 export const CONF_DIR = '/etc/cni/net.d';
 export const CACHE_DIR = '/var/lib/nodelet/cni';
 
+export const POD: NetworkedPod = {
+  sandboxId: 's1',
+  namespacePath: '/run/netns/s1',
+  name: 'web',
+  namespace: 'default',
+  uid: 'u1',
+  annotations: {},
+  portMappings: [],
+  cgroupParent: '',
+  dns: { servers: [], searches: [], options: [] },
+};
+
 /** A machine in memory with CNI plugins that record their calls and can be told to fail. */
 export class CniWorld {
   readonly host: MemoryHost = createMemoryHost();
@@ -71,7 +83,7 @@ export class CniWorld {
   /** A pod whose network namespace is pinned: a mount on a device of its own. */
   async pod(given: Partial<NetworkedPod> = {}): Promise<NetworkedPod> {
     const { fs, mounts } = this.host;
-    const sandboxId = given.sandboxId ?? 's1';
+    const sandboxId = given.sandboxId ?? POD.sandboxId;
     const namespacePath = `/run/netns/${sandboxId}`;
     if ((await fs.stat('/nsfs')) === undefined) {
       await fs.makeDirectory('/nsfs');
@@ -81,18 +93,7 @@ export class CniWorld {
     await fs.writeFile(namespacePath, '');
     await fs.writeFile(`/nsfs/${sandboxId}`, '');
     await mounts.mount({ source: `/nsfs/${sandboxId}`, target: namespacePath, flags: ['bind'] });
-    return {
-      sandboxId,
-      namespacePath,
-      name: 'web',
-      namespace: 'default',
-      uid: 'u1',
-      annotations: {},
-      portMappings: [],
-      cgroupParent: '',
-      dns: { servers: [], searches: [], options: [] },
-      ...given,
-    };
+    return { ...POD, sandboxId, namespacePath, ...given };
   }
 
   /** The calls since the last time, in short. */

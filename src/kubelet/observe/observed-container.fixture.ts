@@ -1,0 +1,27 @@
+import type { ObservedContainer, ObservedContainerBase, ObservedContainerState } from './observed-pod.ts';
+
+/** The first container of its name in the sandbox `s0`, as the runtime tells of it. */
+export function observedContainer(
+  name: string,
+  state: ObservedContainerState,
+  changes: Partial<ObservedContainerBase> = {},
+): ObservedContainer {
+  return {
+    id: `${name}-0`,
+    name,
+    sandboxId: 's0',
+    restartCount: 0,
+    hash: '',
+    image: 'busybox',
+    imageRef: 'sha256:1',
+    imageId: 'sha256:1',
+    createdAt: 1n,
+    logPath: '',
+    terminationMessagePath: '/dev/termination-log',
+    terminationMessagePolicy: 'File',
+    terminationGracePeriodSeconds: 30,
+    terminationMessageFile: undefined,
+    ...changes,
+    ...state,
+  };
+}
