@@ -18,13 +18,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   base: [],
   api: ['base'],
   host: ['base', 'api'],
+  streams: ['base', 'host'],
   cri: ['base', 'api', 'host'],
-  kubelet: ['base', 'api', 'host', 'cri'],
-  runtime: ['base', 'api', 'host', 'cri'],
+  kubelet: ['base', 'api', 'host', 'streams', 'cri'],
+  runtime: ['base', 'api', 'host', 'streams', 'cri'],
   observability: ['base', 'api', 'host', 'cri'],
-  app: ['base', 'api', 'host', 'cri', 'kubelet', 'runtime', 'observability'],
-  cli: ['base', 'api', 'host', 'cri', 'kubelet', 'runtime', 'observability', 'app'],
-  '(root)': ['base', 'api', 'host', 'cri', 'kubelet', 'runtime', 'observability', 'app', 'cli'],
+  app: ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability'],
+  cli: ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability', 'app'],
+  '(root)': ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability', 'app', 'cli'],
 };
 
 /** The real Linux ports are chosen in one place; everybody else gets them handed in. */
@@ -36,6 +37,7 @@ const PACKAGE_HOME: Record<string, readonly string[]> = {
   '@bufbuild/protobuf': ['cri/', 'runtime/nri/generated/'],
   koffi: ['host/linux/'],
   ws: ['host/linux/'],
+  'smol-toml': ['runtime/images/pull/'],
   yaml: ['api/', 'app/', 'cli/'],
   valibot: ['app/'],
   pino: ['observability/'],

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { constants, createDeflate, type Deflate, deflateSync, inflateSync } from 'node:zlib';
+import fc from 'fast-check';
+import { HeaderReader, HeaderWriter } from './header-blocks.ts';
+import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from './header-dictionary.ts';
+import type { SpdyHeaders } from './spdy-session.ts';
+
+const headerValues = fc.array(
+  fc.string({ maxLength: 300 }).map((text) => text.replaceAll('\0', ' ')),
+  {
+    minLength: 1,
+    maxLength: 3,
+  },
+);
+const someHeaders = fc
+  .dictionary(fc.string({ minLength: 1, maxLength: 40 }), headerValues, { maxKeys: 5 })
+  .map((headers): SpdyHeaders => Object.fromEntries(Object.entries(headers).map(([k, v]) => [k.toLowerCase(), v])));
+
+test('HEADER_DICTIONARY is that of the specification', () => {
+  const head = deflateSync('', { dictionary: HEADER_DICTIONARY });
+  assert.deepEqual([HEADER_DICTIONARY.length, head.readUInt32BE(2)], [1423, HEADER_DICTIONARY_ID]);
+});
+
+test('HeaderWriter makes one zlib stream of all blocks, each of which ends flushed', () => {
+  const writer = new HeaderWriter();
+  const blocks = [writer.write({ streamtype: ['error'] }), writer.write({}), writer.write({ port: ['80'] })];
+  for (const block of blocks) assert.deepEqual([...block.subarray(-5)], [0, 0, 0, 0xff, 0xff]);
+  const options = { dictionary: HEADER_DICTIONARY, finishFlush: constants.Z_SYNC_FLUSH };
+  assert.equal(
+    inflateSync(Buffer.concat(blocks), options).toString('latin1'),
+    '\0\0\0\x01\0\0\0\x0astreamtype\0\0\0\x05error\0\0\0\0\0\0\0\x01\0\0\0\x04port\0\0\0\x0280',
+  );
+});
+
+test('HeaderReader reads what HeaderWriter writes, whatever it is', () => {
+  fc.assert(
+    fc.property(fc.array(someHeaders, { maxLength: 20 }), (all) => {
+      const [writer, reader] = [new HeaderWriter(), new HeaderReader()];
+      for (const headers of all) assert.deepEqual(reader.read(writer.write(headers)), headers);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('HeaderReader reads what zlib compresses with what it has seen before, far beyond its window', async () => {
+  const deflate = createDeflate({ dictionary: HEADER_DICTIONARY, level: 9 });
+  const reader = new HeaderReader();
+  for (let index = 0; index < 60; index++) {
+    const headers = { requestid: [String(index)], 'x-long': [`${'0123456789'.repeat(100)}${index % 7}`] };
+    assert.deepEqual(reader.read(await flushed(deflate, plainBlock(headers))), headers);
+  }
+  deflate.close();
+});
+
+test('HeaderReader takes a peer that has no dictionary', () => {
+  const block = deflateSync(plainBlock({ port: ['80'] }), { finishFlush: constants.Z_SYNC_FLUSH });
+  assert.deepEqual(new HeaderReader().read(block), { port: ['80'] });
+});
+
+test('HeaderReader gives names in lower case', () => {
+  const block = deflateSync(plainBlock({ Port: ['80'] }), { finishFlush: constants.Z_SYNC_FLUSH });
+  assert.deepEqual(new HeaderReader().read(block), { port: ['80'] });
+});
+
+test('HeaderReader keeps a name that objects have already', () => {
+  const { port, ...rest } = new HeaderReader().read(
+    new HeaderWriter().write(JSON.parse('{"__proto__":["x"],"port":["80"]}')),
+  );
+  assert.deepEqual([port, Object.entries(rest)], [['80'], [['__proto__', ['x']]]]);
+});
+
+const flush = { finishFlush: constants.Z_SYNC_FLUSH, dictionary: HEADER_DICTIONARY };
+const counted = (count: number, text: string): Uint8Array => {
+  const plain = Buffer.alloc(4 + text.length, text.padStart(4 + text.length));
+  plain.writeUInt32BE(count, 0);
+  return deflateSync(plain, flush);
+};
+const refused: Record<string, [block: Uint8Array, message: RegExp]> = {
+  'no bytes': [new Uint8Array(), /not compressed with zlib/],
+  'something else than zlib': [Buffer.from('GET / HTTP/1.1'), /not compressed with zlib/],
+  'another dictionary': [
+    deflateSync('x', { ...flush, dictionary: Buffer.from('another') }),
+    /another dictionary than that of SPDY/,
+  ],
+  'a block that is not flushed': [
+    deflateSync(plainBlock({ port: ['80'] }), { dictionary: HEADER_DICTIONARY }),
+    /does not end flushed/,
+  ],
+  'a block that is broken': [Uint8Array.of(0x78, 0x9c, 0xff, 0, 0, 0xff, 0xff), /cannot be unpacked/],
+  'a block that grows beyond all measure': [deflateSync(Buffer.alloc(2 ** 26), flush), /cannot be unpacked/],
+  'more names than there are': [counted(4_000_000_000, ''), /is cut off/],
+  'a length beyond the end': [counted(1, '\xff\xff\xff\xff'), /is cut off/],
+  'a name that is there twice': [counted(2, '\0\0\0\x01a\0\0\0\x01b\0\0\0\x01A\0\0\0\x01c'), /header a is there twice/],
+};
+
+for (const [name, [block, message]] of Object.entries(refused)) {
+  test(`HeaderReader refuses ${name}`, () => {
+    assert.throws(() => new HeaderReader().read(block), { name: 'SpdyProtocolError', message });
+  });
+}
+
+function plainBlock(headers: SpdyHeaders): Uint8Array {
+  const entries = Object.entries(headers).map(([name, values]): [string, string] => [name, values.join('\0')]);
+  const length = (value: number): Uint8Array => Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
+  const words = entries.flat().flatMap((word) => [length(Buffer.byteLength(word)), Buffer.from(word)]);
+  return Buffer.concat([length(entries.length), ...words]);
+}
+
+function flushed(deflate: Deflate, plain: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve) => {
+    deflate.write(plain);
+    deflate.flush(constants.Z_SYNC_FLUSH, () => {
+      const chunks: Uint8Array[] = [];
+      for (let chunk = deflate.read(); chunk; chunk = deflate.read()) chunks.push(chunk);
+      resolve(Buffer.concat(chunks));
+    });
+  });
+}
