@@ -37,3 +37,13 @@ function groupsOf(text: string): number[] | undefined {
   const [a = 0, b = 0, c = 0, d = 0] = quad ?? [];
   return [...words.map((word) => Number.parseInt(word, 16)), ...(quad ? [a * 256 + b, c * 256 + d] : [])];
 }
+
+/** The four or sixteen bytes of an address, or nothing when it is none. An IPv4 address in IPv6 is that. */
+export function ipBytes(text: string): readonly number[] | undefined {
+  if (!text.includes(':')) {
+    return isDottedQuad(text) && !/(^|\.)0\d/.test(text) ? text.split('.').map(Number) : undefined;
+  }
+  const bytes = parseIpv6(text)?.flatMap((group) => [group >> 8, group & 0xff]);
+  const isMapped = bytes?.every((byte, index) => index >= 12 || byte === (index < 10 ? 0 : 0xff));
+  return isMapped ? bytes?.slice(12) : bytes;
+}

@@ -2,7 +2,7 @@
 export interface Fifos {
   /**
    * Resolves when nobody holds it open for writing any more: at once when nobody does, or when there is none. What is
-   * written to it meanwhile is lost to other readers. Rejects with the signal's reason when that aborts.
+   * written to it stays for its readers. Rejects with the signal's reason when that aborts.
    */
   untilEnd(path: string, signal: AbortSignal): Promise<void>;
 

@@ -1,4 +1,4 @@
-import type { TreeMember, TreeUsage, TreeWriter } from './tree.ts';
+import type { TreeFiles, TreeMember, TreeUsage, TreeWriter, TreeWriterOptions } from './tree.ts';
 
 /**
  * Files. Paths are absolute. Failures are `FileSystemError`s with the errno name in `code`, whichever the
@@ -83,7 +83,9 @@ export interface FileSystem {
   usage(path: string): Promise<FileSystemUsage>;
 
   /** Puts members into an existing folder, from which nothing leads out. */
-  writeTree(root: string): Promise<TreeWriter>;
+  writeTree(root: string, options?: TreeWriterOptions): Promise<TreeWriter>;
+  /** The files of an existing folder by their paths in it. */
+  openTree(root: string): Promise<TreeFiles>;
   /**
    * All that is in a folder, and first the folder itself; every member after its folder. Links are told, not followed,
    * and other file systems are not entered. A file's content is to be read before the next member is asked for.

@@ -4,12 +4,15 @@ import type { Clock } from './clock.ts';
 import type { ConnectedPrograms } from './connected-programs.ts';
 import type { Fifos } from './fifos.ts';
 import type { FileSystem } from './file-system.ts';
+import type { MachineAddresses } from './machine-addresses.ts';
 import type { Mounts } from './mounts.ts';
 import type { Namespaces } from './namespaces.ts';
 import type { Network } from './network.ts';
 import type { NetworkNamespaces } from './network-namespaces.ts';
+import type { PacketSockets } from './packet-sockets.ts';
 import type { Processes } from './processes.ts';
 import type { Random } from './random.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 /**
  * Everything outside the process, apart from CRI (src/cri) and the API server (src/kubelet/cluster). Only the
@@ -18,6 +21,7 @@ import type { Random } from './random.ts';
 export interface Host {
   readonly clock: Clock;
   readonly random: Random;
+  readonly signingKeys: SigningKeys;
   readonly fs: FileSystem;
   readonly fifos: Fifos;
   readonly mounts: Mounts;
@@ -27,5 +31,7 @@ export interface Host {
   readonly cgroups: Cgroups;
   readonly cgroupStats: CgroupStats;
   readonly network: Network;
+  readonly addresses: MachineAddresses;
   readonly networkNamespaces: NetworkNamespaces;
+  readonly packetSockets: PacketSockets;
 }

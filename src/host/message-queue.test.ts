@@ -44,7 +44,7 @@ test('MessageQueue makes the sender wait while too much is unread', async () => 
   });
   const messages = queue[Symbol.asyncIterator]();
   const states: string[] = [];
-  for (const size of [1024 * 1024, 1]) {
+  for (const size of [1024 * 1024 - 1000, 1000]) {
     queue.push(new Uint8Array(size));
     states.push(state);
   }
@@ -53,4 +53,15 @@ test('MessageQueue makes the sender wait while too much is unread', async () => 
     states.push(state);
   }
   assert.deepEqual(states, ['flowing', 'paused', 'paused', 'flowing']);
+});
+
+test('MessageQueue makes the sender of many small or empty messages wait too', () => {
+  let sent = 0;
+  let isPaused = false;
+  const pause = (): void => {
+    isPaused = true;
+  };
+  const queue = new MessageQueue({ pause, resume: () => {} });
+  for (; !isPaused && sent < 100_000; sent++) queue.push(new Uint8Array());
+  assert.ok(sent < 10_000, `${sent} messages wait`);
 });

@@ -1,6 +1,9 @@
 /** More than this much unread, and the sender is made to wait. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
+/** What a message takes beside its bytes; a sender may send empty ones. */
+const BYTES_PER_MESSAGE = 256;
+
 /** How to make the sender wait. Both may be called again while they hold already. */
 export interface Flow {
   pause(): void;
@@ -27,7 +30,7 @@ export class MessageQueue implements AsyncIterable<Uint8Array> {
   push(message: Uint8Array): void {
     if (this.#end) return;
     this.#unread.push(message);
-    this.#unreadBytes += message.byteLength;
+    this.#unreadBytes += message.byteLength + BYTES_PER_MESSAGE;
     if (this.#unreadBytes > MOST_UNREAD_BYTES) this.#flow.pause();
     this.#wake?.();
   }
@@ -55,7 +58,7 @@ export class MessageQueue implements AsyncIterable<Uint8Array> {
 
   #take(): Uint8Array | undefined {
     const message = this.#unread.shift();
-    this.#unreadBytes -= message?.byteLength ?? 0;
+    if (message) this.#unreadBytes -= message.byteLength + BYTES_PER_MESSAGE;
     if (this.#unread.length === 0) this.#flow.resume();
     return message;
   }

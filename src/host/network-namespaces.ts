@@ -10,7 +10,7 @@ export interface NetworkNamespaces {
 
   /**
    * Connects to who listens on the loopback there, by IPv4 or IPv6. Rejects with a `NetworkError`; the signal ends only the
-   * connecting.
+   * connecting. A chunk that is received is good until the next one is asked for.
    */
   connectLoopback(file: string, port: number, signal: AbortSignal): Promise<ByteStream>;
 }

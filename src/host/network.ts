@@ -1,3 +1,5 @@
+import type { TlsHandler, TlsServer, TlsServerAddress, TlsServing } from './tls-server.ts';
+
 /** Sockets and HTTP. TCP to an address or a socket file; no name is ever looked up behind the caller's back. */
 export interface Network {
   /**
@@ -15,14 +17,26 @@ export interface Network {
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
 
+  /** The same for who has many questions: exchanges that follow each other share connections. Nothing is opened yet. */
+  pool(): HttpPool;
+
   /**
    * A WebSocket client connection; rejects with a `NetworkError` when the server does not take one of `protocols`. The
    * signal also ends a connection that stands.
    */
   webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection>;
 
-  /** Serves WebSockets on a free port of 127.0.0.1; each request is decided on before its handshake. */
-  serveWebSockets(handler: WebSocketHandler): Promise<WebSocketServer>;
+  /**
+   * Serves connections that become something else than HTTP, WebSockets or streams of bytes, on a free port of 127.0.0.1;
+   * each request is decided on before its handshake.
+   */
+  serveUpgrades(handler: UpgradeHandler): Promise<UpgradeServer>;
+
+  /**
+   * The other side of it for what is no WebSocket: asks for an upgrade and gives out the connection. Rejects with a
+   * `UpgradeRefused` when the server does not answer 101. The signal also ends what stands.
+   */
+  upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<UpgradedConnection>;
 
   /**
    * A gRPC connection in clear text, for a few calls. Resolves when the server has shown that it speaks HTTP/2; rejects
@@ -36,6 +50,9 @@ export interface Network {
    * Closing waits for nothing: it ends open connections and removes the file.
    */
   serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer>;
+
+  /** Serves HTTPS to others on the network. Resolves when it listens; rejects with a `NetworkError`. */
+  serveTls(address: TlsServerAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer>;
 
   /** The same for whatever is no HTTP: each connection is handed over as bytes. Who accepts one closes it. */
   serveStream(address: SocketFile, accept: (stream: ByteStream) => void): Promise<StreamServer>;
@@ -61,12 +78,14 @@ export interface Connection {
 /** Bytes both ways. */
 export interface ByteStream {
   /**
-   * In order, cut anyhow, read once; ends when either side has closed, however that came about. A slow reader slows the
-   * sender down.
+   * In order, cut anyhow, read once; ends when the other side writes no more or either side has closed, however that came
+   * about. Our side stays open for writing until `end` or `close`. A slow reader slows the sender down.
    */
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Resolves when all of it is handed to the kernel; rejects with a `NetworkError` when the connection is gone. */
   write(data: Uint8Array): Promise<void>;
+  /** Nothing more is written; what the other side sends is still read. Safe to repeat, and when all is over. */
+  end(): void;
   /** Both ways at once; what was written and not read may be lost. */
   close(): void;
 }
@@ -81,12 +100,49 @@ export interface HttpRequest {
   readonly scheme?: 'http' | 'https';
   /** HTTPS without looking at the certificate, as probes do it. */
   readonly insecureSkipVerify?: boolean;
+  readonly tls?: TlsSettings;
+  /** Ends what has no connection by then; of no consequence afterwards. */
+  readonly connectUntil?: AbortSignal;
+  /**
+   * For a pool: to be asked again where a kept connection turns out to be gone, though it may have been heard. Absent: only
+   * a GET is.
+   */
+  readonly isRepeatable?: boolean;
+  /** For a pool: an `http://` or `https://` address to go through; names are then the proxy's to look up. */
+  readonly proxy?: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With the query. */
   readonly path: string;
   /** `Host` is taken from here when it is set. */
   readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
   readonly body?: string | Uint8Array;
+  /**
+   * In place of `body`, for what does not fit into memory: read as fast as the other side takes it, and left when that has
+   * answered. Where it throws, the connection is broken off and the request rejects with what was thrown.
+   */
+  readonly bodyStream?: AsyncIterable<Uint8Array>;
+}
+
+/** All in PEM. */
+export interface TlsSettings {
+  /** Trusted beside those of the machine. */
+  readonly authorities?: readonly string[];
+  /** Only `authorities` are trusted, and not those of the machine. */
+  readonly isExclusive?: boolean;
+  /** Whose certificate it has to be; absent: that of the host of the header `Host`, or of the address. */
+  readonly serverName?: string;
+  /** Who we are; tried in order until the server takes one. */
+  readonly clientCertificates?: ReadonlyArray<{ readonly certificate: string; readonly key: string }>;
+}
+
+export interface HttpPool extends Disposable {
+  /**
+   * As `Network.request`, on a connection to the same target with the same TLS settings whose last answer was read to its
+   * end, where there is one.
+   */
+  request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
+  /** Ends all connections, also those in use. Safe to repeat; nothing is asked afterwards. */
+  [Symbol.dispose](): void;
 }
 
 export interface HttpResponse {
@@ -107,8 +163,8 @@ export interface WebSocketConnection {
   readonly protocol: string;
   /** Whole messages, in order, read once; ends when either side closes. A slow reader slows the sender down. */
   readonly messages: AsyncIterable<Uint8Array>;
-  /** Resolves when the message is handed to the kernel: the way to wait for a slow reader. */
-  send(message: Uint8Array): Promise<void>;
+  /** Resolves when the message is handed to the kernel: the way to wait for a slow reader. A string goes as text. */
+  send(message: Uint8Array | string): Promise<void>;
   /**
    * Resolves when the connection has ended, from either side or by a failure, also while there is more to read. Of a
    * sender who is made to wait it is known only when the reader goes on, or something is sent.
@@ -117,33 +173,62 @@ export interface WebSocketConnection {
   close(): void;
 }
 
-/** Somebody asks for a path of ours, most likely to make a WebSocket of it. */
-export interface WebSocketOffer {
+/** Somebody asks for a path of ours, most likely to make something else of the connection. */
+export interface UpgradeOffer {
   readonly path: string;
   readonly query: URLSearchParams;
   /** What the connection is to become: `websocket`, `SPDY/3.1`, … Empty for a plain HTTP request. */
   readonly upgrade: string;
-  /** In the client's order. */
+  /** Of a WebSocket (`Sec-WebSocket-Protocol`), or of what is carried in SPDY (`X-Stream-Protocol-Version`). In the client's order. */
   readonly protocols: readonly string[];
 }
 
-export type WebSocketVerdict =
-  | { readonly kind: 'refuse'; readonly status: number; readonly message: string }
+export type UpgradeVerdict =
   | {
-      readonly kind: 'accept';
+      readonly kind: 'refuse';
+      readonly status: number;
+      readonly message: string;
+      readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
+    }
+  | {
+      readonly kind: 'webSocket';
       /** One that the client offers; empty for a client that offers none. */
       readonly protocol: string;
       /** Owns the connection from here on, and its own failures. */
       serve(connection: WebSocketConnection): void;
+    }
+  | {
+      /** Status 101 with `Upgrade` as the client asked for it; then bytes, the first of which may have come with the request. */
+      readonly kind: 'stream';
+      readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
+      serve(stream: ByteStream): void;
     };
 
-/** Asked for every request. Who accepts what is no WebSocket makes the client see a 400. */
-export type WebSocketHandler = (offer: WebSocketOffer) => WebSocketVerdict;
+/** Asked for every request. Who accepts what the client did not ask for makes it see a 400. */
+export type UpgradeHandler = (offer: UpgradeOffer) => UpgradeVerdict;
 
-export interface WebSocketServer {
+export interface UpgradeServer {
   readonly port: number;
   /** Ends open connections; waits for nothing. */
   close(): Promise<void>;
+}
+
+export interface UpgradeRequest {
+  readonly target: DialTarget;
+  readonly scheme?: 'http' | 'https';
+  readonly tls?: TlsSettings;
+  readonly method: 'GET' | 'POST';
+  /** With the query. */
+  readonly path: string;
+  /** `SPDY/3.1` */
+  readonly upgrade: string;
+  readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
+}
+
+export interface UpgradedConnection {
+  /** Of the answer, lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly stream: ByteStream;
 }
 
 export interface GrpcConnection {
@@ -173,6 +258,7 @@ export interface ServerRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Throws where it breaks off. Who leaves it before its end can still answer. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
@@ -188,6 +274,8 @@ export interface ServerResponse {
 export type HttpHandler = (request: ServerRequest) => Promise<ServerResponse>;
 
 export interface HttpServer {
+  /** Resolves when every answer is sent to its end; also waits for those who come meanwhile. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -34,6 +34,9 @@ export interface Processes {
    */
   killTree(process: ProcessIdentity): Promise<void>;
 
+  /** Of the terminal that is one of its three streams; `false`: none is, or it has ended. */
+  resizeTerminal(process: ProcessIdentity, size: TerminalSize): Promise<boolean>;
+
   /**
    * Starts a program in a session of its own and hands over its streams. Whoever takes it reads both outputs to the end
    * or kills it. Rejects with a `ProcessStartError`.
@@ -59,6 +62,11 @@ export interface Command {
   readonly input?: string | Uint8Array;
   /** Who writes more to one of its outputs is killed, and the run rejects with a `ProcessOutputError`; absent: no limit. */
   readonly maxOutputBytes?: number;
+  /**
+   * From a copy that nobody can write to, kept for the next time: an OCI runtime makes one of itself at each start otherwise,
+   * and starts twice. An absolute path.
+   */
+  readonly sealed?: boolean;
 }
 
 export interface StreamedCommand {
@@ -67,12 +75,19 @@ export interface StreamedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** `terminal`: all three streams are a terminal of its own. */
   readonly streams: 'outputOnly' | 'all' | 'terminal';
+  /**
+   * For a `terminal` that the program makes itself: a path that is free, where a socket stands until the program has sent our
+   * end of it (`SCM_RIGHTS`). What it writes to its own standard error, up to 64 KiB, is in `stderr`.
+   */
+  readonly terminalSocket?: string;
+  /** As of `Command`. */
+  readonly sealed?: boolean;
 }
 
 export interface RunningProgram extends ProcessIdentity {
   /** A slow reader slows the program down. */
   readonly stdout: AsyncIterable<Uint8Array>;
-  /** Empty with a terminal. */
+  /** Empty with a terminal, unless that comes through a socket. */
   readonly stderr: AsyncIterable<Uint8Array>;
   /** Resolves when the program (or its pipe) has taken it, or is gone. */
   write(data: Uint8Array): Promise<void>;

@@ -2,7 +2,7 @@ import type { FileKind } from './file-system.ts';
 
 /**
  * Whole trees of files: layers of images, and copies of them. Paths are relative to the tree's root, without dots; the
- * root itself is the empty path.
+ * root itself is the empty path. Names that are no UTF-8 are told as by `fileNameOf`.
  */
 export interface TreeMember {
   readonly path: string;
@@ -25,11 +25,23 @@ export type TreeContent = OwnContent | { readonly kind: 'hardLink'; readonly tar
 
 /** What a member is that does not share another's. */
 export type OwnContent =
-  | { readonly kind: 'file'; readonly size: number; readonly content: AsyncIterable<Uint8Array> }
+  | {
+      readonly kind: 'file';
+      readonly size: number;
+      /** All of it, one after the other; or, with `extents`, only what is in them. */
+      readonly content: AsyncIterable<Uint8Array>;
+      /** Where the content belongs, in ascending order; what is between is a hole. */
+      readonly extents?: readonly FileExtent[];
+    }
   | { readonly kind: 'directory' }
   | { readonly kind: 'symlink'; readonly target: string }
   | { readonly kind: 'characterDevice' | 'blockDevice'; readonly major: number; readonly minor: number }
   | { readonly kind: 'fifo' };
+
+export interface FileExtent {
+  readonly offset: number;
+  readonly length: number;
+}
 
 /**
  * Fills a folder, which is for its members what `/` is for everybody: a link on the way, absolute or with dots, leads to a
@@ -52,6 +64,20 @@ export interface TreeWriter extends AsyncDisposable {
   readonly implied: ReadonlySet<string>;
   /** Gives folders their times, which every file put into them changed. With `toDisk` all of it survives a loss of power. */
   finish(options?: { readonly toDisk?: boolean }): Promise<void>;
+}
+
+export interface TreeWriterOptions {
+  /**
+   * Something is about to go because a member comes in its place, which is of the path that is told. Its content is still
+   * there. A folder that gives way goes with all that is in it, which is told once.
+   */
+  readonly onReplace?: (path: string, kind: FileKind) => Promise<void>;
+}
+
+/** Reads files of a folder that is its own root, as for its writer: links on the way lead to places inside. */
+export interface TreeFiles extends AsyncDisposable {
+  /** So many bytes from `offset` on, fewer where the file ends. Fails as `FileSystem.openFile` does. */
+  read(path: string, extent: FileExtent, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 /** What a tree takes on its disk; a file with several names counts once. */

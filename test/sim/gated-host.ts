@@ -30,10 +30,12 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     cgroupStats: { ...plain(host.cgroupStats), version: host.cgroups.version },
     namespaces: plain(host.namespaces),
     networkNamespaces: plain(host.networkNamespaces),
+    packetSockets: plain(host.packetSockets),
     connectedPrograms: plain(host.connectedPrograms),
     processes: plain(host.processes),
     fifos: plain(host.fifos),
     network: plain(host.network),
+    addresses: host.addresses,
   };
 }
 

@@ -17,7 +17,8 @@ export class Lane {
   /** No bytes are nothing to read; a message may be empty. */
   readonly #carries: 'bytes' | 'messages';
   #room: PromiseWithResolvers<void> | undefined;
-  #state: 'open' | 'closed' = 'open';
+  #state: 'open' | 'ended' | 'closed' = 'open';
+  #sending = 0;
 
   constructor(carries: 'bytes' | 'messages') {
     this.#carries = carries;
@@ -29,9 +30,27 @@ export class Lane {
     this.queue.end();
   }
 
+  /** After what is being sent. */
+  end(): void {
+    if (this.#state === 'open') this.#state = 'ended';
+    if (this.#sending === 0) this.queue.end();
+  }
+
   async send(data: Uint8Array): Promise<void> {
+    if (this.#state !== 'open') throw this.#closedError();
+    this.#sending++;
     await this.#room?.promise;
-    if (this.#state === 'closed') throw new NetworkError('EPIPE', CLOSED[this.#carries]);
+    this.#sending--;
+    this.#deliver(data);
+  }
+
+  #deliver(data: Uint8Array): void {
+    if (this.#state === 'closed') throw this.#closedError();
     if (this.#carries === 'messages' || data.byteLength > 0) this.queue.push(data.slice());
+    if (this.#state === 'ended' && this.#sending === 0) this.queue.end();
+  }
+
+  #closedError(): NetworkError {
+    return new NetworkError('EPIPE', CLOSED[this.#carries]);
   }
 }

@@ -10,8 +10,11 @@ export function byteStreamPair(severed?: AbortSignal): readonly [ByteStream, Byt
     severed?.removeEventListener('abort', close);
   };
   severed?.addEventListener('abort', close, { once: true });
-  return [
-    { chunks: back.queue, write: (data) => forth.send(data), close },
-    { chunks: forth.queue, write: (data) => back.send(data), close },
-  ];
+  const side = (incoming: Lane, outgoing: Lane): ByteStream => ({
+    chunks: incoming.queue,
+    write: (data) => outgoing.send(data),
+    end: () => outgoing.end(),
+    close,
+  });
+  return [side(back, forth), side(forth, back)];
 }

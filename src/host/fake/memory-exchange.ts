@@ -1,10 +1,18 @@
-import type { HttpRequest, HttpResponse, ServerRequest, ServerResponse } from '../network.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  NetworkError,
+  type ServerRequest,
+  type ServerResponse,
+} from '../network.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** What a listener in memory sees of a request: what a real server would, and the headers. */
 export interface MemoryRequest extends ServerRequest {
   /** As the client gave them. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>;
+  /** Of the client, those that it would show. */
+  readonly certificates: readonly string[];
 }
 
 /** A rejection becomes a 500 with the error's text. */
@@ -19,7 +27,10 @@ export async function exchange(
   const over = AbortSignal.any([signal, severed]);
   const left = new AbortController();
   const gone = AbortSignal.any([over, left.signal]);
-  const response = await unlessAborted(answer(request, handler, gone), over);
+  const broken = Promise.withResolvers<never>();
+  const { body = '', bodyStream } = request;
+  const sent = bodyStream === undefined ? whole(body) : streamed(bodyStream, gone, broken.reject);
+  const response = await Promise.race([unlessAborted(answer(request, handler, sent, gone), over), broken.promise]);
   const headers = Object.entries(response.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     status: response.status,
@@ -28,14 +39,41 @@ export async function exchange(
   };
 }
 
-async function answer(request: HttpRequest, handler: MemoryHttpHandler, signal: AbortSignal): Promise<ServerResponse> {
-  const { method, path: url, headers = [], body = '' } = request;
+async function answer(
+  request: HttpRequest,
+  handler: MemoryHttpHandler,
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<ServerResponse> {
+  const { method, path: url, headers = [], tls } = request;
   const [path = '/', ...query] = url.split('?');
-  const sent = { method, path, query: new URLSearchParams(query.join('?')), headers, body: whole(body), signal };
+  const certificates = tls?.clientCertificates?.map(({ certificate }) => certificate) ?? [];
+  const sent = { method, path, query: new URLSearchParams(query.join('?')), headers, certificates, body, signal };
   try {
     return await handler(sent);
   } catch (error) {
     return { status: 500, body: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The server sees the end of the connection where the client's stream throws. */
+async function* streamed(
+  stream: AsyncIterable<Uint8Array>,
+  gone: AbortSignal,
+  broken: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  const chunks = stream[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await unlessAborted(chunks.next(), gone);
+      if (next.done) return;
+      yield next.value;
+    }
+  } catch (error) {
+    broken(error);
+    throw new NetworkError('ECONNRESET', 'aborted', { cause: error });
+  } finally {
+    void chunks.return?.().catch(() => {}); // not waited for: it may be in the middle of something
   }
 }
 

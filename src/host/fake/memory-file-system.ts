@@ -10,7 +10,7 @@ import {
   type OpenFile,
   type WriteOptions,
 } from '../file-system.ts';
-import type { TreeMember, TreeUsage, TreeWriter } from '../tree.ts';
+import type { TreeFiles, TreeMember, TreeUsage, TreeWriter, TreeWriterOptions } from '../tree.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
 import { MemoryFiles } from './memory-files.ts';
@@ -206,13 +206,12 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   /** Faults of `writeTree` meet what is put, too: `failNext('writeTree', 'ENOSPC', '/root/etc/file')`. */
-  writeTree(root: string): Promise<TreeWriter> {
-    return this.#do('writeTree', root, () => {
-      const { inode } = this.#files.find(root, true);
-      if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
-      const trouble = (path: string) => this.faults.take('writeTree', path) ?? (this.isFull ? 'ENOSPC' : undefined);
-      return new MemoryTreeWriter(root, inode, { tree: this.tree, trouble });
-    });
+  writeTree(root: string, options: TreeWriterOptions = {}): Promise<TreeWriter> {
+    return this.#do('writeTree', root, () => this.#tree(root, options));
+  }
+
+  openTree(root: string): Promise<TreeFiles> {
+    return this.#do('openTree', root, () => this.#tree(root, {}));
   }
 
   async *readTree(root: string, signal: AbortSignal): AsyncGenerator<TreeMember, void, void> {
@@ -250,6 +249,13 @@ export class MemoryFileSystem implements FileSystem {
     } catch (error) {
       throw error instanceof Errno ? new FileSystemError(error.code, operation, path, { cause: error }) : error;
     }
+  }
+
+  #tree(root: string, options: TreeWriterOptions): MemoryTreeWriter {
+    const { inode } = this.#files.find(root, true);
+    if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
+    const trouble = (path: string) => this.faults.take('writeTree', path) ?? (this.isFull ? 'ENOSPC' : undefined);
+    return new MemoryTreeWriter(root, inode, { ...options, tree: this.tree, trouble });
   }
 
   #watched(path: string, watched: string) {

@@ -4,11 +4,14 @@ import { MemoryCgroups } from './memory-cgroups.ts';
 import { MemoryConnectedPrograms } from './memory-connected-programs.ts';
 import { MemoryFifos } from './memory-fifos.ts';
 import { MemoryFileSystem } from './memory-file-system.ts';
+import { MemoryMachineAddresses } from './memory-machine-addresses.ts';
 import { MemoryMounts } from './memory-mounts.ts';
 import { MemoryNamespaces } from './memory-namespaces.ts';
 import { MemoryNetwork } from './memory-network.ts';
 import { MemoryNetworkNamespaces } from './memory-network-namespaces.ts';
+import { MemoryPacketSockets } from './memory-packet-sockets.ts';
 import { MemoryProcesses } from './memory-processes.ts';
+import { MemorySigningKeys } from './memory-signing-keys.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -16,6 +19,7 @@ import { VirtualClock } from './virtual-clock.ts';
 export interface MemoryHost extends Host {
   readonly clock: VirtualClock;
   readonly random: SeededRandom;
+  readonly signingKeys: MemorySigningKeys;
   readonly fs: MemoryFileSystem;
   readonly fifos: MemoryFifos;
   readonly mounts: MemoryMounts;
@@ -25,7 +29,9 @@ export interface MemoryHost extends Host {
   readonly cgroups: MemoryCgroups;
   readonly cgroupStats: MemoryCgroupStats;
   readonly network: MemoryNetwork;
+  readonly addresses: MemoryMachineAddresses;
   readonly networkNamespaces: MemoryNetworkNamespaces;
+  readonly packetSockets: MemoryPacketSockets;
 }
 
 export interface MemoryHostOptions {
@@ -43,6 +49,8 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
   return {
     clock,
     random: new SeededRandom(seed),
+    // Of its own, so that who makes a key does not change what others draw.
+    signingKeys: new MemorySigningKeys(new SeededRandom(seed)),
     fs,
     fifos: new MemoryFifos(),
     mounts,
@@ -52,6 +60,8 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     cgroups: new MemoryCgroups(cgroupVersion),
     cgroupStats: new MemoryCgroupStats(cgroupVersion),
     network: new MemoryNetwork(fs),
+    addresses: new MemoryMachineAddresses(),
     networkNamespaces: new MemoryNetworkNamespaces(),
+    packetSockets: new MemoryPacketSockets(),
   };
 }

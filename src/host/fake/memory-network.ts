@@ -8,6 +8,7 @@ import {
   type GrpcConnection,
   type GrpcRequest,
   type HttpHandler,
+  type HttpPool,
   type HttpRequest,
   type HttpResponse,
   type HttpServer,
@@ -15,18 +16,25 @@ import {
   NetworkError,
   type SocketFile,
   type StreamServer,
+  type UpgradedConnection,
+  type UpgradeHandler,
+  type UpgradeRequest,
+  type UpgradeServer,
   type WebSocketConnection,
-  type WebSocketHandler,
   type WebSocketRequest,
-  type WebSocketServer,
 } from '../network.ts';
+import type { TlsHandler, TlsServer, TlsServerAddress, TlsServing } from '../tls-server.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
+import { addressOf } from './memory-address.ts';
+import { countedAnswers } from './memory-answers.ts';
 import { byteStreamPair } from './memory-byte-stream.ts';
+import { checkCertificate, type MemoryCertificate } from './memory-certificate.ts';
 import { exchange, type MemoryHttpHandler, type MemoryRequest } from './memory-exchange.ts';
 import type { MemoryFileSystem } from './memory-file-system.ts';
+import { type MemoryUpgrades, memoryTlsService } from './memory-tls-server.ts';
+import { offerUpgrade, offerWebSocket, plainAnswer } from './memory-upgrades.ts';
 import { webSocketPair } from './memory-web-socket.ts';
-import { offerWebSocket, plainAnswer } from './memory-web-socket-server.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** What answers at an address. Without a handler a connection stands and is reset at the first byte. */
@@ -34,11 +42,12 @@ export interface MemoryService {
   readonly http?: MemoryHttpHandler;
   readonly webSocket?: MemoryWebSocketHandler;
   readonly grpc?: MemoryGrpcHandler;
-  /** What `serveWebSockets` was given. */
-  readonly offers?: WebSocketHandler;
+  /** What `serveUpgrades` was given. */
+  readonly offers?: UpgradeHandler;
   readonly stream?: (stream: ByteStream) => void;
+  readonly upgrades?: MemoryUpgrades;
   /** With one it speaks TLS, and only that. */
-  readonly certificate?: 'trusted' | 'untrusted';
+  readonly certificate?: MemoryCertificate;
 }
 
 /** A rejection breaks the connection. */
@@ -50,7 +59,7 @@ export interface MemoryWebSocketHandler {
   accept(connection: WebSocketConnection, request: WebSocketRequest): void;
 }
 
-type NetworkOperation = 'dial' | 'request' | 'webSocket' | 'grpc' | 'stream' | 'serve';
+type NetworkOperation = 'dial' | 'request' | 'webSocket' | 'upgrade' | 'grpc' | 'stream' | 'serve';
 
 interface Listener {
   readonly service: MemoryService | 'blackHole';
@@ -107,10 +116,20 @@ export class MemoryNetwork implements Network {
   }
 
   async request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    const { service, severed } = await this.#connect('request', request.target, signal);
-    checkCertificate(request, service);
+    const connecting = request.connectUntil === undefined ? signal : connectingUntil(signal, request.connectUntil);
+    const target = await this.#through(request, connecting);
+    const { service, severed } = await this.#connect('request', target, connecting);
+    checkCertificate(request, service.certificate);
     if (service.http === undefined) throw new NetworkError('ECONNRESET', 'read ECONNRESET');
     return exchange(request, service.http, { signal, severed });
+  }
+
+  pool(): HttpPool {
+    const closed = new AbortController();
+    return {
+      request: (request, signal) => this.request(request, AbortSignal.any([signal, closed.signal])),
+      [Symbol.dispose]: () => closed.abort(new NetworkError('EPIPE', 'the connections are closed')),
+    };
   }
 
   async webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
@@ -124,11 +143,28 @@ export class MemoryNetwork implements Network {
     return client;
   }
 
-  async serveWebSockets(handler: WebSocketHandler): Promise<WebSocketServer> {
+  async upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<UpgradedConnection> {
+    const { service, severed } = await this.#connect('upgrade', request.target, signal);
+    if (service.upgrades) {
+      checkCertificate(request, service.certificate);
+      return service.upgrades(request, AbortSignal.any([signal, severed]));
+    }
+    if (!service.offers) throw new NetworkError('EPROTO', 'unexpected answer 404: ');
+    return offerUpgrade(service.offers, request, { signal, severed });
+  }
+
+  async serveUpgrades(handler: UpgradeHandler): Promise<UpgradeServer> {
     const port = this.#nextPort++;
     const http = async (request: MemoryRequest) => plainAnswer(handler, request);
     const listener = this.#add({ host: '127.0.0.1', port }, { http, offers: handler });
     return { port, close: async () => listener.close() };
+  }
+
+  async serveTls({ host, port }: TlsServerAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer> {
+    const service = memoryTlsService(serving, handler);
+    const at = port || this.#nextPort++;
+    const listener = this.#add({ host, port: at }, service);
+    return { port: at, renew: service.renew, close: async () => listener.close() };
   }
 
   async grpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection> {
@@ -148,8 +184,10 @@ export class MemoryNetwork implements Network {
     };
   }
 
-  serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
-    return this.#serve(address, { http: handler });
+  async serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
+    const { http, idle } = countedAnswers(handler);
+    const { close } = await this.#serve(address, { http });
+    return { idle, close };
   }
 
   serveStream(address: SocketFile, accept: (stream: ByteStream) => void): Promise<StreamServer> {
@@ -210,6 +248,15 @@ export class MemoryNetwork implements Network {
     };
   }
 
+  /** Where a request goes once its proxy, if any, has taken it. */
+  async #through({ target, proxy }: HttpRequest, signal: AbortSignal): Promise<DialTarget> {
+    if (proxy === undefined) return target;
+    const { protocol, hostname, port } = new URL(proxy);
+    const [host] = await this.lookup(hostname, signal);
+    await this.#connect('request', { host, port: Number(port || (protocol === 'https:' ? 443 : 80)) }, signal);
+    return 'host' in target ? { ...target, host: (await this.lookup(target.host, signal))[0] } : target;
+  }
+
   async #connect(
     operation: Exclude<NetworkOperation, 'serve'>,
     target: DialTarget,
@@ -241,19 +288,10 @@ function sever({ severed }: Listener): void {
   severed.abort(new NetworkError('ECONNRESET', 'read ECONNRESET'));
 }
 
-function addressOf(target: DialTarget): string {
-  if ('socketPath' in target) return target.socketPath;
-  const isAddress = /^[\d.]+$/.test(target.host) || target.host.includes(':');
-  if (!isAddress) throw new NetworkError('ENOTFOUND', `${target.host} is not an IP address`);
-  return target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
-}
-
-function checkCertificate({ scheme, insecureSkipVerify }: HttpRequest, { certificate }: MemoryService): void {
-  const isTls = scheme === 'https';
-  if (isTls !== (certificate !== undefined)) {
-    throw new NetworkError(isTls ? 'EPROTO' : 'ECONNRESET', isTls ? 'wrong version number' : 'socket hang up');
-  }
-  if (certificate === 'untrusted' && !insecureSkipVerify) {
-    throw new NetworkError('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate');
-  }
+function connectingUntil(signal: AbortSignal, until: AbortSignal): AbortSignal {
+  const limit = new AbortController();
+  const onAbort = (): void => limit.abort(new NetworkError('ETIMEDOUT', 'the connection did not stand in time'));
+  until.addEventListener('abort', onAbort, { once: true });
+  if (until.aborted) onAbort();
+  return AbortSignal.any([signal, limit.signal]);
 }

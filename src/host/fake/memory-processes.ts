@@ -117,6 +117,11 @@ export class MemoryProcesses implements Processes {
     await this.kill(process, 'SIGKILL');
   }
 
+  /** No program in memory has one that others could find. */
+  async resizeTerminal(): Promise<boolean> {
+    return false;
+  }
+
   async spawn({ program, args, env }: StreamedCommand): Promise<RunningProgram> {
     const streams = new MemoryStreams();
     const { typed, write } = streams;

@@ -1,4 +1,4 @@
-import { byCodePoint } from '../../base/code-point-order.ts';
+import { byFileName } from '../file-name.ts';
 import type { TreeContent, TreeMember, TreeUsage } from '../tree.ts';
 import type { Inode } from './memory-inode.ts';
 
@@ -26,7 +26,7 @@ export function treeUsageOf(root: Inode | undefined): TreeUsage {
 function* walk(path: string, inode: Inode): Generator<{ path: string; inode: Inode }, void, void> {
   yield { path, inode };
   if (inode.kind !== 'directory') return;
-  for (const [name, child] of [...inode.entries].sort(([a], [b]) => byCodePoint(a, b))) {
+  for (const [name, child] of [...inode.entries].sort(([a], [b]) => byFileName(a, b))) {
     yield* walk(path === '' ? name : `${path}/${name}`, child);
   }
 }

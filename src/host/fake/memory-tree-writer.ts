@@ -1,5 +1,6 @@
+import { fileNameLength } from '../file-name.ts';
 import { type FileKind, FileSystemError } from '../file-system.ts';
-import type { OwnContent, TreeNode, TreeWriter } from '../tree.ts';
+import type { FileExtent, OwnContent, TreeFiles, TreeNode, TreeWriter, TreeWriterOptions } from '../tree.ts';
 import { Errno } from './errno.ts';
 import type { DirectoryInode, Inode, NewInode } from './memory-inode.ts';
 import type { MemoryTree } from './memory-tree.ts';
@@ -7,7 +8,12 @@ import type { MemoryTree } from './memory-tree.ts';
 /** As many links in one path, and the kernel gives up with ELOOP. */
 const MOST_LINKS = 40;
 
-interface WriterDeps {
+/** What the kernel takes of one name, and of a path with its end. */
+const MOST_NAME = 255;
+const MOST_PATH = 4095;
+const MOST_FILE = 2 ** 30;
+
+interface WriterDeps extends TreeWriterOptions {
   readonly tree: MemoryTree;
   /** The errno name with which something at this path has to fail, if any. */
   readonly trouble: (path: string) => string | undefined;
@@ -19,8 +25,8 @@ interface Step {
   readonly told: string | undefined;
 }
 
-/** A folder in memory that is filled, and its own root. */
-export class MemoryTreeWriter implements TreeWriter {
+/** A folder in memory that is filled and read, and its own root. */
+export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   readonly implied = new Set<string>();
   readonly #shown: string;
   readonly #root: DirectoryInode;
@@ -35,9 +41,19 @@ export class MemoryTreeWriter implements TreeWriter {
 
   async put(path: string, node: TreeNode): Promise<void> {
     this.#attempt('put', path, () => this.#refuseTrouble(path));
+    this.#attempt('put', path, () => refuseLong(path));
     if (path === '' && node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#shown);
-    const content = node.kind === 'file' ? await bytesOf(node.content) : new Uint8Array();
+    const content = node.kind === 'file' ? await this.#bytesOf(path, node) : new Uint8Array();
+    await this.#tellReplaced(path, node);
     this.#attempt('put', path, () => this.#put(path, node, content));
+  }
+
+  async *read(path: string, { offset, length }: FileExtent): AsyncGenerator<Uint8Array, void, void> {
+    const inode = this.#attempt('read', path, () => this.#target(path));
+    if (inode.kind === 'directory') throw new FileSystemError('EISDIR', 'open', `${this.#shown}/${path}`);
+    if (inode.kind !== 'file') throw new FileSystemError('ENXIO', 'open', `${this.#shown}/${path}`);
+    const bytes = inode.bytes.slice(offset, offset + length);
+    if (bytes.byteLength > 0) yield bytes;
   }
 
   async remove(path: string): Promise<void> {
@@ -64,6 +80,19 @@ export class MemoryTreeWriter implements TreeWriter {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  async #bytesOf(path: string, node: Extract<TreeNode, { kind: 'file' }>): Promise<Uint8Array> {
+    if (node.extents && node.size > MOST_FILE) throw new FileSystemError('EFBIG', 'put', `${this.#shown}/${path}`);
+    return bytesOf(node);
+  }
+
+  async #tellReplaced(path: string, node: TreeNode): Promise<void> {
+    if (path === '' || !this.#deps.onReplace) return;
+    const found = this.#attempt('put', path, () => this.#resolve(parentOf(path), true).entries.get(nameOf(path)));
+    if (found === undefined || (found.kind === 'directory' && node.kind === 'directory')) return;
+    if (node.kind === 'hardLink' && this.#attempt('put', path, () => this.#at(node.target)) === found) return;
+    await this.#deps.onReplace(path, found.kind);
+  }
 
   #put(path: string, node: TreeNode, content: Uint8Array): void {
     if (node.kind === 'hardLink') return this.#link(path, node.target);
@@ -102,6 +131,14 @@ export class MemoryTreeWriter implements TreeWriter {
     const inode = path === '' ? this.#root : this.#resolve(parentOf(path), false)?.entries.get(nameOf(path));
     if (inode === undefined) throw new Errno('ENOENT');
     return inode;
+  }
+
+  /** What a path leads to, through the last link too. */
+  #target(path: string, links = 0): Inode {
+    const inode = this.#at(path);
+    if (inode.kind !== 'symlink') return inode;
+    if (links > MOST_LINKS) throw new Errno('ELOOP');
+    return this.#target(inode.target.startsWith('/') ? inode.target : `${parentOf(path)}/${inode.target}`, links + 1);
   }
 
   #resolve(path: string, make: true): DirectoryInode;
@@ -171,10 +208,23 @@ function newInode(node: OwnContent, bytes: Uint8Array): NewInode {
   }
 }
 
-async function bytesOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function bytesOf({ size, content, extents }: Extract<TreeNode, { kind: 'file' }>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of content) chunks.push(chunk.slice());
-  return new Uint8Array(Buffer.concat(chunks));
+  const told = new Uint8Array(Buffer.concat(chunks));
+  if (extents === undefined) return told;
+  const whole = new Uint8Array(size);
+  let done = 0;
+  for (const { offset, length } of extents) {
+    whole.set(told.subarray(done, done + length), offset);
+    done += length;
+  }
+  return whole;
+}
+
+function refuseLong(path: string): void {
+  if (fileNameLength(path) > MOST_PATH) throw new Errno('ENAMETOOLONG');
+  if (namesIn(path).some((name) => fileNameLength(name) > MOST_NAME)) throw new Errno('ENAMETOOLONG');
 }
 
 function namesIn(path: string): string[] {

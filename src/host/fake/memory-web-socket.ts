@@ -29,7 +29,11 @@ export function webSocketPair(protocol: string, signal: AbortSignal, severed: Ab
   severed.addEventListener('abort', close, { once: true });
   const common = { protocol, closed: ended.promise, close };
   return {
-    client: { ...common, messages: toClient.queue, send: (message) => toServer.send(message) },
-    server: { ...common, messages: toServer.queue, send: (message) => toClient.send(message) },
+    client: { ...common, messages: toClient.queue, send: (message) => toServer.send(bytesOf(message)) },
+    server: { ...common, messages: toServer.queue, send: (message) => toClient.send(bytesOf(message)) },
   };
+}
+
+function bytesOf(message: Uint8Array | string): Uint8Array {
+  return typeof message === 'string' ? new TextEncoder().encode(message) : message;
 }

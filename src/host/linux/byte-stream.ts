@@ -1,5 +1,4 @@
 import { createServer, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { MessageQueue } from '../message-queue.ts';
 import { type ByteStream, type DialTarget, NetworkError, type SocketFile, type StreamServer } from '../network.ts';
 import { claimSocketFile } from './claim-socket-file.ts';
@@ -31,22 +30,32 @@ export async function connectStream(target: DialTarget, signal: AbortSignal): Pr
   return byteStreamOf(socket);
 }
 
-/** A connected socket as the port shows it. */
-export function byteStreamOf(socket: Duplex): ByteStream {
-  const chunks = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
-  socket.on('data', (chunk: Uint8Array) => chunks.push(chunk));
+/** A connected socket as the port shows it; `chunks`: where somebody else sees to what it receives. */
+export function byteStreamOf(socket: Socket, chunks: AsyncIterable<Uint8Array> = queuedChunks(socket)): ByteStream {
+  socket.allowHalfOpen = true; // each side ends by itself
+  socket.setNoDelay(true);
   socket.on('error', () => {}); // followed by 'close'
-  socket.once('end', () => socket.destroy());
-  socket.once('close', () => chunks.end());
   return {
     chunks,
     write: (data) =>
       new Promise((resolve, reject) => {
-        socket.write(data, (error) => {
-          if (error) reject(new NetworkError('EPIPE', 'the connection is closed', { cause: error }));
-          else resolve();
-        });
+        // Node.js destroys a socket that is written to after its end, and with it what is still to be read.
+        if (socket.writableEnded) reject(closedError());
+        else socket.write(data, (error) => (error ? reject(closedError(error)) : resolve()));
       }),
+    end: () => void socket.end(),
     close: () => void socket.destroy(),
   };
+}
+
+function queuedChunks(socket: Socket): AsyncIterable<Uint8Array> {
+  const chunks = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
+  socket.on('data', (chunk: Uint8Array) => chunks.push(chunk));
+  socket.once('end', () => chunks.end());
+  socket.once('close', () => chunks.end());
+  return chunks;
+}
+
+function closedError(cause?: Error): NetworkError {
+  return new NetworkError('EPIPE', 'the connection is closed', { cause });
 }

@@ -5,12 +5,19 @@ import { claimSocketFile } from './claim-socket-file.ts';
 
 /** Serves HTTP on a socket file. */
 export async function serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
+  const answering = new Set<Promise<unknown>>();
   const server = createServer({ requestTimeout: 0 }, (incoming, outgoing) => {
     // requestTimeout 0: a body may be a stream that lasts as long as its client.
+    const sent: Promise<unknown> = new Promise((resolve) => outgoing.once('close', resolve));
+    answering.add(sent);
+    void sent.then(() => answering.delete(sent));
     void answer(incoming, outgoing, handler);
   });
   const file = await claimSocketFile(server, address);
   return {
+    idle: async () => {
+      while (answering.size > 0) await Promise.all(answering);
+    },
     close: async () => {
       const closed = once(server, 'close');
       server.close();
@@ -21,7 +28,8 @@ export async function serve(address: SocketFile, handler: HttpHandler): Promise<
   };
 }
 
-async function answer(incoming: IncomingMessage, outgoing: NodeResponse, handler: HttpHandler): Promise<void> {
+/** Asks the handler and sends what it says. */
+export async function answer(incoming: IncomingMessage, outgoing: NodeResponse, handler: HttpHandler): Promise<void> {
   const gone = new AbortController();
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) gone.abort(new DOMException('the client is gone', 'AbortError'));
@@ -35,13 +43,15 @@ async function answer(incoming: IncomingMessage, outgoing: NodeResponse, handler
   }
 }
 
-function serverRequest(incoming: IncomingMessage, signal: AbortSignal): ServerRequest {
+export function serverRequest(incoming: IncomingMessage, signal: AbortSignal): ServerRequest {
   const { method = 'GET', url = '/' } = incoming;
   const [path = '/', ...query] = url.split('?');
-  return { method, path, query: new URLSearchParams(query.join('?')), body: incoming, signal };
+  // An iteration that is left would otherwise end the connection, and with it the answer.
+  const body = { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
+  return { method, path, query: new URLSearchParams(query.join('?')), body, signal };
 }
 
-async function send(response: ServerResponse, outgoing: NodeResponse, gone: AbortSignal): Promise<void> {
+export async function send(response: ServerResponse, outgoing: NodeResponse, gone: AbortSignal): Promise<void> {
   outgoing.writeHead(response.status, response.headers);
   if (typeof response.body === 'string') {
     outgoing.end(response.body);
@@ -62,6 +72,6 @@ async function drained(outgoing: NodeResponse, gone: AbortSignal): Promise<void>
   });
 }
 
-function textOf(error: unknown): string {
+export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

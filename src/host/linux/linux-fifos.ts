@@ -1,5 +1,4 @@
-import { close, constants, open as openCallback, readSync, writeSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { close, closeSync, constants, open as openCallback, openSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Fifos } from '../fifos.ts';
 import { FileSystemError } from '../file-system.ts';
@@ -14,35 +13,21 @@ async function untilEnd(path: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const fd = await openUnless('ENOENT', path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (fd === undefined) return;
-  // epoll(7) tells only of writers that go after we have come, so the state of now is asked for.
-  if (!hasWriter(fd, path)) {
-    close(fd);
-    return;
-  }
-  const fifo = new Socket({ fd, readable: true, writable: false }); // owns the descriptor from here on
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  fifo.on('end', resolve).on('close', () => resolve());
-  fifo.on('error', (error) => reject(new FileSystemError(errnoCode(error) ?? 'EIO', 'read', path, { cause: error })));
-  fifo.resume();
   try {
-    await promise;
+    beWriterForAMoment(fd, path);
+    const { untilHangUp } = await import('./loop-socket.ts');
+    await untilHangUp(fd, signal);
   } finally {
-    signal.removeEventListener('abort', onAbort);
-    fifo.destroy();
+    close(fd);
   }
 }
 
-/** Closes the descriptor when it throws. */
-function hasWriter(fd: number, path: string): boolean {
+/** The kernel tells a reader of a hang-up only when there was a writer since it came. */
+function beWriterForAMoment(fd: number, path: string): void {
   try {
-    return readSync(fd, new Uint8Array(1)) > 0;
+    closeSync(openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch (error) {
-    if (errnoCode(error) === 'EAGAIN') return true;
-    close(fd);
-    throw new FileSystemError(errnoCode(error) ?? 'EIO', 'read', path, { cause: error });
+    throw new FileSystemError(errnoCode(error) ?? 'EIO', 'open', path, { cause: error });
   }
 }
 

@@ -19,6 +19,7 @@ import {
 } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { byCodePoint } from '../../base/code-point-order.ts';
+import { bytesOfFileName } from '../file-name.ts';
 import {
   type DirectoryEntry,
   type FileStat,
@@ -58,7 +59,7 @@ export const linuxFileSystem: FileSystem = {
     attempt('makeDirectory', `${root}/${path}`, () => makeDirectoryBeneath(root, path, mode)),
   readDirectory: (path) => attempt('readDirectory', path, () => readSorted(path)),
   stat: (path) => attempt('stat', path, () => unlessMissing(stat(path).then(asFileStat))),
-  lstat: (path) => attempt('lstat', path, () => unlessMissing(lstat(path).then(asFileStat))),
+  lstat: (path) => attempt('lstat', path, () => unlessMissing(lstat(bytesOfFileName(path)).then(asFileStat))),
   readLink: (path) => attempt('readLink', path, () => readlink(path)),
   realPath: (path) => attempt('realPath', path, () => realpath(path)),
   symbolicLink: (target, path) => attempt('symbolicLink', path, () => symlink(target, path)),
@@ -74,8 +75,10 @@ export const linuxFileSystem: FileSystem = {
   usage: (path) => attempt('usage', path, () => usageOf(path)),
 
   // Loading the foreign function interface takes a while, and many commands never need it.
-  writeTree: (root) =>
-    attempt('writeTree', root, async () => new (await import('./linux-tree-writer.ts')).LinuxTreeWriter(root)),
+  writeTree: (root, options) =>
+    attempt('writeTree', root, async () => new (await import('./linux-tree-writer.ts')).LinuxTreeWriter(root, options)),
+  openTree: (root) =>
+    attempt('openTree', root, async () => new (await import('./linux-tree-files.ts')).LinuxTreeFiles(root)),
   async *readTree(root, signal) {
     yield* (await import('./read-tree.ts')).readTree(root, signal);
   },

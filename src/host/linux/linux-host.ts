@@ -5,12 +5,15 @@ import { linuxClock } from './linux-clock.ts';
 import { linuxConnectedPrograms } from './linux-connected-programs.ts';
 import { linuxFifos } from './linux-fifos.ts';
 import { linuxFileSystem } from './linux-file-system.ts';
+import { linuxMachineAddresses } from './linux-machine-addresses.ts';
 import { linuxMounts } from './linux-mounts.ts';
 import { createLinuxNamespaces } from './linux-namespaces.ts';
 import { linuxNetwork } from './linux-network.ts';
 import { createLinuxNetworkNamespaces } from './linux-network-namespaces.ts';
+import { linuxPacketSockets } from './linux-packet-sockets.ts';
 import { createLinuxProcesses } from './linux-processes.ts';
 import { linuxRandom } from './linux-random.ts';
+import { linuxSigningKeys } from './linux-signing-keys.ts';
 import { createNamespaceOrders } from './namespace-orders.ts';
 
 /** The machine that we run on. Cheap to make: what takes long to load is loaded at its first use. */
@@ -20,15 +23,18 @@ export function createLinuxHost(): Host {
   return {
     clock,
     random: linuxRandom,
+    signingKeys: linuxSigningKeys,
     fs,
     fifos: linuxFifos,
     mounts: linuxMounts,
     namespaces: createLinuxNamespaces(orders),
-    processes: createLinuxProcesses({ clock }),
+    processes: createLinuxProcesses(),
     connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
     network: linuxNetwork,
+    addresses: linuxMachineAddresses,
     networkNamespaces: createLinuxNetworkNamespaces(orders),
+    packetSockets: linuxPacketSockets,
   };
 }

@@ -3,6 +3,7 @@ import { type ByteStream, NetworkError } from '../network.ts';
 import type { InterfaceCounters, NetworkNamespaces } from '../network-namespaces.ts';
 import { byteStreamOf } from './byte-stream.ts';
 import { untilConnected } from './dial.ts';
+import { LentChunks } from './lent-chunks.ts';
 import { createNamespaceOrders, type NamespaceOrders } from './namespace-orders.ts';
 import { parseNetDev } from './net-dev.ts';
 import { asNetworkError } from './network-error.ts';
@@ -64,9 +65,15 @@ async function connectLoopback(
 /** Owns the descriptor. */
 async function connected(fd: number, host: string, port: number, signal: AbortSignal): Promise<ByteStream> {
   // Node.js begins to read from a descriptor that it is given, unless it is told not to.
-  const options: SocketConstructorOpts & { readonly manualStart: true } = { fd, manualStart: true };
+  const chunks = new LentChunks();
+  const options: SocketConstructorOpts & { readonly manualStart: true } = {
+    fd,
+    manualStart: true,
+    onread: chunks.onread,
+  };
   const socket = new Socket(options);
+  chunks.follow(socket);
   socket.connect({ host, port });
   await untilConnected(socket, signal);
-  return byteStreamOf(socket);
+  return byteStreamOf(socket, chunks);
 }

@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
 import {
   type Daemon,
   type DaemonHandle,
@@ -9,6 +8,7 @@ import {
   type ProcessIdentity,
   type ProcessSignal,
   ProcessStartError,
+  type TerminalSize,
 } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
 import { findProcesses } from './find-processes.ts';
@@ -19,14 +19,8 @@ import { spawnProgram, startError } from './spawn-program.ts';
 import { spawnStreamed } from './spawn-streamed.ts';
 import { startMonitor } from './start-monitor.ts';
 
-/**
- * Node.js cannot wait for a pidfd without giving a thread of its pool to it, so a process that is no child of ours is
- * looked at this often. That happens only when a daemon of an earlier run is stopped, never on a pod's way.
- */
-const LOOK_AGAIN_MS = 20;
-
 /** The machine's processes. */
-export function createLinuxProcesses({ clock }: { readonly clock: Clock }): Processes {
+export function createLinuxProcesses(): Processes {
   const children = new Map<number, OwnChild>();
 
   async function startDaemon(daemon: Daemon): Promise<DaemonHandle> {
@@ -41,7 +35,7 @@ export function createLinuxProcesses({ clock }: { readonly clock: Clock }): Proc
     signal.throwIfAborted();
     const own = children.get(process.pid);
     if (own?.handle.startTime === process.startTime) return exitOf(own, signal);
-    while (await isAlive(process)) await clock.sleep(LOOK_AGAIN_MS, signal);
+    await exitOfStranger(process, signal);
   }
 
   return {
@@ -52,6 +46,7 @@ export function createLinuxProcesses({ clock }: { readonly clock: Clock }): Proc
     waitForExit,
     kill,
     killTree: async (process) => killTree(process),
+    resizeTerminal,
     spawn: spawnStreamed,
     startMonitor,
   };
@@ -114,6 +109,22 @@ async function isAlive(process: ProcessIdentity): Promise<boolean> {
 
 async function kill(target: ProcessIdentity, signal: ProcessSignal | number): Promise<void> {
   if (await isAlive(target)) sendSignal(target.pid, signal);
+}
+
+async function resizeTerminal(process: ProcessIdentity, size: TerminalSize): Promise<boolean> {
+  const { resizeTerminalOf } = await import('./pseudo-terminal.ts');
+  return (await isAlive(process)) && resizeTerminalOf(process.pid, size);
+}
+
+/** Of one that is no child of ours. */
+async function exitOfStranger(process: ProcessIdentity, signal: AbortSignal): Promise<void> {
+  const { openPidfd, untilReady } = await import('./loop-socket.ts');
+  const fd = openPidfd(process.pid);
+  if (fd === undefined) return;
+  // Only now: as long as we hold it, its number means this process.
+  const isMeant = await isAlive(process).catch(() => true);
+  if (isMeant) return untilReady(fd, signal);
+  closeSync(fd);
 }
 
 function exitOf(own: OwnChild, signal: AbortSignal): Promise<void> {

@@ -2,41 +2,32 @@ import {
   chmodSync,
   closeSync,
   constants,
-  fchmodSync,
-  fchownSync,
-  futimesSync,
-  lchownSync,
+  linkSync,
   lstatSync,
   lutimesSync,
   mkdirSync,
-  open,
   openSync,
-  write,
+  symlinkSync,
 } from 'node:fs';
-import { link, mkdir, rm, symlink } from 'node:fs/promises';
-import { promisify } from 'node:util';
+import { link, mkdir, symlink } from 'node:fs/promises';
 import { assertNever } from '../../base/assert-never.ts';
+import { bytesOfFileName } from '../file-name.ts';
 import { type FileKind, FileSystemError } from '../file-system.ts';
-import type { TreeAttributes, TreeNode, TreeWriter } from '../tree.ts';
+import type { TreeAttributes, TreeNode, TreeWriter, TreeWriterOptions } from '../tree.ts';
+import { atDiskPace } from './disk-pace.ts';
 import { errnoCode } from './errno-code.ts';
 import { fileKind } from './file-kind.ts';
+import { removeIn } from './remove-tree.ts';
 import { makeNode, openInRoot, setXattr, syncFileSystem } from './tree-calls.ts';
+import { nameIn, type Place, parentOf, placeIn } from './tree-place.ts';
+import { setTreeAttributes, writeTreeFile } from './write-tree-file.ts';
 
 const O_PATH = 0o10000000;
 const OPEN_FOLDER = O_PATH | constants.O_DIRECTORY;
-const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 /** As many folders are held open: an archive comes back to few. */
 const MOST_FOLDERS = 64;
-const WITHOUT_XATTR: ReadonlySet<string | undefined> = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM']);
-const writeAt = promisify(write);
-const openPlace = promisify(open);
 
-type File = Extract<TreeNode, { readonly kind: 'file' }>;
-
-/**
- * What is made or written goes through Node's pool, for a busy disk makes us wait there. Attributes of what is open are set
- * at once on this thread: that takes microseconds, less than the way through the pool.
- */
+/** What is made or written is done at the pace of the disk; attributes of what is open are set at once on this thread. */
 export class LinuxTreeWriter implements TreeWriter {
   readonly implied = new Set<string>();
   readonly #shown: string;
@@ -45,8 +36,11 @@ export class LinuxTreeWriter implements TreeWriter {
   readonly #folders = new Map<string, number>();
   readonly #folderTimes = new Map<string, number>();
 
-  constructor(root: string) {
+  readonly #options: TreeWriterOptions;
+
+  constructor(root: string, options: TreeWriterOptions = {}) {
     this.#shown = root;
+    this.#options = options;
     this.#root = openSync(root, OPEN_FOLDER);
   }
 
@@ -67,7 +61,7 @@ export class LinuxTreeWriter implements TreeWriter {
   remove(path: string): Promise<void> {
     return this.#attempt('remove', path, async () => {
       const folder = this.#folder(parentOf(path), false);
-      if (folder !== undefined) await this.#removeAt(below(folder, path));
+      if (folder !== undefined) await this.#removeIn(folder, path);
     });
   }
 
@@ -75,7 +69,7 @@ export class LinuxTreeWriter implements TreeWriter {
     return this.#attempt('kind', path, async () => {
       if (path === '') return 'directory';
       const folder = this.#folder(parentOf(path), false);
-      const found = folder === undefined ? undefined : lstatSync(below(folder, path), { throwIfNoEntry: false });
+      const found = folder === undefined ? undefined : lstatSync(placeOf(folder, path), { throwIfNoEntry: false });
       return found && fileKind(found);
     });
   }
@@ -107,71 +101,75 @@ export class LinuxTreeWriter implements TreeWriter {
   #putRoot(node: TreeNode): void {
     if (node.kind !== 'directory') throw new FileSystemError('EISDIR', 'put', this.#shown);
     this.implied.delete('');
-    setAttributes(`/proc/self/fd/${this.#root}/.`, node);
+    setTreeAttributes(`/proc/self/fd/${this.#root}/.`, node);
     this.#folderTimes.set('', node.modifiedMs);
   }
 
-  async #make(path: string, place: string, node: TreeNode): Promise<void> {
+  async #make(path: string, place: Place, node: TreeNode): Promise<void> {
     switch (node.kind) {
       case 'file':
-        return writeFile(place, node);
+        return writeTreeFile(place, node);
       case 'directory':
         return this.#makeFolder(path, place, node);
       case 'symlink':
-        await symlink(node.target, place);
-        return setAttributes(place, node, { isLink: true });
+        await makeLink(bytesOfFileName(node.target), place);
+        return setTreeAttributes(place, node, { isLink: true });
       case 'hardLink':
-        return link(this.#place(node.target), place);
+        return makeName(this.#place(node.target), place);
       case 'characterDevice':
         makeNode(place, constants.S_IFCHR | 0o600, node.major, node.minor);
-        return setAttributes(place, node);
+        return setTreeAttributes(place, node);
       case 'blockDevice':
         makeNode(place, constants.S_IFBLK | 0o600, node.major, node.minor);
-        return setAttributes(place, node);
+        return setTreeAttributes(place, node);
       case 'fifo':
         makeNode(place, constants.S_IFIFO | 0o600);
-        return setAttributes(place, node);
+        return setTreeAttributes(place, node);
       default:
         return assertNever(node);
     }
   }
 
-  async #makeFolder(path: string, place: string, node: TreeAttributes): Promise<void> {
+  async #makeFolder(path: string, place: Place, node: TreeAttributes): Promise<void> {
     try {
-      await mkdir(place, 0o700);
+      await atDiskPace(
+        () => mkdirSync(place, 0o700),
+        () => mkdir(place, 0o700),
+      );
     } catch (error) {
       if (errnoCode(error) !== 'EEXIST' || !lstatSync(place).isDirectory()) throw error;
     }
     this.implied.delete(path);
-    setAttributes(place, node);
+    setTreeAttributes(place, node);
     this.#folderTimes.set(path, node.modifiedMs);
   }
 
-  #isSame(place: string, target: string): boolean {
+  #isSame(place: Place, target: string): boolean {
     const [one, other] = [lstatSync(place), lstatSync(this.#place(target), { throwIfNoEntry: false })];
     if (other?.isDirectory()) throw new FileSystemError('EPERM', 'put', `${this.#shown}/${target}`);
     return one.ino === other?.ino && one.dev === other.dev;
   }
 
   /** In the folder that was found, even if the way to it led through what is replaced. */
-  async #replace(path: string, place: string, node: TreeNode): Promise<void> {
+  async #replace(path: string, place: Place, node: TreeNode): Promise<void> {
+    await this.#options.onReplace?.(path, fileKind(lstatSync(place)));
     try {
-      await rm(place, { recursive: true, force: true });
+      await removeIn(this.#folder(parentOf(path), true), nameIn(path), this.#shown);
       await this.#make(path, place, node);
     } finally {
       this.#forgetFolders();
     }
   }
 
-  async #removeAt(place: string): Promise<void> {
-    await rm(place, { recursive: true, force: true });
-    // A folder that is held open may have been below it, or a link may come in its stead. Not before: `place` goes
-    // through one of them.
+  async #removeIn(folder: number, path: string): Promise<void> {
+    await removeIn(folder, nameIn(path), this.#shown);
+    // A folder that is held open may have been below it, or a link may come in its stead. Not before: `folder` is one of
+    // them.
     this.#forgetFolders();
   }
 
-  #place(path: string): string {
-    return below(this.#folder(parentOf(path), true) ?? this.#root, path);
+  #place(path: string): Place {
+    return placeOf(this.#folder(parentOf(path), true), path);
   }
 
   #folder(path: string, make: true): number;
@@ -196,17 +194,52 @@ export class LinuxTreeWriter implements TreeWriter {
   }
 
   #open(path: string, make: boolean): number | undefined {
+    const found = this.#find(path, make);
+    return found === undefined && make ? this.#makeWay(path) : found;
+  }
+
+  /** `undefined`: it is missing. */
+  #find(path: string, make: boolean): number | undefined {
     try {
-      return openInRoot(this.#root, path, OPEN_FOLDER);
+      return openInRoot(this.#root, path === '' ? '.' : bytesOfFileName(path), OPEN_FOLDER);
     } catch (error) {
       if (errnoCode(error) !== 'ENOENT' && (make || errnoCode(error) !== 'ENOTDIR')) throw error;
-      if (!make) return undefined;
+      return undefined;
     }
-    const parent = this.#folder(parentOf(path), true);
-    mkdirSync(below(parent, path), 0o755); // EEXIST: a link that leads nowhere, which is refused
-    chmodSync(below(parent, path), 0o755); // mkdir(2) takes the umask off
-    this.implied.add(path);
-    return openInRoot(this.#root, path, OPEN_FOLDER);
+  }
+
+  /** Each step goes on from the folder before: a path from the root takes the longer the deeper it leads. */
+  #makeWay(path: string): number {
+    const ways = waysTo(path);
+    const there = this.#deepest(ways);
+    let folder = this.#find(ways[there - 1] ?? '', true) ?? -1; // it was there right now
+    for (const way of ways.slice(there)) {
+      const parent = folder;
+      try {
+        mkdirSync(placeOf(parent, way), 0o755); // EEXIST: a link that leads nowhere, which is refused
+        chmodSync(placeOf(parent, way), 0o755); // mkdir(2) takes the umask off
+        this.implied.add(way);
+        folder = openSync(placeOf(parent, way), OPEN_FOLDER | constants.O_NOFOLLOW);
+      } finally {
+        closeSync(parent);
+      }
+    }
+    return folder;
+  }
+
+  /** How many of these, each below the one before, are there; found by halving. */
+  #deepest(ways: readonly string[]): number {
+    let [there, missing] = [0, ways.length];
+    while (missing - there > 1) {
+      const middle = Math.floor((there + missing) / 2);
+      const found = this.#find(ways[middle - 1] ?? '', true);
+      if (found === undefined) missing = middle;
+      else {
+        closeSync(found);
+        there = middle;
+      }
+    }
+    return there;
   }
 
   #forgetFolders(): void {
@@ -225,45 +258,26 @@ export class LinuxTreeWriter implements TreeWriter {
   }
 }
 
-async function writeFile(place: string, node: File): Promise<void> {
-  const fd = await openPlace(place, CREATE_FILE, 0o600);
-  try {
-    for await (const chunk of node.content) {
-      for (let written = 0; written < chunk.byteLength; ) {
-        written += (await writeAt(fd, chunk, written, chunk.byteLength - written, null)).bytesWritten;
-      }
-    }
-    fchownSync(fd, node.uid, node.gid);
-    fchmodSync(fd, node.mode); // after chown(2), which takes setuid and setgid away
-    setXattrs(place, node);
-    futimesSync(fd, node.modifiedMs / 1000, node.modifiedMs / 1000);
-  } finally {
-    closeSync(fd);
-  }
+/** `a`, `a/b`, `a/b/c` */
+function waysTo(path: string): readonly string[] {
+  return [...path.matchAll(/\/|$/g)].map(({ index }) => path.slice(0, index));
 }
 
-function setAttributes(place: string, node: TreeAttributes, { isLink = false } = {}): void {
-  lchownSync(place, node.uid, node.gid);
-  if (!isLink) chmodSync(place, node.mode);
-  setXattrs(place, node);
-  lutimesSync(place, node.modifiedMs / 1000, node.modifiedMs / 1000);
+function placeOf(folder: number, path: string): Place {
+  return placeIn(folder, nameIn(path));
 }
 
-/** After chown(2), which takes capabilities away. */
-function setXattrs(place: string, { xattrs }: TreeAttributes): void {
-  for (const [name, value] of xattrs ?? []) {
-    try {
-      setXattr(place, name, value);
-    } catch (error) {
-      if (!WITHOUT_XATTR.has(errnoCode(error))) throw error;
-    }
-  }
+function makeLink(target: Place, place: Place): Promise<void> {
+  return atDiskPace(
+    () => symlinkSync(target, place),
+    () => symlink(target, place),
+  );
 }
 
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
-}
-
-function below(folder: number, path: string): string {
-  return `/proc/self/fd/${folder}/${path.slice(path.lastIndexOf('/') + 1)}`;
+/** One more for what is there. */
+function makeName(known: Place, place: Place): Promise<void> {
+  return atDiskPace(
+    () => linkSync(known, place),
+    () => link(known, place),
+  );
 }

@@ -1,6 +1,8 @@
 import koffi from 'koffi';
 import { ProcessStartError } from '../processes.ts';
 import { errnoName } from './libc.ts';
+import { newPipe, type ProgramPipe } from './new-pipe.ts';
+import { sealedCopy } from './sealed-copy.ts';
 
 /**
  * posix_spawn(3) of glibc: the new process borrows our memory until it runs the program. Node.js forks instead, which
@@ -22,19 +24,11 @@ const setFlags = libc.func('int posix_spawnattr_setflags(_Inout_ uint8_t *attrib
 const setDefaultSignals = libc.func('int posix_spawnattr_setsigdefault(_Inout_ uint8_t *attributes, uint8_t *signals)');
 const setSignalMask = libc.func('int posix_spawnattr_setsigmask(_Inout_ uint8_t *attributes, uint8_t *signals)');
 const fillSignals = libc.func('int sigfillset(_Out_ uint8_t *signals)');
-const pipe2 = libc.func('int pipe2(_Out_ int *fds, int flags)');
 const close = libc.func('int close(int fd)');
-const waitid = libc.func('int waitid(int idtype, int id, _Out_ uint8_t *info, int options)');
-const waitpid = libc.func('int waitpid(int pid, _Out_ int *status, int options)');
 
-const P_PID = 1;
-const WNOHANG = 1;
-const WEXITED = 4;
-const WNOWAIT = 0x01000000;
 /** ENOENT, EACCES, ENOTDIR. */
 const ELSEWHERE: ReadonlySet<number> = new Set([2, 13, 20]);
 const O_RDWR = 2;
-const O_CLOEXEC = 0o2000000;
 /** What glibc has on 64 bits is 80 and 336 bytes. */
 const STRUCT_BYTES = 512;
 const SETSIGDEF = 0x04;
@@ -56,8 +50,8 @@ function newSession(): Buffer {
   return made;
 }
 
-/** `null`: /dev/null. Otherwise a pipe, of which the program has this end. */
-export type ChildEnd = 'reads' | 'writes' | null;
+/** `null`: /dev/null. A number: this descriptor of ours, which stays ours. Otherwise a pipe, of which the program has this end. */
+export type ChildEnd = 'reads' | 'writes' | number | null;
 
 export interface Spawned {
   readonly pid: number;
@@ -72,22 +66,24 @@ export interface SpawnOrder {
   readonly cwd?: string | undefined;
   /** Of descriptor 0 and up. */
   readonly ends: readonly ChildEnd[];
+  readonly sealed?: boolean | undefined;
 }
 
 /** A session and a process group of its own. Whoever starts it collects it with `exitStatusOf`. */
-export function spawnInSession({ program, args, env, cwd, ends }: SpawnOrder): Spawned {
+export function spawnInSession({ program, args, env, cwd, ends, sealed = false }: SpawnOrder): Spawned {
   const pipes = newPipes(ends, program);
   const actions = Buffer.alloc(STRUCT_BYTES);
   initActions(actions);
-  pipes.forEach((pipe, descriptor) => {
-    if (pipe === undefined) addOpen(actions, descriptor, '/dev/null', O_RDWR, 0);
-    else addDup2(actions, pipe.theirs, descriptor);
+  ends.forEach((end, descriptor) => {
+    const theirs = typeof end === 'number' ? end : pipes[descriptor]?.theirs;
+    if (theirs === undefined) addOpen(actions, descriptor, '/dev/null', O_RDWR, 0);
+    else addDup2(actions, theirs, descriptor);
   });
   if (cwd !== undefined) addChdir(actions, cwd);
   const pid = [0];
   const variables = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
   let failure = 0;
-  for (const path of candidates(program, env['PATH'])) {
+  for (const path of sealed ? [sealedCopy(program), program] : candidates(program, env['PATH'])) {
     failure = posixSpawn(pid, path, actions, attributes, [program, ...args, null], [...variables, null]);
     if (!ELSEWHERE.has(failure)) break;
   }
@@ -103,52 +99,13 @@ function candidates(program: string, path = '/usr/bin:/bin'): readonly string[] 
   return program.includes('/') ? [program] : path.split(':').map((folder) => `${folder || '.'}/${program}`);
 }
 
-export interface ProgramPipe {
-  readonly ours: number;
-  readonly theirs: number;
-}
-
-/** A pipe proper: what Node.js makes is a socket, which the program cannot open as `/dev/stdout`. */
-export function newPipe(end: 'reads' | 'writes', program: string): ProgramPipe {
-  const fds = [0, 0];
-  if (pipe2(fds, O_CLOEXEC) === -1) throw new ProcessStartError(errnoName(koffi.errno()), program);
-  const [read = 0, write = 0] = fds;
-  return end === 'reads' ? { ours: write, theirs: read } : { ours: read, theirs: write };
-}
-
 function newPipes(ends: readonly ChildEnd[], program: string): ReadonlyArray<ProgramPipe | undefined> {
   const pipes: Array<ProgramPipe | undefined> = [];
   try {
-    for (const end of ends) pipes.push(end === null ? undefined : newPipe(end, program));
+    for (const end of ends) pipes.push(typeof end === 'string' ? newPipe(end, program) : undefined);
     return pipes;
   } catch (error) {
     for (const pipe of pipes) for (const fd of pipe === undefined ? [] : [pipe.ours, pipe.theirs]) close(fd);
     throw error;
   }
-}
-
-/** What `waitid` writes and nobody reads. One for good: in a call that goes on, koffi keeps no buffer from being collected. */
-const unread = Buffer.alloc(STRUCT_BYTES);
-
-/**
- * Takes a thread of Node's pool until the process has ended. The number as shells tell it: 128 + signal. The process is
- * collected here and not on that thread: until then its number is not given to another one.
- */
-export function exitStatusOf(pid: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    waitid.async(P_PID, pid, unread, WEXITED | WNOWAIT, (error: unknown, result: number) => {
-      if (error) reject(error);
-      else if (result === -1) reject(new Error(`waitid: ${errnoName(koffi.errno())}`));
-      else resolve(collect(pid) ?? 0);
-    });
-  });
-}
-
-/** `undefined`: it runs. */
-function collect(pid: number): number | undefined {
-  const status = [0];
-  if (waitpid(pid, status, WNOHANG) !== pid) return undefined;
-  const [number = 0] = status;
-  const killedBy = number & 0x7f;
-  return killedBy === 0 ? (number >> 8) & 0xff : 128 + killedBy;
 }

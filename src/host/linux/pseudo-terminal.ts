@@ -1,20 +1,16 @@
-import { closeSync, openSync, statSync, writeSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { closeSync, openSync, statSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { ReadStream } from 'node:tty';
 import koffi from 'koffi';
 import type { TerminalSize } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
-
-/**
- * Node.js cannot wait until a terminal takes more input without giving a thread to it, so a terminal whose program does
- * not read is tried again this often. That happens only to somebody who types ahead some thousand characters.
- */
-const WRITE_AGAIN_MS = 10;
+import { loopSocket } from './loop-socket.ts';
 
 const O_RDWR = 0o2;
 const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
+const F_DUPFD_CLOEXEC = 1030;
 const TIOCGPTPEER = 0x5441;
 const TIOCSPTLCK = 0x40045431;
 const TIOCSWINSZ = 0x5414;
@@ -24,6 +20,7 @@ const PTS_MAJOR = 136;
 const libc = koffi.load('libc.so.6');
 const posixOpenpt = libc.func('int posix_openpt(int flags)');
 const ioctlNumber = libc.func('ioctl', 'int', ['int', 'unsigned long', 'unsigned long']);
+const duplicate = libc.func('fcntl', 'int', ['int', 'int', 'int']);
 const ioctlBytes = libc.func('ioctl', 'int', ['int', 'unsigned long', koffi.pointer('uint8_t')]);
 
 /** Our end of a terminal. */
@@ -47,16 +44,17 @@ export function openPseudoTerminal(): {
   return { terminal: ourEnd(fd), programEnd: { fd: programFd, close: () => closeSync(programFd) } };
 }
 
-function ourEnd(fd: number): PseudoTerminal {
+/** Owns the descriptor. */
+export function ourEnd(fd: number): PseudoTerminal {
   const stream = new ReadStream(fd); // owns the descriptor from here on, and makes it non-blocking
   stream.on('error', () => {}); // whoever reads is told; an end that nobody reads is none of ours
-  let lastWrite: Promise<void> = Promise.resolve();
+  // By one of its own: what waits until the terminal takes more must not be in the way of what it says.
+  const input = loopSocket(checked('fcntl', duplicate(fd, F_DUPFD_CLOEXEC, 0)), { readable: false, writable: true });
+  input.on('error', () => {}); // the program is gone
+  stream.once('close', () => input.destroy());
   return {
     output: untilHangUp(stream),
-    write: (data) => {
-      lastWrite = lastWrite.then(() => writeAll(stream, fd, data));
-      return lastWrite;
-    },
+    write: (data) => written(input, data),
     resize: ({ width, height }) => {
       if (stream.destroyed) return;
       checked('ioctl TIOCSWINSZ', ioctlBytes(fd, TIOCSWINSZ, sizeBytes({ width, height })));
@@ -65,21 +63,30 @@ function ourEnd(fd: number): PseudoTerminal {
   };
 }
 
-/**
- * Resizes the terminal that is a process's standard input, if it has one: crun does not hand on the size of its own to
- * the one that it makes in the container.
- */
-export function resizeTerminalOf(pid: number, size: TerminalSize): void {
-  const path = `/proc/${pid}/fd/0`;
+/** Resolves when the terminal has it, or is gone. */
+function written(input: Socket, data: Uint8Array): Promise<void> {
+  if (input.destroyed || data.byteLength === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    input.write(data, () => resolve());
+  });
+}
+
+/** Resizes the terminal that is one of a process's three streams; `false`: none is. */
+export function resizeTerminalOf(pid: number, size: TerminalSize): boolean {
+  return [0, 1, 2].some((descriptor) => resizedAt(`/proc/${pid}/fd/${descriptor}`, size));
+}
+
+function resizedAt(path: string, size: TerminalSize): boolean {
   let fd: number | undefined;
   try {
     const major = statSync(path).rdev >> 8;
-    if (major < PTS_MAJOR || major >= PTS_MAJOR + 8) return;
+    if (major < PTS_MAJOR || major >= PTS_MAJOR + 8) return false;
     fd = openSync(path, O_RDWR | O_NOCTTY | O_NONBLOCK);
-    ioctlBytes(fd, TIOCSWINSZ, sizeBytes(size));
+    return ioctlBytes(fd, TIOCSWINSZ, sizeBytes(size)) === 0;
   } catch (error) {
     // It has ended meanwhile: EIO is a terminal whose other end is closed.
     if (!['ENOENT', 'ESRCH', 'EIO'].includes(errnoCode(error) ?? '')) throw error;
+    return false;
   } finally {
     if (fd !== undefined) closeSync(fd);
   }
@@ -95,19 +102,6 @@ async function* untilHangUp(stream: ReadStream): AsyncGenerator<Uint8Array> {
   } catch (error) {
     // How a terminal says that the other end is closed; or we have closed ours.
     if (errnoCode(error) !== 'EIO' && errnoCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  }
-}
-
-async function writeAll(stream: ReadStream, fd: number, data: Uint8Array): Promise<void> {
-  let rest = data;
-  while (rest.byteLength > 0 && !stream.destroyed) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest));
-    } catch (error) {
-      if (errnoCode(error) === 'EIO') return; // the program is gone
-      if (errnoCode(error) !== 'EAGAIN') throw error;
-      await sleep(WRITE_AGAIN_MS);
-    }
   }
 }
 

@@ -5,11 +5,15 @@ import { errnoCode } from './errno-code.ts';
 
 /** Runs a program to its end and keeps what it wrote. */
 export async function runCommand(command: Command, signal: AbortSignal): Promise<Finished> {
-  const { spawnInSession, exitStatusOf } = await import('./posix-spawn.ts'); // many commands never need it
+  // Many commands never need it.
+  const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
+    import('./posix-spawn.ts'),
+    import('./exit-status.ts'),
+  ]);
   signal.throwIfAborted();
-  const { program, args, env = process.env, cwd, input, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
+  const { program, args, env = process.env, cwd, input, sealed, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
   const ends = [input === undefined ? null : 'reads', 'writes', 'writes'] as const;
-  const { pid, ours } = spawnInSession({ program, args, env, cwd, ends });
+  const { pid, ours } = spawnInSession({ program, args, env, cwd, ends, sealed });
   const [stdin, ...outputs] = ours;
   feed(stdin, input);
   const streams = outputs.flatMap((fd) => (fd === undefined ? [] : [new Socket({ fd, readable: true })]));

@@ -1,40 +1,31 @@
-import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { closeSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
-import type {
-  ProcessIdentity,
-  ProcessStartError,
-  RunningProgram,
-  StreamedCommand,
-  TerminalSize,
-} from '../processes.ts';
+import type { ProcessIdentity, RunningProgram, StreamedCommand, TerminalSize } from '../processes.ts';
 import { errnoCode } from './errno-code.ts';
-import { childrenOf, killBelow, killTree } from './kill-tree.ts';
-import type { ProgramPipe } from './posix-spawn.ts';
+import { childrenOf, killBelow, killTree, sendSignal } from './kill-tree.ts';
+import type { ChildEnd } from './posix-spawn.ts';
 import { parseProcStat } from './proc-stat.ts';
 import type { PseudoTerminal } from './pseudo-terminal.ts';
-import { exitCodeOf } from './run-command.ts';
-import { spawnProgram, startError } from './spawn-program.ts';
 
 const COLLECT_MS = 500;
+const MOST_WORDS_BYTES = 64 * 1024;
 
 /** Starts a program in a session of its own, with pipes or a terminal. */
 export async function spawnStreamed(command: StreamedCommand): Promise<RunningProgram> {
-  if (command.streams === 'terminal') return spawnInTerminal(command);
-  const { newPipe } = await import('./posix-spawn.ts');
-  const input = command.streams === 'all' ? newPipe('reads', command.program) : undefined;
-  const outputs = [newPipe('writes', command.program), newPipe('writes', command.program)] as const;
-  const stdin = input && new Socket({ fd: input.ours, readable: false, writable: true });
-  const [stdout, stderr] = [outputStream(outputs[0]), outputStream(outputs[1])];
-  const closeStreams = (): void => {
-    for (const stream of [stdin, stdout, stderr]) stream?.destroy();
-  };
+  if (command.streams === 'terminal') {
+    const { terminalSocket } = command;
+    return terminalSocket === undefined ? spawnInTerminal(command) : spawnWithOwnTerminal(command, terminalSocket);
+  }
+  const { identity, exited, ours } = await startProgram(command, [
+    command.streams === 'all' ? 'reads' : null,
+    'writes',
+    'writes',
+  ]);
+  const [input, output, errors] = ours;
+  const stdin = input === undefined ? undefined : new Socket({ fd: input, readable: false, writable: true });
+  const [stdout, stderr] = [outputStream(output), outputStream(errors)];
   stdin?.on('error', () => {}); // a program may end without reading its input
-  const { identity, exited } = await startWithPipes(command, [input, ...outputs]).catch((error: unknown) => {
-    closeStreams();
-    throw error;
-  });
   void exited.then(() => stdin?.destroy());
   return {
     ...identity,
@@ -46,28 +37,14 @@ export async function spawnStreamed(command: StreamedCommand): Promise<RunningPr
     exited,
     kill: async () => {
       endProgram(identity, exited);
-      closeStreams();
+      for (const stream of [stdin, stdout, stderr]) stream?.destroy();
     },
   };
 }
 
-function outputStream({ ours }: ProgramPipe): Socket {
-  return new Socket({ fd: ours, readable: true, writable: false });
-}
-
-async function startWithPipes(
-  command: StreamedCommand,
-  pipes: ReadonlyArray<ProgramPipe | undefined>,
-): Promise<Started> {
-  try {
-    return await startProgram(
-      command,
-      pipes.map((pipe) => pipe?.theirs ?? 'ignore'),
-    );
-  } finally {
-    // While we hold the program's ends open, its output never ends.
-    for (const pipe of pipes) if (pipe !== undefined) closeSync(pipe.theirs);
-  }
+function outputStream(fd: number | undefined): Socket {
+  if (fd === undefined) throw new Error('a program was started without an output');
+  return new Socket({ fd, readable: true, writable: false });
 }
 
 async function spawnInTerminal(command: StreamedCommand): Promise<RunningProgram> {
@@ -86,10 +63,14 @@ async function spawnInTerminal(command: StreamedCommand): Promise<RunningProgram
 }
 
 function inTerminal(
-  { child, identity, exited }: Started,
+  { identity, exited }: Started,
   terminal: PseudoTerminal,
-  resizeTerminalOf: (pid: number, size: TerminalSize) => void,
+  resizeTerminalOf: (pid: number, size: TerminalSize) => boolean,
 ): RunningProgram {
+  let isRunning = true;
+  void exited.then(() => {
+    isRunning = false;
+  });
   return {
     ...identity,
     stdout: terminal.output,
@@ -98,8 +79,9 @@ function inTerminal(
     closeInput: () => void terminal.write(Uint8Array.of(4)),
     resize: async (size) => {
       terminal.resize(size);
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGWINCH'); // it has no controlling terminal, so the kernel tells it nothing
+      if (!isRunning) return;
+      sendSignal(identity.pid, 'SIGWINCH'); // it has no controlling terminal, so the kernel tells it nothing
+      // crun does not hand on the size of its own to the one that it makes in the container.
       for (const below of childrenOf(identity.pid)) resizeTerminalOf(below, size);
     },
     exited,
@@ -110,24 +92,77 @@ function inTerminal(
   };
 }
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly identity: ProcessIdentity;
-  readonly exited: Promise<number>;
+/** The program makes the terminal, and we get our end of it. */
+async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string): Promise<RunningProgram> {
+  const [{ openTerminalDoor }, { ourEnd }] = await Promise.all([
+    import('./received-terminal.ts'),
+    import('./pseudo-terminal.ts'),
+  ]);
+  const door = openTerminalDoor(socketPath);
+  const over = new AbortController();
+  const terminal = door.received(over.signal).then(ourEnd, () => undefined);
+  const { identity, exited, ours } = await startProgram(command, [null, null, 'writes']).catch((error: unknown) => {
+    over.abort();
+    throw error;
+  });
+  void exited.then(() => over.abort());
+  const words = collected(outputStream(ours[2]));
+  const write = async (data: Uint8Array): Promise<void> => (await terminal)?.write(data);
+  return {
+    ...identity,
+    stdout: outputOf(terminal),
+    stderr: wordsOf(words),
+    write,
+    closeInput: () => void write(Uint8Array.of(4)),
+    resize: async (size) => (await terminal)?.resize(size),
+    exited,
+    kill: async () => {
+      endProgram(identity, exited);
+      void terminal.then((ours) => ours?.close());
+    },
+  };
 }
 
-async function startProgram(command: StreamedCommand, stdio: StdioOptions): Promise<Started> {
-  const { program, args, env } = command;
-  const child = spawnProgram(program, args, { env, stdio, detached: true });
-  const exited = new Promise<number>((resolve) => child.once('exit', (code, by) => resolve(exitCodeOf(code, by))));
-  // At once and synchronously: a child that is dead already can be read until the event loop collects it.
-  const stat = child.pid === undefined ? undefined : parseProcStat(readFileSync(`/proc/${child.pid}/stat`, 'utf8'));
-  if (child.pid === undefined || stat === undefined) {
-    throw await new Promise<ProcessStartError>((resolve) => {
-      child.once('error', (error) => resolve(startError(program, error)));
-    });
-  }
-  return { child, identity: { pid: child.pid, startTime: stat.startTime }, exited };
+async function* outputOf(terminal: Promise<PseudoTerminal | undefined>): AsyncGenerator<Uint8Array> {
+  const made = await terminal;
+  if (made) yield* made.output;
+}
+
+async function* wordsOf(words: Promise<readonly Uint8Array[]>): AsyncGenerator<Uint8Array> {
+  yield* await words;
+}
+
+/** Read by us, because nobody else need do so. */
+function collected(stream: Socket): Promise<readonly Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.byteLength;
+    if (bytes <= MOST_WORDS_BYTES) chunks.push(chunk);
+  });
+  stream.on('error', () => {}); // `close` follows
+  return new Promise((resolve) => stream.once('close', () => resolve(chunks)));
+}
+
+interface Started {
+  readonly identity: ProcessIdentity;
+  readonly exited: Promise<number>;
+  /** Our ends of its pipes. */
+  readonly ours: ReadonlyArray<number | undefined>;
+}
+
+async function startProgram(
+  { program, args, env, sealed }: StreamedCommand,
+  ends: readonly ChildEnd[],
+): Promise<Started> {
+  const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
+    import('./posix-spawn.ts'),
+    import('./exit-status.ts'),
+  ]);
+  const { pid, ours } = spawnInSession({ program, args, env, ends, sealed });
+  // One that is dead already can be read until it is collected.
+  const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return { identity: { pid, startTime: stat?.startTime ?? 0 }, exited: exitStatusOf(pid), ours };
 }
 
 function written(stdin: Writable | undefined, data: Uint8Array): Promise<void> {

@@ -6,7 +6,11 @@ import { parseProcStat } from './proc-stat.ts';
 
 /** Starts a program that goes on without us, and waits for its first line on descriptor 3. */
 export async function startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorWords> {
-  const { spawnInSession, exitStatusOf } = await import('./posix-spawn.ts'); // many commands never need it
+  // Many commands never need it.
+  const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
+    import('./posix-spawn.ts'),
+    import('./exit-status.ts'),
+  ]);
   signal.throwIfAborted();
   const { pid, ours } = spawnInSession({ ...command, ends: [null, null, 'writes', 'writes', 'reads'] });
   const [, , errors, toUs, fromUs] = ours.map((fd, descriptor) => streamOf(fd, descriptor !== 4));

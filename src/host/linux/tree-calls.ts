@@ -1,5 +1,7 @@
 import koffi from 'koffi';
+import { bytesOfFileName, fileNameOf } from '../file-name.ts';
 import { errnoName, SystemCallError } from './libc.ts';
+import { type Place, terminated } from './tree-place.ts';
 
 /**
  * System calls that Node has no names for, made at once on the calling thread: each takes microseconds, less than
@@ -36,9 +38,9 @@ const llistxattr = libc.func('long llistxattr(const char *path, void *list, size
 const syncfsNative = libc.func('int syncfs(int fd)');
 
 /** Opens a place as if the folder were `/`: no link and no dots lead out of it. */
-export function openInRoot(root: number, path: string, flags: number): number {
+export function openInRoot(root: number, path: Place, flags: number): number {
   const how = new BigUint64Array([BigInt(flags | O_CLOEXEC), 0n, BigInt(RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)]);
-  return checked('openat2', syscall5(OPENAT2, root, path, how, how.byteLength));
+  return checked('openat2', syscall5(OPENAT2, root, terminated(path), how, how.byteLength));
 }
 
 /** Without what is mounted below, or with it. */
@@ -69,22 +71,25 @@ export function attachMount(mount: number, target: string): void {
 }
 
 /** `mode` with the file's kind (S_IFCHR, …). */
-export function makeNode(path: string, mode: number, major = 0, minor = 0): void {
-  checked('mknod', mknodNative(path, mode, deviceNumber(major, minor)));
+export function makeNode(path: Place, mode: number, major = 0, minor = 0): void {
+  checked('mknod', mknodNative(terminated(path), mode, deviceNumber(major, minor)));
 }
 
 /** Of the place itself, not of where a link leads. */
-export function setXattr(path: string, name: string, value: Uint8Array): void {
-  checked('setxattr', lsetxattr(path, name, value, value.byteLength, 0));
+export function setXattr(path: Place, name: string, value: Uint8Array): void {
+  checked('setxattr', lsetxattr(terminated(path), terminated(bytesOfFileName(name)), value, value.byteLength, 0));
 }
 
-export function readXattrs(path: string): Map<string, Uint8Array> {
+export function readXattrs(place: Place): Map<string, Uint8Array> {
+  const path = terminated(place);
   const names = sized('listxattr', (buffer) => llistxattr(path, buffer, buffer?.byteLength ?? 0));
   const found = new Map<string, Uint8Array>();
-  for (const name of new TextDecoder().decode(names).split('\0').filter(Boolean)) {
+  for (const name of fileNameOf(names).split('\0').filter(Boolean)) {
     found.set(
       name,
-      sized('getxattr', (buffer) => lgetxattr(path, name, buffer, buffer?.byteLength ?? 0)),
+      sized('getxattr', (buffer) =>
+        lgetxattr(path, terminated(bytesOfFileName(name)), buffer, buffer?.byteLength ?? 0),
+      ),
     );
   }
   return found;

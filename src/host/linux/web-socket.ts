@@ -7,6 +7,9 @@ import { asNetworkError } from './network-error.ts';
 /** Clients of Kubernetes take a goodbye without a code for a broken connection. */
 const NORMAL_CLOSURE = 1000;
 
+/** A client that asks for more answers than this, and does not read them, is cut off. */
+const MOST_UNSENT_BYTES = 1024 * 1024;
+
 /** Opens a WebSocket connection as a client. */
 export function openWebSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection> {
   return new Promise((resolve, reject) => {
@@ -34,26 +37,27 @@ export function openWebSocket(request: WebSocketRequest, signal: AbortSignal): P
       signal.removeEventListener('abort', onAbort);
       queue.end();
     });
-    socket.once('open', () => resolve(connectionOf(socket, queue)));
+    socket.once('open', () => resolve(connectionOf(socket, queue, socket.protocol)));
   });
 }
 
-/** The server's end of a connection that stands. */
-export function serverConnectionOf(socket: WebSocket): WebSocketConnection {
+/** The server's end of a connection that stands; the server leaves it to us to answer pings. */
+export function serverConnectionOf(socket: WebSocket, protocol: string): WebSocketConnection {
   const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
   socket.on('message', (data: Buffer) => queue.push(new Uint8Array(data)));
+  socket.on('ping', (data) => (socket.bufferedAmount > MOST_UNSENT_BYTES ? socket.terminate() : socket.pong(data)));
   socket.on('error', (error) => queue.fail(asNetworkError(error)));
   socket.once('close', () => queue.end());
-  return connectionOf(socket, queue);
+  return connectionOf(socket, queue, protocol);
 }
 
 function authorityOf({ host, port }: { readonly host: string; readonly port: number }): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function connectionOf(socket: WebSocket, queue: MessageQueue): WebSocketConnection {
+function connectionOf(socket: WebSocket, queue: MessageQueue, protocol: string): WebSocketConnection {
   return {
-    protocol: socket.protocol,
+    protocol,
     messages: queue,
     closed: new Promise((resolve) => socket.once('close', () => resolve())),
     send: (message) =>
@@ -62,7 +66,8 @@ function connectionOf(socket: WebSocket, queue: MessageQueue): WebSocketConnecti
           reject(new NetworkError('EPIPE', 'the WebSocket connection is closed'));
           return;
         }
-        socket.send(message, { binary: true }, (error) => (error ? reject(asNetworkError(error)) : resolve()));
+        const binary = typeof message !== 'string';
+        socket.send(message, { binary }, (error) => (error ? reject(asNetworkError(error)) : resolve()));
       }),
     close: () => {
       queue.end();

@@ -68,7 +68,8 @@ function fifosContract(name: string, makeWorld: (t: TestContext) => Promise<Fifo
     controller.abort(new Error('enough'));
     await assert.rejects(aborted, { message: 'enough' });
     const ends = Promise.all([fifos.untilEnd(path, never), fifos.untilEnd(path, never)]);
-    release();
+    assert.equal(await fifos.write(path, 'not for us\n'), true);
+    assert.equal(release(), 'not for us\n');
     await ends;
   });
 }

@@ -6,7 +6,6 @@ import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { ProgramContext } from '../../../src/host/fake/memory-process.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
 import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
 import { createLinuxProcesses } from '../../../src/host/linux/linux-processes.ts';
 import type { Command, Processes, ProcessStart } from '../../../src/host/processes.ts';
@@ -22,7 +21,7 @@ const never = new AbortController().signal;
 const shell = (script: string): Command => ({ program: '/bin/sh', args: ['-c', script] });
 
 processesContract('linux', async (t) => ({
-  processes: createLinuxProcesses({ clock: linuxClock }),
+  processes: createLinuxProcesses(),
   fs: linuxFileSystem,
   root: await temporaryFolder(t),
 }));
@@ -162,7 +161,7 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
 }
 
 test('linux processes: waits for a process that somebody else started', async () => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const child = spawn('/bin/sleep', ['1000']);
   await once(child, 'spawn');
   const identity = await processes.identify(child.pid ?? 0);
@@ -174,13 +173,13 @@ test('linux processes: waits for a process that somebody else started', async ()
 });
 
 test('linux processes: arguments that are too long reject like anything else that cannot start', async () => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const run = processes.run({ program: '/bin/true', args: ['x'.repeat(4 * 1024 * 1024)] }, never);
   await assert.rejects(run, { name: 'ProcessStartError', code: 'E2BIG' });
 });
 
 test('linux processes: an aborted run takes along what the program started', async (t) => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const root = await temporaryFolder(t);
   const controller = new AbortController();
   const run = processes.run(
@@ -196,7 +195,7 @@ test('linux processes: an aborted run takes along what the program started', asy
 });
 
 test('linux processes: a daemon has a session of its own and no terminal', async (t) => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const logFile = `${await temporaryFolder(t)}/log`;
   const daemon = await processes.startDaemon({ ...shell('exec sleep 1000'), logFile });
   const stat = await linuxFileSystem.readText(`/proc/${daemon.pid}/stat`);

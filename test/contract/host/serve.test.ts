@@ -171,4 +171,91 @@ function serveContract(name: string, makeNetwork: (t: TestContext) => Promise<Ne
     await Promise.all([assert.rejects(next, { name: 'NetworkError', code: 'ECONNRESET' }), server.close()]);
     await gone.promise;
   });
+
+  test(`${name} server: a body that streams is taken as it comes, as fast as it is read`, async (t) => {
+    const { network, serve, socketPath } = await makeWorld(t);
+    await serve(async ({ body }) => {
+      let bytes = 0;
+      for await (const chunk of body) bytes += chunk.byteLength;
+      return { status: 200, body: `${bytes}` };
+    });
+    async function* bodyStream() {
+      for (let left = 100; left > 0; left--) yield new Uint8Array(65_536);
+    }
+    const request = { target: { socketPath }, method: 'POST', path: '/', bodyStream: bodyStream() } as const;
+    assert.equal(await textOf(await network.request(request, never)), `${100 * 65_536}`);
+  });
+
+  test(`${name} server: may answer before it has read a body that streams, which is left then`, async (t) => {
+    const { network, serve, socketPath } = await makeWorld(t);
+    const left = Promise.withResolvers<void>();
+    await serve(async ({ body }) => {
+      for await (const _ of body) break;
+      return { status: 507, body: 'full' };
+    });
+    async function* bodyStream() {
+      try {
+        for (;;) yield new Uint8Array(65_536);
+      } finally {
+        left.resolve();
+      }
+    }
+    const request = { target: { socketPath }, method: 'POST', path: '/', bodyStream: bodyStream() } as const;
+    const response = await network.request(request, never);
+    assert.deepEqual([response.status, await textOf(response)], [507, 'full']);
+    await left.promise;
+  });
+
+  test(`${name} server: sees a body that streams break off, and the client its own reason`, async (t) => {
+    const { network, serve, socketPath } = await makeWorld(t);
+    const [begun, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    await serve(async ({ body }) => {
+      try {
+        for await (const _ of body) begun.resolve();
+        seen.resolve('whole');
+      } catch {
+        seen.resolve('broken off');
+      }
+      return { status: 200, body: '' };
+    });
+    async function* bodyStream() {
+      yield new Uint8Array(10);
+      await begun.promise;
+      throw new Error('cannot read it');
+    }
+    const request = { target: { socketPath }, method: 'POST', path: '/', bodyStream: bodyStream() } as const;
+    await assert.rejects(network.request(request, never), { message: 'cannot read it' });
+    assert.equal(await seen.promise, 'broken off');
+  });
+
+  test(`${name} server: an answer that fails in its middle does not look whole`, async (t) => {
+    const { serve, get } = await makeWorld(t);
+    async function* broken() {
+      yield 'half';
+      throw new Error('no luck');
+    }
+    await serve(async () => ({ status: 200, body: broken() }));
+    await assert.rejects(textOf(await get('/')));
+  });
+
+  test(`${name} server: is idle when the last answer has been sent`, async (t) => {
+    const { serve, get } = await makeWorld(t);
+    const go = Promise.withResolvers<void>();
+    const order: string[] = [];
+    async function* pieces() {
+      yield 'one';
+      await go.promise;
+      order.push('sent');
+      yield 'two';
+    }
+    const server = await serve(async () => ({ status: 200, body: pieces() }));
+    await server.idle();
+    const chunks = (await get('/')).body[Symbol.asyncIterator]();
+    await chunks.next();
+    const idle = server.idle().then(() => order.push('idle'));
+    go.resolve();
+    while (!(await chunks.next()).done);
+    await idle;
+    assert.deepEqual(order, ['sent', 'idle']);
+  });
 }

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { ProgramContext } from '../../../src/host/fake/memory-process.ts';
-import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
 import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
 import { createLinuxProcesses } from '../../../src/host/linux/linux-processes.ts';
 import type { Processes, StreamedCommand } from '../../../src/host/processes.ts';
@@ -19,7 +18,7 @@ const shell = (script: string, streams: StreamedCommand['streams'] = 'all'): Str
   streams,
 });
 
-spawnContract('linux', async () => createLinuxProcesses({ clock: linuxClock }));
+spawnContract('linux', async () => createLinuxProcesses());
 spawnContract('memory', async () => {
   const { processes } = createMemoryHost();
   processes.install('/bin/sh', memoryShell);
@@ -68,6 +67,14 @@ function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<
     await processes.killTree(program);
   });
 
+  test(`${name} programs: one without a terminal has none to resize`, async (t) => {
+    const processes = await makeProcesses(t);
+    const program = await processes.spawn(shell('exec sleep 1000'));
+    assert.equal(await processes.resizeTerminal(program, { width: 100, height: 40 }), false);
+    await program.kill();
+    await program.exited;
+  });
+
   test(`${name} programs: signals have numbers`, async (t) => {
     const processes = await makeProcesses(t);
     const program = await processes.spawn(shell('exec sleep 1000', 'outputOnly'));
@@ -105,7 +112,7 @@ function spawnContract(name: string, makeProcesses: (t: TestContext) => Promise<
 }
 
 test('linux programs: a terminal echoes, has a size, and ends its input like Ctrl-D', async () => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const program = await processes.spawn(shell('read line; stty size; cat >/dev/null; exit 5', 'terminal'));
   await program.resize({ width: 100, height: 40 });
   await program.write(new TextEncoder().encode('go\n'));
@@ -114,8 +121,53 @@ test('linux programs: a terminal echoes, has a size, and ends its input like Ctr
   assert.deepEqual([output.replaceAll('\r', '').replaceAll('^D\b\b', ''), errors, exitCode], ['go\n40 100\n', '', 5]);
 });
 
+test('linux programs: somebody else may resize a terminal, whichever of its streams it is', async () => {
+  const processes = createLinuxProcesses();
+  for (const redirect of ['', '0</dev/null', '0</dev/null 1>/dev/null']) {
+    const script = `exec ${redirect}; echo ready >&2; read x <&2; stty size <&2 >&2; exec sleep 1000 ${redirect}`;
+    const program = await processes.spawn(shell(script, 'terminal'));
+    let text = '';
+    for await (const chunk of program.stdout) {
+      text += new TextDecoder().decode(chunk);
+      if (text === 'ready\r\n') {
+        assert.equal(await processes.resizeTerminal(program, { width: 100, height: 40 }), true);
+        await program.write(new TextEncoder().encode('\n'));
+      }
+      if (text.endsWith('40 100\r\n')) break;
+    }
+    await program.kill();
+    await program.exited;
+    assert.equal(await processes.resizeTerminal(program, { width: 100, height: 40 }), false);
+  }
+});
+
+test('linux programs: one that was to send its terminal and does not is told by its words', async (t) => {
+  const processes = createLinuxProcesses();
+  const terminalSocket = `${await temporaryFolder(t)}/door`;
+  const command = { ...shell('echo oops >&2; exit 3', 'terminal'), terminalSocket };
+  const program = await processes.spawn(command);
+  await program.write(new TextEncoder().encode('x'));
+  await program.resize({ width: 1, height: 1 });
+  assert.deepEqual([await all(program.stdout), await all(program.stderr), await program.exited], ['', 'oops\n', 3]);
+  const missing = processes.spawn({ ...command, program: '/no/such/program' });
+  await assert.rejects(missing, { name: 'ProcessStartError', code: 'ENOENT' });
+  await all((await processes.spawn({ ...command, terminalSocket: `${terminalSocket}2` })).stdout);
+  assert.equal(await linuxFileSystem.stat(`${terminalSocket}2`), undefined);
+});
+
+test('linux programs: a program may run from a copy that nobody can write to', async () => {
+  const processes = createLinuxProcesses();
+  for (let round = 0; round < 2; round++) {
+    const script = 'exec 3>>/proc/$$/exe; echo not reached';
+    const program = await processes.spawn({ ...shell(script, 'outputOnly'), sealed: true });
+    const [output, errors, exitCode] = await Promise.all([all(program.stdout), all(program.stderr), program.exited]);
+    assert.deepEqual([output, exitCode], ['', 2]);
+    assert.match(errors, /memfd|exe/);
+  }
+});
+
 test('linux programs: a terminal that nobody reads does not hold us up', async () => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const program = await processes.spawn(shell('stty raw; exec sleep 1000', 'terminal'));
   const write = program.write(new Uint8Array(1024 * 1024));
   await program.kill();
@@ -123,8 +175,31 @@ test('linux programs: a terminal that nobody reads does not hold us up', async (
   await write;
 });
 
+test('linux programs: what is typed ahead while a program does not read is not lost', async (t) => {
+  const processes = createLinuxProcesses();
+  const gate = `${await temporaryFolder(t)}/gate`;
+  const script = `mkfifo ${gate}; stty raw -echo; echo ready; read go <${gate}; exec cat`;
+  const program = await processes.spawn(shell(script, 'terminal'));
+  const lines = Array.from({ length: 170_000 }, (_, index) => `${index}\n`).join('');
+  const typed = new TextEncoder().encode(lines);
+  const pieces = Array.from({ length: 11 }, (_, at) => typed.subarray(at * 100_000, (at + 1) * 100_000));
+  let text = '';
+  let writes: Promise<unknown> | undefined;
+  for await (const chunk of program.stdout) {
+    text += new TextDecoder().decode(chunk);
+    if (text === 'ready\n') {
+      writes = Promise.all(pieces.map((piece) => program.write(piece)));
+      await linuxFileSystem.appendFile(gate, 'go\n');
+    }
+    if (text.length >= 'ready\n'.length + lines.length) break;
+  }
+  await writes;
+  assert.ok(text === `ready\n${lines}`);
+  await program.kill();
+});
+
 test('linux programs: a tree is killed with the groups of all in it', async (t) => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const root = await temporaryFolder(t);
   const inner = `sleep 1000 & echo $! >${root}/grandchild; touch ${root}/ready; wait`;
   const program = await processes.spawn(shell(`setsid sh -c '${inner}' & wait`, 'outputOnly'));
@@ -137,7 +212,7 @@ test('linux programs: a tree is killed with the groups of all in it', async (t) 
 });
 
 test('linux programs: the outputs can be opened by their names', async () => {
-  const processes = createLinuxProcesses({ clock: linuxClock });
+  const processes = createLinuxProcesses();
   const program = await processes.spawn(shell('echo out > /dev/stdout; echo err > /dev/stderr', 'outputOnly'));
   assert.deepEqual([await all(program.stdout), await all(program.stderr)], ['out\n', 'err\n']);
   assert.equal(await program.exited, 0);

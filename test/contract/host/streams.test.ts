@@ -41,6 +41,37 @@ function streamContract(name: string, makeNetwork: (t: TestContext) => Promise<N
     await assert.rejects(server.write(new Uint8Array([1])), { name: 'NetworkError', code: 'EPIPE' });
   });
 
+  test(`${name} stream: each side ends by itself`, async (t) => {
+    const { connect, accepted } = await makeWorld(t);
+    const client = await connect();
+    const server = await accepted;
+    await client.write(new Uint8Array([1]));
+    client.end();
+    client.end();
+    await assert.rejects(client.write(new Uint8Array([2])), { name: 'NetworkError', code: 'EPIPE' });
+    assert.deepEqual(await all(server), [1]);
+    await server.write(new Uint8Array([3]));
+    await server.write(new Uint8Array([4]));
+    server.end();
+    assert.deepEqual(await all(client), [3, 4]);
+    client.end();
+    server.close();
+  });
+
+  test(`${name} stream: what is being written goes before the end`, async (t) => {
+    const { connect, accepted } = await makeWorld(t);
+    const client = await connect();
+    const server = await accepted;
+    const size = 512 * 1024;
+    const written = Array.from({ length: 8 }, () => client.write(new Uint8Array(size)));
+    client.end();
+    let received = 0;
+    for await (const chunk of server.chunks) received += chunk.length;
+    assert.equal(received, 8 * size);
+    await Promise.all(written);
+    server.close();
+  });
+
   test(`${name} stream: closing the server ends its connections and removes the file`, async (t) => {
     const { fs, root, server, connect, accepted, socketPath } = await makeWorld(t);
     const client = await connect();

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
-import type { TreeAttributes, TreeContent, TreeWriter } from '../../../src/host/tree.ts';
+import type { TreeAttributes, TreeContent, TreeFiles, TreeNode, TreeWriter } from '../../../src/host/tree.ts';
 import { needsRoot, temporaryFolder } from './temporary-folder.ts';
 
 interface World {
@@ -283,6 +283,117 @@ function treeContract(name: string, make: (t: TestContext) => Promise<World>, sk
     await assert.rejects(writer.put('a', { ...plain, kind: 'file', size: 9, content }), { message: 'cut off' });
     await assert.rejects(fs.writeTree(`${root}/none`), { name: 'FileSystemError', code: 'ENOENT' });
   });
+
+  test(`${name} trees: names that are no UTF-8 are kept to the byte, and go away`, options, async (t) => {
+    const { fs, root } = await make(t);
+    const [odd, other] = ['a\udcff', 'a\udcfe'];
+    await using writer = await fs.writeTree(root);
+    await writer.put(odd, folder);
+    await writer.put(`${odd}/${odd}`, { ...plain, ...file('text') });
+    await writer.put(`${odd}/${other}`, { ...plain, kind: 'hardLink', target: `${odd}/${odd}` });
+    await writer.put(other, { ...plain, kind: 'symlink', target: odd });
+    assert.deepEqual([await writer.kind(other), await writer.kind(`${other}/${odd}`)], ['symlink', 'file']);
+    assert.deepEqual(Object.keys(await shown({ fs, root, outside: '' })), [
+      '',
+      other,
+      odd,
+      `${odd}/${other}`,
+      `${odd}/${odd}`,
+    ]);
+    assert.equal((await fs.lstat(`${root}/${odd}`))?.kind, 'directory');
+    await writer.remove(odd);
+    assert.equal((await fs.treeUsage(root, AbortSignal.timeout(10_000))).inodes, 2);
+    await fs.removeTree(root);
+    assert.equal(await fs.lstat(root), undefined);
+  });
+
+  test(`${name} trees: a file with holes has its content where it belongs`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    const extents = [
+      { offset: 2, length: 3 },
+      { offset: 8, length: 1 },
+    ];
+    await writer.put('a', { ...plain, ...file('abcd'), kind: 'file', size: 12, extents } as TreeNode);
+    assert.equal(await fs.readText(`${root}/a`), '\0\0abc\0\0\0d\0\0\0');
+    const endless = { ...plain, ...file(''), kind: 'file', size: 2 ** 52, extents: [] } as TreeNode;
+    await assert.rejects(writer.put('b', endless), { name: 'FileSystemError', code: 'EFBIG' });
+  });
+
+  test(`${name} trees: what gives way to another member is told while it is still there`, options, async (t) => {
+    const { fs, root } = await make(t);
+    const told: unknown[] = [];
+    await using files = await fs.openTree(root);
+    await using writer = await fs.writeTree(root, {
+      onReplace: async (path, kind) => {
+        told.push([path, kind, kind === 'file' ? await textOf(files, path) : '']);
+      },
+    });
+    await writer.put('a', { ...plain, ...file('first') });
+    await writer.put('b', { ...plain, kind: 'hardLink', target: 'a' });
+    await writer.put('b', { ...plain, kind: 'hardLink', target: 'a' });
+    await writer.put('a', { ...plain, ...file('second') });
+    await writer.put('a', folder);
+    await writer.put('a', folder);
+    await writer.put('a/x', { ...plain, ...file('') });
+    await writer.put('a', { ...plain, kind: 'symlink', target: 'b' });
+    await writer.put('a', { ...plain, kind: 'fifo' });
+    assert.deepEqual(told, [
+      ['a', 'file', 'first'],
+      ['a', 'file', 'second'],
+      ['a', 'directory', ''],
+      ['a', 'symlink', ''],
+    ]);
+  });
+
+  test(`${name} trees: files are read through links that lead to places inside`, options, async (t) => {
+    const { fs, root, outside } = await make(t);
+    await using writer = await fs.writeTree(root);
+    await writer.put('real/file', { ...plain, ...file('0123456789') });
+    await writer.put('link', { ...plain, kind: 'symlink', target: '/real' });
+    await writer.put('out', { ...plain, kind: 'symlink', target: `${outside}/secret` });
+    await writer.put('pipe', { ...plain, kind: 'fifo' });
+    await writer.put('device', { ...plain, kind: 'characterDevice', major: 10, minor: 250 });
+    await using files = await fs.openTree(root);
+    assert.equal(await textOf(files, 'link/file', { offset: 2, length: 3 }), '234');
+    assert.equal(await textOf(files, 'real/file', { offset: 8, length: 99 }), '89');
+    await assert.rejects(textOf(files, 'out'), { name: 'FileSystemError', code: 'ENOENT' });
+    await assert.rejects(textOf(files, 'real'), { name: 'FileSystemError', code: 'EISDIR' });
+    await assert.rejects(textOf(files, 'pipe'), { name: 'FileSystemError', code: 'ENXIO' });
+    // Of a device without a driver, which is opened, the kernel says ENODEV: to open one may do something already.
+    await assert.rejects(textOf(files, 'device'), { name: 'FileSystemError', code: 'ENXIO' });
+    await assert.rejects(fs.openTree(`${root}/none`), { name: 'FileSystemError', code: 'ENOENT' });
+  });
+
+  test(`${name} trees: a tree deeper than any path is counted, read and removed`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    const deep = Array.from({ length: 15 }, () => 'd'.repeat(200)).join('/');
+    await writer.put(deep, folder);
+    await writer.put('down', { ...plain, kind: 'symlink', target: `/${deep}` });
+    await writer.put(`down/${deep}`, folder);
+    await writer.put('further', { ...plain, kind: 'symlink', target: `/down/${deep}` });
+    await writer.put('further/file', { ...plain, ...file('deep') });
+    assert.equal((await fs.treeUsage(root, AbortSignal.timeout(10_000))).inodes, 1 + 15 + 15 + 3);
+    assert.equal((await shown({ fs, root, outside: '' }))[`${deep}/${deep}/file`], 'deep');
+    await fs.removeTree(root);
+    assert.equal(await fs.lstat(root), undefined);
+  });
+
+  test(`${name} trees: a name or a path that the kernel does not take is refused`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    for (const path of ['x'.repeat(256), 'é'.repeat(128), `${'d/'.repeat(2100)}x`]) {
+      await assert.rejects(writer.put(path, { ...plain, ...file('') }), { code: 'ENAMETOOLONG' });
+    }
+    await writer.put('x'.repeat(255), { ...plain, ...file('') });
+  });
+}
+
+async function textOf(files: TreeFiles, path: string, extent = { offset: 0, length: 1000 }): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of files.read(path, extent, AbortSignal.timeout(10_000))) parts.push(part);
+  return Buffer.concat(parts).toString();
 }
 
 function skipContent(key: string, value: unknown): unknown {

@@ -1,0 +1,88 @@
+import { NetworkError, type UpgradedConnection, type UpgradeRequest } from '../network.ts';
+import type { TlsClient, TlsHandler, TlsRequest, TlsServer, TlsServing } from '../tls-server.ts';
+import { UpgradeRefused } from '../upgrade-refused.ts';
+import { byteStreamPair } from './memory-byte-stream.ts';
+import type { MemoryCertificate } from './memory-certificate.ts';
+import type { MemoryRequest } from './memory-exchange.ts';
+import type { MemoryService } from './memory-network.ts';
+
+/** Whom a certificate names, and who vouches for that. */
+export interface MemoryClient {
+  readonly authority: string;
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+}
+
+const NOT_ASKED_FOR = { status: 400, body: 'another upgrade was expected' } as const;
+const NO_IDENTITY: MemoryCertificate = { authority: '', clients: [] };
+
+/** In the place of PEM. */
+export function memoryClientCertificate(client: MemoryClient): string {
+  return JSON.stringify(client);
+}
+
+/** A server whose certificate is vouched for by itself. */
+export function memoryTlsService(start: TlsServing, handler: TlsHandler): MemoryService & Pick<TlsServer, 'renew'> {
+  const isAsking = start.clientAuthorities !== undefined;
+  let serving = start;
+  const ask = (request: MemoryRequest, upgrade: string) => {
+    const client = isAsking ? clientOf(request.certificates, serving) : ({ kind: 'none' } as const);
+    return handler(tlsRequest(request, client, upgrade));
+  };
+  return {
+    get certificate() {
+      return serving.identity ? { authority: serving.identity.certificate } : NO_IDENTITY;
+    },
+    async http(request) {
+      const answered = await ask(request, '');
+      return answered.kind === 'response' ? answered.response : NOT_ASKED_FOR;
+    },
+    async upgrades(request, signal) {
+      const { path: url, method, headers = [], tls } = request;
+      const [path = '/', ...query] = url.split('?');
+      const certificates = tls?.clientCertificates?.map(({ certificate }) => certificate) ?? [];
+      const sent = { method, path, query: new URLSearchParams(query.join('?')), headers, certificates };
+      return upgraded(await ask({ ...sent, body: nothing(), signal }, request.upgrade), signal);
+    },
+    renew: (now) => {
+      if (now.identity && (now.identity.certificate === '' || now.identity.key === '')) {
+        throw new NetworkError('ERR_OSSL_PEM_NO_START_LINE', 'no start line');
+      }
+      serving = now;
+    },
+  };
+}
+
+function clientOf([shown]: readonly string[], { clientAuthorities = [] }: TlsServing): TlsClient {
+  if (shown === undefined) return { kind: 'none' };
+  const client: MemoryClient = JSON.parse(shown);
+  if (!clientAuthorities.includes(client.authority)) return { kind: 'untrusted', reason: 'SELF_SIGNED_CERT_IN_CHAIN' };
+  const { commonName, organizations = [] } = client;
+  return { kind: 'known', commonName, organizations, fingerprint: `of-${commonName}` };
+}
+
+function tlsRequest(request: MemoryRequest, client: TlsClient, upgrade: string): TlsRequest {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of request.headers) {
+    const key = name.toLowerCase();
+    headers[key] = headers[key] === undefined ? value : `${headers[key]}, ${value}`;
+  }
+  return { ...request, headers, client, upgrade };
+}
+
+async function upgraded(answered: Awaited<ReturnType<TlsHandler>>, over: AbortSignal): Promise<UpgradedConnection> {
+  if (answered.kind === 'response') {
+    const { status, body } = answered.response;
+    const words = typeof body === 'string' ? body : (await Array.fromAsync(body)).join('');
+    throw new UpgradeRefused(status, words.trim());
+  }
+  const { headers, serve } = answered.stream;
+  const [client, server] = byteStreamPair(over);
+  serve(server);
+  return { headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])), stream: client };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** What answers to who asks for something else than HTTP. */
+export type MemoryUpgrades = (request: UpgradeRequest, signal: AbortSignal) => Promise<UpgradedConnection>;

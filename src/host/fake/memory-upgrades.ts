@@ -1,0 +1,86 @@
+import {
+  NetworkError,
+  type ServerResponse,
+  type UpgradedConnection,
+  type UpgradeHandler,
+  type UpgradeOffer,
+  type UpgradeRequest,
+  type UpgradeVerdict,
+  type WebSocketConnection,
+  type WebSocketRequest,
+} from '../network.ts';
+import { UpgradeRefused } from '../upgrade-refused.ts';
+import { byteStreamPair } from './memory-byte-stream.ts';
+import type { MemoryRequest } from './memory-exchange.ts';
+import { webSocketPair } from './memory-web-socket.ts';
+
+/** How a connection ends from outside: the client's signal, and the server's death. */
+interface Ends {
+  readonly signal: AbortSignal;
+  readonly severed: AbortSignal;
+}
+
+const NOT_ASKED_FOR: Extract<UpgradeVerdict, { kind: 'refuse' }> = {
+  kind: 'refuse',
+  status: 400,
+  message: 'another upgrade was expected',
+};
+
+/** What a server of upgrades answers to who only asks. */
+export function plainAnswer(handler: UpgradeHandler, { path, query, headers }: MemoryRequest): ServerResponse {
+  const upgrade = headers.find(([name]) => name.toLowerCase() === 'upgrade')?.[1] ?? '';
+  const verdict = handler({ path, query, upgrade, protocols: streamProtocols(headers) });
+  const { status, message, headers: answered = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+  return { status, headers: Object.fromEntries(answered), body: message };
+}
+
+/** The client's end, once the server has accepted. */
+export function offerWebSocket(
+  handler: UpgradeHandler,
+  { path, protocols }: WebSocketRequest,
+  { signal, severed }: Ends,
+): WebSocketConnection {
+  const verdict = handler({ ...urlOf(path), upgrade: 'websocket', protocols });
+  if (verdict.kind !== 'webSocket') {
+    const { status } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+    throw new NetworkError('EPROTO', `Unexpected server response: ${status}`);
+  }
+  if (verdict.protocol === '' && protocols.length > 0) {
+    throw new NetworkError('EPROTO', 'Server sent no subprotocol');
+  }
+  const { client, server } = webSocketPair(verdict.protocol, signal, severed);
+  verdict.serve(server);
+  return client;
+}
+
+/** The same for what is no WebSocket. */
+export function offerUpgrade(
+  handler: UpgradeHandler,
+  { path, upgrade, headers = [] }: UpgradeRequest,
+  { signal, severed }: Ends,
+): UpgradedConnection {
+  const verdict = handler({ ...urlOf(path), upgrade, protocols: streamProtocols(headers) });
+  if (verdict.kind !== 'stream') {
+    const { status, message } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+    throw new UpgradeRefused(status, message);
+  }
+  const [client, server] = byteStreamPair(AbortSignal.any([signal, severed]));
+  verdict.serve(server);
+  const answered = [['connection', 'Upgrade'] as const, ['upgrade', upgrade] as const, ...(verdict.headers ?? [])];
+  return {
+    headers: Object.fromEntries(answered.map(([name, value]) => [name.toLowerCase(), value])),
+    stream: client,
+  };
+}
+
+function urlOf(url: string): Pick<UpgradeOffer, 'path' | 'query'> {
+  const [path = '/', ...query] = url.split('?');
+  return { path, query: new URLSearchParams(query.join('?')) };
+}
+
+function streamProtocols(headers: ReadonlyArray<readonly [name: string, value: string]>): readonly string[] {
+  return headers
+    .filter(([name]) => name.toLowerCase() === 'x-stream-protocol-version')
+    .flatMap(([, value]) => value.split(',').map((each) => each.trim()))
+    .filter(Boolean);
+}

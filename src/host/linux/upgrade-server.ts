@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer as Upgrader, type WebSocket } from 'ws';
+import type { UpgradeHandler, UpgradeOffer, UpgradeServer, UpgradeVerdict } from '../network.ts';
+import { byteStreamOf } from './byte-stream.ts';
+import { asNetworkError } from './network-error.ts';
+import { serverConnectionOf } from './web-socket.ts';
+
+type Refusal = Extract<UpgradeVerdict, { kind: 'refuse' }>;
+
+const HOST = '127.0.0.1';
+/** As in other runtimes. */
+const MOST_MESSAGE_BYTES = 32 * 1024 * 1024;
+const NOT_ASKED_FOR: Refusal = { kind: 'refuse', status: 400, message: 'another upgrade was expected' };
+
+/** Serves what becomes of HTTP connections, on a free port of this machine's loopback. */
+export async function serveUpgrades(handler: UpgradeHandler): Promise<UpgradeServer> {
+  const webSockets = new WebSockets();
+  const open = new Set<Duplex>();
+  const server = createServer((request, response) => {
+    const verdict = handler(offerOf(request));
+    const { status, message, headers = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+    response.writeHead(status, Object.fromEntries([['content-type', 'text/plain'], ...headers])).end(message);
+  });
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => {}); // a client that is gone before the handshake is of no interest
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const offer = offerOf(request);
+    const verdict = verdictOn(offer, handler);
+    if (verdict.kind === 'refuse') refuse(socket, verdict);
+    else if (verdict.kind === 'webSocket') webSockets.upgrade({ request, socket, head }, verdict);
+    else switchProtocols(socket, head, offer, verdict);
+  });
+  server.listen(0, HOST);
+  await once(server, 'listening').catch((error: unknown) => Promise.reject(asNetworkError(error)));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    port,
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function offerOf({ url = '/', headers }: IncomingMessage): UpgradeOffer {
+  const [path = '/', ...query] = url.split('?');
+  const asked = headers.upgrade ?? '';
+  const upgrade = asked.toLowerCase() === 'websocket' ? 'websocket' : asked;
+  const protocols = headers[upgrade === 'websocket' ? 'sec-websocket-protocol' : 'x-stream-protocol-version'] ?? '';
+  return {
+    path,
+    query: new URLSearchParams(query.join('?')),
+    upgrade,
+    protocols: String(protocols).split(',').map(trim).filter(Boolean),
+  };
+}
+
+function trim(text: string): string {
+  return text.trim();
+}
+
+/** Of a request that asks for an upgrade. */
+function verdictOn(offer: UpgradeOffer, handler: UpgradeHandler): UpgradeVerdict {
+  const verdict = handler(offer);
+  if (verdict.kind === 'refuse') return verdict;
+  const fits = (verdict.kind === 'webSocket') === (offer.upgrade === 'websocket');
+  return fits ? verdict : NOT_ASKED_FOR;
+}
+
+interface Upgrading {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+/** Chooses protocols itself: the package refuses names that are no tokens, of which Kubernetes has one. */
+class WebSockets {
+  readonly #chosen = new WeakMap<IncomingMessage, string>();
+  readonly #upgrader = new Upgrader({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: MOST_MESSAGE_BYTES,
+    autoPong: false, // the package would keep all answers to a client that does not read them
+  });
+
+  constructor() {
+    this.#upgrader.on('headers', (headers, request) => {
+      const protocol = this.#chosen.get(request);
+      if (protocol) headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
+    });
+  }
+
+  upgrade(
+    { request, socket, head }: Upgrading,
+    { protocol, serve }: Extract<UpgradeVerdict, { kind: 'webSocket' }>,
+  ): void {
+    this.#chosen.set(request, protocol);
+    delete request.headers['sec-websocket-protocol'];
+    this.#upgrader.handleUpgrade(request, socket, head, (client: WebSocket) => {
+      serve(serverConnectionOf(client, protocol));
+    });
+  }
+}
+
+function switchProtocols(
+  socket: Duplex,
+  head: Buffer,
+  { upgrade }: UpgradeOffer,
+  { headers = [], serve }: Extract<UpgradeVerdict, { kind: 'stream' }>,
+): void {
+  if (!(socket instanceof Socket)) throw new TypeError('a connection of an HTTP server is a socket');
+  socket.write(answerHead(101, [['Connection', 'Upgrade'], ['Upgrade', upgrade], ...headers]));
+  if (head.length > 0) socket.unshift(head);
+  serve(byteStreamOf(socket));
+}
+
+function refuse(socket: Duplex, { status, message, headers = [] }: Refusal): void {
+  const body = Buffer.from(message);
+  const head = answerHead(status, [
+    ['Connection', 'close'],
+    ['Content-Type', 'text/plain'],
+    ['Content-Length', String(body.length)],
+    ...headers,
+  ]);
+  // Whether or not the client hangs up.
+  socket.end(Buffer.concat([Buffer.from(head), body]), () => socket.destroy());
+}
+
+function answerHead(status: number, headers: ReadonlyArray<readonly [string, string]>): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
+}

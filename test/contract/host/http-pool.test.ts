@@ -1,0 +1,151 @@
+/** Exchanges that share connections. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, get, type RequestListener } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
+import type { DialTarget, HttpResponse } from '../../../src/host/network.ts';
+import { type Echo, linuxNetworkWorld, memoryNetworkWorld, type NetworkWorld } from './network-worlds.ts';
+
+const never = new AbortController().signal;
+
+poolContract('linux', linuxNetworkWorld);
+poolContract('memory', memoryNetworkWorld);
+
+async function textOf({ body }: HttpResponse): Promise<string> {
+  let text = '';
+  for await (const chunk of body) text += new TextDecoder().decode(chunk);
+  return text;
+}
+
+function poolContract(name: string, makeWorld: (t: TestContext) => Promise<NetworkWorld>): void {
+  test(`${name} pool: answers one after the other, and side by side`, async (t) => {
+    const { network, echo } = await makeWorld(t);
+    using pool = network.pool();
+    const ask = async (path: string): Promise<string> => {
+      const echoed: Echo = JSON.parse(await textOf(await pool.request({ target: echo, method: 'GET', path }, never)));
+      return echoed.url;
+    };
+    assert.equal(await ask('/1'), '/1');
+    assert.deepEqual(await Promise.all([ask('/2'), ask('/3')]), ['/2', '/3']);
+  });
+
+  test(`${name} pool: a body of any method is told from what comes next`, async (t) => {
+    const { network, echo } = await makeWorld(t);
+    using pool = network.pool();
+    for (const method of ['DELETE', 'PATCH', 'GET', 'PUT', 'POST'] as const) {
+      const request = { target: echo, method, path: '/', ...(method !== 'GET' && { body: `of ${method} ü` }) };
+      const echoed: Echo = JSON.parse(await textOf(await pool.request(request, never)));
+      assert.deepEqual([echoed.method, echoed.body], [method, request.body ?? '']);
+    }
+  });
+
+  test(`${name} pool: ends with the signal's reason, and goes on for others`, async (t) => {
+    const { network, silent, echo } = await makeWorld(t);
+    using pool = network.pool();
+    const enough = new AbortController();
+    const response = pool.request({ target: silent, method: 'GET', path: '/' }, enough.signal);
+    setImmediate(() => enough.abort(new Error('enough')));
+    await assert.rejects(response, { message: 'enough' });
+    assert.equal((await pool.request({ target: echo, method: 'GET', path: '/' }, never)).status, 202);
+  });
+
+  test(`${name} pool: a closed one asks nobody, and lets go of who has not answered`, async (t) => {
+    const { network, silent, echo } = await makeWorld(t);
+    const pool = network.pool();
+    const response = pool.request({ target: silent, method: 'GET', path: '/' }, never);
+    setImmediate(() => pool[Symbol.dispose]());
+    await assert.rejects(response, { name: 'NetworkError' });
+    pool[Symbol.dispose]();
+    const late = pool.request({ target: echo, method: 'GET', path: '/' }, never);
+    await assert.rejects(late, { name: 'NetworkError', code: 'EPIPE' });
+  });
+
+  test(`${name} network: a connection that does not stand in time is given up`, async (t) => {
+    const { network, echo } = await makeWorld(t);
+    const request = { target: echo, method: 'GET', path: '/' } as const;
+    const late = network.request({ ...request, connectUntil: AbortSignal.abort() }, never);
+    await assert.rejects(late, { name: 'NetworkError', code: 'ETIMEDOUT' });
+    const limit = new AbortController();
+    const response = await network.request({ ...request, connectUntil: limit.signal }, never);
+    limit.abort();
+    assert.match(await textOf(response), /"method":"GET"/);
+  });
+}
+
+test('linux pool: what may be repeated is asked again, what may not fails', async (t) => {
+  const { target, sockets } = await linuxServer(t, (_, response) => response.end('x'));
+  using pool = linuxNetwork.pool();
+  const ask = async (change: object): Promise<string> => {
+    await textOf(await pool.request({ target, method: 'GET', path: '/' }, never));
+    sockets.at(-1)?.resetAndDestroy();
+    return textOf(await pool.request({ target, method: 'PATCH', path: '/', body: '{}', ...change }, never));
+  };
+  assert.equal(await ask({ isRepeatable: true }), 'x');
+  await assert.rejects(ask({}), { name: 'NetworkError' });
+});
+
+test('linux pool: goes through a proxy, which looks names up', async (t) => {
+  const { target } = await linuxServer(t, (_, response) => response.end('behind'));
+  const asked: string[] = [];
+  const proxy = await linuxServer(t, (request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    assert.ok('port' in target);
+    get({ host: '127.0.0.1', port: target.port }, (found) => found.pipe(response));
+  });
+  assert.ok('port' in proxy.target);
+  using pool = linuxNetwork.pool();
+  const request = { target: { host: 'api.example', port: 80 }, method: 'GET', path: '/x' } as const;
+  const response = await pool.request({ ...request, proxy: `http://127.0.0.1:${proxy.target.port}` }, never);
+  assert.equal(await textOf(response), 'behind');
+  assert.deepEqual(asked, ['GET http://api.example/x']);
+});
+
+interface Counted {
+  readonly target: DialTarget;
+  readonly sockets: readonly Socket[];
+}
+
+async function linuxServer(t: TestContext, listener: RequestListener): Promise<Counted> {
+  const sockets: Socket[] = [];
+  const server = createServer(listener);
+  server.on('connection', (socket) => sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return { target: { host: '127.0.0.1', port }, sockets };
+}
+
+test('linux pool: exchanges that follow each other share a connection', async (t) => {
+  const { target, sockets } = await linuxServer(t, (_, response) => response.end('x'.repeat(100_000)));
+  using pool = linuxNetwork.pool();
+  for (let left = 5; left > 0; left--) await textOf(await pool.request({ target, method: 'GET', path: '/' }, never));
+  assert.equal(sockets.length, 1);
+});
+
+test('linux pool: a connection that the server has closed meanwhile is replaced', async (t) => {
+  const { target, sockets } = await linuxServer(t, (_, response) => response.end('x'));
+  using pool = linuxNetwork.pool();
+  for (let left = 5; left > 0; left--) {
+    assert.equal(await textOf(await pool.request({ target, method: 'GET', path: '/' }, never)), 'x');
+    sockets.at(-1)?.destroy();
+  }
+});
+
+test('linux network: an answer that is left ends its connection, also when nobody began to read it', async (t) => {
+  const { target, sockets } = await linuxServer(t, (_, response) => response.write('x'));
+  using pool = linuxNetwork.pool();
+  for (const { request } of [linuxNetwork, pool]) {
+    const response = await request({ target, method: 'GET', path: '/' }, never);
+    const socket = sockets.at(-1);
+    assert.ok(socket);
+    const closed = once(socket, 'close');
+    await response.body[Symbol.asyncIterator]().return?.();
+    await closed;
+  }
+});

@@ -1,0 +1,57 @@
+/** What every maker of keys promises. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemorySigningKeys } from '../../../src/host/fake/memory-signing-keys.ts';
+import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
+import { linuxSigningKeys } from '../../../src/host/linux/linux-signing-keys.ts';
+import { KeyError, readSigningKey, type SigningKeys } from '../../../src/host/signing-keys.ts';
+
+const DATA = new TextEncoder().encode('to be signed');
+
+signingKeysContract('linux', () => linuxSigningKeys);
+signingKeysContract('memory', () => new MemorySigningKeys(new SeededRandom(7)));
+
+function signingKeysContract(name: string, makeKeys: () => SigningKeys): void {
+  test(`${name} signing keys: each is another`, async () => {
+    const keys = makeKeys();
+    const [one, two] = [await keys.generate(), await keys.generate()];
+    assert.notDeepEqual(one.publicKey, two.publicKey);
+    assert.notEqual(one.pem, two.pem);
+  });
+
+  test(`${name} signing keys: a signature is known to its own key, and holds for its own data`, async () => {
+    const keys = makeKeys();
+    const [one, two] = [await keys.generate(), await keys.generate()];
+    const signature = one.sign(DATA);
+    assert.ok(one.isSignature(signature, DATA));
+    assert.ok(!one.isSignature(signature, DATA.subarray(1)));
+    assert.ok(!two.isSignature(signature, DATA));
+  });
+
+  test(`${name} signing keys: what is written down is read again, also from between other blocks`, async () => {
+    const key = await makeKeys().generate();
+    const beside = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+    for (const text of [key.pem, `${beside}${key.pem}${beside}`]) {
+      const again = readSigningKey(text);
+      assert.deepEqual([again.kind, again.pem, again.publicKey], [key.kind, key.pem, key.publicKey]);
+    }
+  });
+}
+
+test('memory signing keys: the same seed makes the same keys and signatures', async () => {
+  const sample = async () => {
+    const key = await new MemorySigningKeys(new SeededRandom(3)).generate();
+    return [key.pem, key.sign(DATA)];
+  };
+  assert.deepEqual(await sample(), await sample());
+});
+
+test('what is no key is refused without being shown', () => {
+  const broken = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
+  for (const text of ['', 'secret', broken]) {
+    assert.throws(
+      () => readSigningKey(text),
+      (error) => error instanceof KeyError && !error.message.includes('secret'),
+    );
+  }
+});

@@ -1,0 +1,167 @@
+/** Whom a request trusts, and who it says it is. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
+import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
+import type { DialTarget, Network, TlsSettings } from '../../../src/host/network.ts';
+import { linuxNetworkWorld } from './network-worlds.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const OPENSSL = '/usr/bin/openssl';
+const never = new AbortController().signal;
+
+interface Pair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+interface TlsWorld {
+  readonly network: Network;
+  /** Its certificate is vouched for by `authority`. */
+  readonly server: DialTarget;
+  /** The same, and it lets in only `guest`. */
+  readonly guarded: DialTarget;
+  /** Speaks no TLS. */
+  readonly plain: DialTarget;
+  readonly authority: string;
+  readonly guest: Pair;
+  readonly stranger: Pair;
+}
+
+async function linuxTlsWorld(t: TestContext): Promise<TlsWorld & { connections(): number }> {
+  const folder = await temporaryFolder(t);
+  const make = async (name: string): Promise<Pair> => {
+    const [keyFile, certFile] = [`${folder}/${name}.key`, `${folder}/${name}.pem`];
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
+    const files = ['-keyout', keyFile, '-out', certFile];
+    const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1,DNS:server.example'];
+    await promisify(execFile)(OPENSSL, ['req', '-x509', ...curve, ...files, ...subject]);
+    return { certificate: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
+  };
+  const [own, guest, stranger] = await Promise.all(['server', 'guest', 'stranger'].map(make));
+  assert.ok(own && guest && stranger);
+  let connections = 0;
+  const listen = async (options: object): Promise<DialTarget> => {
+    const server = createServer({ key: own.key, cert: own.certificate, ...options }, (_, response) =>
+      response.end('in'),
+    );
+    server.on('secureConnection', () => connections++);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    return { host: '127.0.0.1', port };
+  };
+  const { createServer: createPlain } = await import('node:http');
+  const plain = createPlain((_, response) => response.end('plain')).listen(0, '127.0.0.1');
+  await once(plain, 'listening');
+  t.after(() => plain.close());
+  const { port } = plain.address() as AddressInfo;
+  return {
+    connections: () => connections,
+    network: linuxNetwork,
+    server: await listen({}),
+    guarded: await listen({ requestCert: true, rejectUnauthorized: true, ca: guest.certificate }),
+    plain: { host: '127.0.0.1', port },
+    authority: own.certificate,
+    guest,
+    stranger,
+  };
+}
+
+async function memoryTlsWorld(): Promise<TlsWorld> {
+  const { network } = createMemoryHost();
+  const at = (port: number): DialTarget => ({ host: '127.0.0.1', port });
+  const http = async () => ({ status: 200, body: 'in' });
+  network.listen(at(1), { http, certificate: { authority: 'A', name: '127.0.0.1' } });
+  network.listen(at(2), { http, certificate: { authority: 'A', clients: ['guest'] } });
+  network.listen(at(3), { http });
+  const pair = (certificate: string): Pair => ({ certificate, key: 'k' });
+  const people = { guest: pair('guest'), stranger: pair('stranger') };
+  return { network, server: at(1), guarded: at(2), plain: at(3), authority: 'A', ...people };
+}
+
+tlsContract('linux', linuxTlsWorld, existsSync(OPENSSL) ? false : `there is no ${OPENSSL} to make certificates with`);
+tlsContract('memory', memoryTlsWorld, false);
+
+function tlsContract(name: string, makeWorld: (t: TestContext) => Promise<TlsWorld>, skip: string | false): void {
+  test(`${name} TLS: an authority that is named is trusted, and no other`, { skip }, async (t) => {
+    const { network, server, authority, stranger } = await makeWorld(t);
+    assert.equal(await ask(network, server, { authorities: [authority] }), 'in');
+    for (const tls of [undefined, {}, { authorities: [stranger.certificate] }]) {
+      await assert.rejects(ask(network, server, tls), { name: 'NetworkError', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    }
+  });
+
+  test(`${name} TLS: a pool tells settings apart`, { skip }, async (t) => {
+    const { network, server, authority } = await makeWorld(t);
+    using pool = network.pool();
+    assert.equal(await ask(pool, server, { authorities: [authority] }), 'in');
+    await assert.rejects(ask(pool, server, undefined), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+
+  test(`${name} TLS: client certificates are shown until one is taken`, { skip }, async (t) => {
+    const { network, guarded, authority, guest, stranger } = await makeWorld(t);
+    const authorities = [authority];
+    assert.equal(await ask(network, guarded, { authorities, clientCertificates: [guest] }), 'in');
+    assert.equal(await ask(network, guarded, { authorities, clientCertificates: [stranger, guest] }), 'in');
+    await assert.rejects(ask(network, guarded, { authorities }), { name: 'NetworkError' });
+    const alone = ask(network, guarded, { authorities, clientCertificates: [stranger] });
+    await assert.rejects(alone, { name: 'NetworkError' });
+  });
+
+  test(`${name} TLS: authorities can be all that is trusted`, { skip }, async (t) => {
+    const { network, server, authority } = await makeWorld(t);
+    assert.equal(await ask(network, server, { authorities: [authority], isExclusive: true }), 'in');
+    await assert.rejects(ask(network, server, { isExclusive: true }), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+
+  test(`${name} TLS: a certificate has to be of whom is meant`, { skip }, async (t) => {
+    const { network, server, authority } = await makeWorld(t);
+    const tls = { authorities: [authority] };
+    assert.equal(await ask(network, server, { ...tls, serverName: '127.0.0.1' }), 'in');
+    const other = ask(network, server, { ...tls, serverName: 'other.example' });
+    await assert.rejects(other, { name: 'NetworkError', code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  });
+
+  test(`${name} TLS: who does not speak it breaks the protocol`, { skip }, async (t) => {
+    const { network, plain } = await makeWorld(t);
+    await assert.rejects(ask(network, plain, undefined), { name: 'NetworkError', code: 'EPROTO' });
+  });
+}
+
+test('linux TLS: a pool keeps connections to whom is meant by a name', { skip: !existsSync(OPENSSL) }, async (t) => {
+  const { server, authority, connections } = await linuxTlsWorld(t);
+  using pool = linuxNetwork.pool();
+  const tls = { authorities: [authority], serverName: 'server.example' };
+  for (let left = 3; left > 0; left--) assert.equal(await ask(pool, server, tls), 'in');
+  assert.equal(connections(), 1);
+});
+
+test('linux TLS: a certificate that is none fails the request', async (t) => {
+  const target = (await linuxNetworkWorld(t)).echo;
+  const tls = { clientCertificates: [{ certificate: 'none', key: 'none' }] };
+  await assert.rejects(ask(linuxNetwork, target, tls), { name: 'NetworkError', code: /^ERR_OSSL/ });
+});
+
+async function ask(
+  network: Pick<Network, 'request'>,
+  target: DialTarget,
+  tls: TlsSettings | undefined,
+): Promise<string> {
+  const request = { target, scheme: 'https', method: 'GET', path: '/', ...(tls && { tls }) } as const;
+  const { body } = await network.request(request, never);
+  let text = '';
+  for await (const chunk of body) text += new TextDecoder().decode(chunk);
+  return text;
+}
