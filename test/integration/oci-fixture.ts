@@ -68,7 +68,7 @@ export class OciWorld {
 
   /** A new one for each life of the driver. */
   runtime(monitorProgram = MONITOR): OciRuntime {
-    const { clock, fs, fifos, processes, cgroups } = host;
+    const { clock, fs, fifos, processes, cgroups, packetSockets } = host;
     const filters = createCompiledFilters({ path: join(this.folder, 'filters.json'), stamp: '', fs });
     return createOciRuntime({
       program: this.program,
@@ -81,6 +81,7 @@ export class OciWorld {
       fifos,
       processes,
       cgroups,
+      packetSockets,
       ...(this.program.endsWith('/crun') && { crun: { filters } }),
     });
   }

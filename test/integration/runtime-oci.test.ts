@@ -193,6 +193,21 @@ function ociTests(program: string, skip: string | false): void {
     await assert.rejects(runtime.reopenLog(container, never), { name: 'OciError' });
   });
 
+  ociTest('a log that was not moved away keeps its lines when it is opened anew', async (world, runtime) => {
+    const container = world.container([
+      'sh',
+      '-c',
+      'trap "echo again" USR1; echo one; while :; do sleep 1000 & wait; done',
+    ]);
+    await runtime.start(container, never);
+    await logHas(container, 'one');
+    await runtime.reopenLog(container, never);
+    await runtime.kill(container, 10);
+    await logHas(container, 'again');
+    assert.match(readFileSync(container.logPath, 'utf8'), / one\n.* again\n$/s);
+    await runtime.remove(container, never);
+  });
+
   ociTest('a container whose monitor is killed is seen, can be killed and removed', async (world, runtime) => {
     const container = world.container(['sleep', '1000']);
     const { pid } = await runtime.start(container, never);

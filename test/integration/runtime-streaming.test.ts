@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import type { WebSocketConnection } from '../../src/host/network.ts';
-import { EXEC_PROTOCOLS } from '../../src/runtime/streaming/exec-channels.ts';
-import { serveExec } from '../../src/runtime/streaming/exec-session.ts';
+import { serveExec } from '../../src/runtime/streaming/serve-exec.ts';
 import { createStreamingServer } from '../../src/runtime/streaming/streaming-server.ts';
 import { host, never, OciWorld, ociSkipReason, processOf } from './oci-fixture.ts';
 
@@ -30,17 +29,12 @@ async function execIn(t: TestContext, { args, tty = false, stdin = false }: Exec
   const runtime = world.runtime();
   const container = world.container(['sleep', '1000']);
   await runtime.start(container, never);
-  const options = { command: args, stdin, stdout: true, stderr: !tty };
+  const streams = { stdin, stdout: true, stderr: !tty, tty };
+  const start = (until: AbortSignal) => runtime.exec(container, { ...processOf(args), terminal: tty }, until);
   const url = await server.urlFor({
     kind: 'exec',
-    protocols: EXEC_PROTOCOLS,
-    serve: (connection) =>
-      serveExec(
-        connection,
-        options,
-        (until) => runtime.exec(container, { ...processOf(args), terminal: tty }, until),
-        host.clock,
-      ),
+    streams,
+    serve: (client) => serveExec(client, { command: args, streams }, start, host.clock),
   });
   const { hostname, port, pathname } = new URL(url);
   const target = { host: hostname, port: Number(port) };

@@ -12,7 +12,7 @@ export interface BundleFiles {
   readonly orders: string;
   /** There when the kernel killed a process of it for want of memory. */
   readonly oom: string;
-  /** A link to the socket of those who attach. */
+  /** The socket of those who attach. */
   readonly attach: string;
 }
 

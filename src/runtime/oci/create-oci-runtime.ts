@@ -1,3 +1,4 @@
+import { attachContainer } from './attach-container.ts';
 import { containerEnd } from './container-end.ts';
 import { endExecs } from './end-execs.ts';
 import { execStreams } from './exec-streams.ts';
@@ -39,6 +40,7 @@ export function createOciRuntime(deps: OciDeps): OciRuntime {
     update: (container, resources, signal) => updateContainer(container, resources, nextName(), deps, signal),
     execSync: (container, exec, signal) => execSync(container, exec, nextName(), deps, signal),
     exec: (container, process, signal) => execStreams(container, process, nextName(), deps, signal),
+    attach: (container, signal) => attachContainer(container, deps, signal),
     settleStart: (container, signal) => settleStart(container, deps, signal),
     endExecs: (container) => endExecs(container, deps),
     reopenLog: (container, signal) => reopenLog(container, deps, signal),

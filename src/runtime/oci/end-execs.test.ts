@@ -14,6 +14,7 @@ async function worldWithExec(argument: string) {
   const files = {
     [PID_FILE]: '7000',
     [`${BUNDLE}/exec-1-1.json`]: '{}',
+    [`${BUNDLE}/exec-1-1.sock`]: '',
     [`${BUNDLE}/config.json`]: '{}',
     '/proc/7000/status': `Name:\tsleep\nPPid:\t${crun.pid}\n`,
     [`/proc/${crun.pid}/cmdline`]: ['/usr/bin/crun', 'exec', '--pid-file', argument, 'c1', ''].join('\0'),

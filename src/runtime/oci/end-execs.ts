@@ -6,7 +6,7 @@ import type { MonitoredName } from './oci-runtime.ts';
 type EndDeps = Pick<OciDeps, 'fs' | 'processes'>;
 
 /** As `startExec` names them. */
-const OF_EXEC = /^exec-.+\.(?:json|pid)$/;
+const OF_EXEC = /^exec-.+\.(?:json|pid|sock)$/;
 
 /** Ends what execs of an earlier life left: nobody takes their output any more, and nobody ends them when their time is over. */
 export async function endExecs({ bundle }: MonitoredName, deps: EndDeps): Promise<void> {

@@ -16,12 +16,15 @@ export interface StartedExec {
   removeFiles(): Promise<void>;
 }
 
-/** Starts `crun exec` in the foreground: no monitor, its streams are the process's own. */
+/**
+ * Starts `crun exec` in the foreground: no monitor, its streams are the process's own. A terminal of crun is handed to us:
+ * what the process writes last would otherwise come out between the marks of crun's error messages. runc refuses to.
+ */
 export async function startExec(
   { id, bundle }: MonitoredName,
   process: OciProcess,
   name: string,
-  deps: Pick<OciDeps, 'program' | 'stateRoot' | 'fs' | 'processes'>,
+  deps: Pick<OciDeps, 'program' | 'stateRoot' | 'crun' | 'fs' | 'processes'>,
   streams: 'outputOnly' | 'all',
 ): Promise<StartedExec> {
   const files = { process: `${bundle}/exec-${name}.json`, pid: `${bundle}/exec-${name}.pid` };
@@ -30,11 +33,15 @@ export async function startExec(
   };
   try {
     await deps.fs.writeFile(files.process, JSON.stringify(process));
+    const terminalSocket = process.terminal && deps.crun ? `${bundle}/exec-${name}.sock` : undefined;
+    const console = terminalSocket === undefined ? [] : [`--console-socket=${terminalSocket}`];
     const program = await deps.processes.spawn({
       program: deps.program,
-      args: [`--root=${deps.stateRoot}`, 'exec', '--process', files.process, '--pid-file', files.pid, id],
+      args: [`--root=${deps.stateRoot}`, 'exec', ...console, '--process', files.process, '--pid-file', files.pid, id],
       env: RUNTIME_ENV,
       streams: process.terminal ? 'terminal' : streams,
+      ...(terminalSocket !== undefined && { terminalSocket }),
+      sealed: true,
     });
     return { program, files, removeFiles };
   } catch (error) {

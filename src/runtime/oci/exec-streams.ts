@@ -19,6 +19,7 @@ export async function execStreams(
     if (!(await runs(started, container, deps, signal))) throw new OciError(await wordsOf(started));
   } catch (error) {
     await program.kill();
+    await program.exited; // until then it may still write them
     await started.removeFiles();
     throw error;
   }

@@ -4,6 +4,7 @@ import type { Cgroups } from '../../host/cgroups.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Fifos } from '../../host/fifos.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import type { PacketSockets } from '../../host/packet-sockets.ts';
 import type { Finished, Processes } from '../../host/processes.ts';
 import type { RuntimePaths } from '../runtime-paths.ts';
 import type { CompiledFilters } from './compiled-filters.ts';
@@ -23,6 +24,7 @@ export interface OciDeps {
   readonly fifos: Fifos;
   readonly processes: Processes;
   readonly cgroups: Cgroups;
+  readonly packetSockets: PacketSockets;
   /** Present: the program was seen to do as crun does, and is spared what we can do ourselves. */
   readonly crun?: CrunWays;
 }
@@ -53,6 +55,7 @@ export function runRuntime(
     args: [`--root=${stateRoot}`, ...args],
     env: RUNTIME_ENV,
     maxOutputBytes: MAX_WORDS_BYTES,
+    sealed: true,
   };
   return processes.run(command, signal);
 }

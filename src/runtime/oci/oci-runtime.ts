@@ -40,6 +40,12 @@ export interface OciRuntime {
   /** The same with streams: for exec from a terminal or a client. Resolves when it runs; rejects with an `OciError`. */
   exec(container: MonitoredName, process: OciProcess, signal: AbortSignal): Promise<ExecStreams>;
 
+  /**
+   * Joins the first process of a running container: what it writes from now on, and, where it has an open standard input,
+   * what it reads. Any number at once; each sees all output. Rejects with an `OciError` when it has ended.
+   */
+  attach(container: MonitoredName, signal: AbortSignal): Promise<AttachedStreams>;
+
   /** Ends all execs that an earlier life of ours left in the container. Those of this life must not have begun. */
   endExecs(container: MonitoredName): Promise<void>;
 
@@ -109,6 +115,22 @@ export interface ExecStreams {
   readonly exited: Promise<number>;
   /** Ends its process group. */
   kill(): Promise<void>;
+}
+
+/** One of perhaps several who look on. */
+export interface AttachedStreams {
+  /**
+   * Ends when the container does, or by `detach`. A slow reader loses nothing, and slows the container down, and with it its
+   * log and everybody else who is attached; its end is not held up.
+   */
+  readonly output: AsyncIterable<{ readonly stream: 'stdout' | 'stderr'; readonly data: Uint8Array }>;
+  /** Resolves when the monitor has taken it (or is gone). Nothing happens to it where standard input is not open. */
+  write(data: Uint8Array): Promise<void>;
+  /** Nothing more is written; a container with `stdinOnce` sees the end of its input. */
+  closeInput(): void;
+  resize(size: { readonly width: number; readonly height: number }): Promise<void>;
+  /** The container goes on. Safe to repeat. */
+  detach(): void;
 }
 
 /** What the runtime said when it did not do what was asked. */

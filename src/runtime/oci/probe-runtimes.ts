@@ -12,7 +12,7 @@ import { openProbeCache, type ProbeCache } from './probe-cache.ts';
 import { type ProbeResult, probeProgram } from './probe-program.ts';
 
 export interface ProbeRuntimesDeps {
-  readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups'>;
+  readonly host: Pick<Host, 'clock' | 'fs' | 'fifos' | 'processes' | 'cgroups' | 'packetSockets'>;
   readonly settings: Pick<RuntimeSettings, 'handlers' | 'pauseProgram' | 'stateDir'>;
   readonly paths: Pick<RuntimePaths, 'ociState' | 'exits' | 'sockets'>;
   readonly log: Log;
@@ -135,8 +135,8 @@ async function keepNews({ cache, probes }: Finds): Promise<void> {
 }
 
 function ociDeps(program: string, { host, paths, monitorProgram = MONITOR }: ProbeRuntimesDeps): OciDeps {
-  const { clock, fs, fifos, processes, cgroups } = host;
-  const stateRoot = stateRootOf(paths, program);
+  const { clock, fs, fifos, processes, cgroups, packetSockets } = host;
   const { exits, sockets } = paths;
-  return { program, monitorProgram, stateRoot, exits, sockets, clock, fs, fifos, processes, cgroups };
+  const places = { program, monitorProgram, stateRoot: stateRootOf(paths, program), exits, sockets };
+  return { ...places, clock, fs, fifos, processes, cgroups, packetSockets };
 }

@@ -1,16 +1,41 @@
-import { CriError } from '../../cri/cri-error.ts';
+import { AttachResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
+import { monitoredName, runtimeOf } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-failure.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
+import type { AttachedStreams } from '../oci/oci-runtime.ts';
+import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
-import { checkStreams } from './exec.ts';
+import { serveAttach } from '../streaming/serve-attach.ts';
+import { checkStreams, type ExecDeps } from './exec.ts';
+import { type RunningContainer, runningContainer } from './running-container.ts';
+import { sandboxNotFound } from './sandbox-not-found.ts';
 
-/** Refused, after what is wrong with the request itself. */
-export function attach(containers: Pick<RecordStore<ContainerRecord>, 'find'>): RuntimeService['attach'] {
+export interface AttachDeps extends ExecDeps {
+  readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'find'>;
+}
+
+/** A URL at which the container's own streams are, for who connects. Whether they are a terminal's is the container's matter. */
+export function attach(deps: AttachDeps): RuntimeService['attach'] {
+  const { containers, runtimes, paths, streaming, clock } = deps;
   return async ({ containerId, tty, stdin, stdout, stderr }) => {
-    if (!containers.find(containerId)) throw containerNotFound(containerId);
-    checkStreams({ tty, stdin, stdout, stderr });
-    const why = "the monitor's socket carries packets (SOCK_SEQPACKET), which this runtime cannot open yet";
-    throw new CriError('Unimplemented', `attach is not supported: ${why}; exec and logs are`);
+    const streams = { tty, stdin, stdout, stderr };
+    const found = containers.find(containerId);
+    if (!found) throw containerNotFound(containerId);
+    checkStreams(streams);
+    const { id, config } = attachable(deps, found.id);
+    const join = async (signal: AbortSignal): Promise<AttachedStreams> =>
+      runtimeOf(runtimes, attachable(deps, id)).attach(monitoredName(paths, id), signal);
+    const url = await streaming.urlFor({
+      kind: 'attach',
+      streams,
+      serve: (client) => serveAttach(client, { streams, endsInput: config.stdinOnce && !config.tty }, join, clock),
+    });
+    return AttachResponse.create({ url });
   };
+}
+
+function attachable({ containers, sandboxes }: AttachDeps, id: string): RunningContainer {
+  const container = runningContainer(containers, id);
+  if (!sandboxes.find(container.sandboxId)) throw sandboxNotFound(container.sandboxId);
+  return container;
 }

@@ -142,18 +142,20 @@ test('removeImage() takes the whole image away, whichever of its names is told; 
   }
 });
 
-test('imageFsInfo() counts a layer that two images share once', async () => {
-  const { service } = await world();
-  const { imageFilesystems, containerFilesystems } = await service.imageFsInfo({}, signal);
-  const expected = {
-    timestamp: 5_000_000_000n,
-    fsId: { mountpoint: '/storage' },
-    usedBytes: { value: 16_384n }, // two layers with a folder and a file each
-    inodesUsed: { value: 4n },
+test('imageFsInfo() counts a layer that two images share once, and writable layers apart', async () => {
+  const { service, storage, ids } = await world();
+  const used = async () => {
+    const { imageFilesystems, containerFilesystems } = await service.imageFsInfo({}, signal);
+    return [...imageFilesystems, ...containerFilesystems].map(({ inodesUsed }) => inodesUsed?.value);
   };
-  assert.deepEqual([imageFilesystems, containerFilesystems], [[expected], [expected]]);
+  await storage.snapshots.mount({ containerId: 'c', imageId: ids[0] ?? '', target: '/c' }, signal);
+  const { imageFilesystems } = await service.imageFsInfo({}, signal);
+  const [told] = imageFilesystems;
+  assert.deepEqual([told?.timestamp, told?.fsId], [5_000_000_000n, { mountpoint: '/storage' }]);
+  // Two layers with a folder, a file and a frame each; the folder of the container.
+  assert.deepEqual(await used(), [6n, 1n]);
   await service.removeImage({ image: spec('app:1') }, signal);
-  assert.equal((await service.imageFsInfo({}, signal)).imageFilesystems[0]?.inodesUsed?.value, 2n);
+  assert.deepEqual(await used(), [6n, 1n], 'the container still has them');
 });
 
 test('pullImage() hands the whole name on, and answers the id', async () => {

@@ -9,18 +9,22 @@ export interface ImageFsInfoDeps {
   readonly storage: string;
   /** What all layers take, as it was when they were unpacked. */
   readonly layerUsage: () => TreeUsage;
+  /** What all writable layers take, as of a moment ago. */
+  readonly writableUsage: (signal: AbortSignal) => Promise<TreeUsage>;
 }
 
-/** Layers and writable layers lie on one file system. Nothing is walked for it: kubelet asks often. */
-export function imageFsInfo({ clock, storage, layerUsage }: ImageFsInfoDeps): ImageService['imageFsInfo'] {
-  return async () => {
-    const { bytes, inodes } = layerUsage();
-    const usage = FilesystemUsage.fromPartial({
-      timestamp: BigInt(Math.trunc(clock.now())) * 1_000_000n,
-      fsId: { mountpoint: storage },
-      usedBytes: { value: BigInt(bytes) },
-      inodesUsed: { value: BigInt(inodes) },
-    });
-    return { imageFilesystems: [usage], containerFilesystems: [usage] };
+/** Layers and writable layers lie on one file system, and are told apart as kubelet does. */
+export function imageFsInfo(deps: ImageFsInfoDeps): ImageService['imageFsInfo'] {
+  const { clock, storage, layerUsage, writableUsage } = deps;
+  return async (_, signal) => {
+    const writable = await writableUsage(signal);
+    const told = ({ bytes, inodes }: TreeUsage) =>
+      FilesystemUsage.fromPartial({
+        timestamp: BigInt(Math.trunc(clock.now())) * 1_000_000n,
+        fsId: { mountpoint: storage },
+        usedBytes: { value: BigInt(bytes) },
+        inodesUsed: { value: BigInt(inodes) },
+      });
+    return { imageFilesystems: [told(layerUsage())], containerFilesystems: [told(writable)] };
   };
 }

@@ -1,3 +1,4 @@
+import { textOf } from '../../base/text-of.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
@@ -7,13 +8,9 @@ import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
 import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 import { badField } from '../spec/bad-field.ts';
 import type { RecordStore } from '../store/record-store.ts';
-import {
-  MOST_PORTS,
-  PORT_FORWARD_PROTOCOLS,
-  type PortDialler,
-  servePortForward,
-} from '../streaming/port-forward-session.ts';
+import { servePortForward } from '../streaming/serve-port-forward.ts';
 import type { StreamingServer } from '../streaming/streaming-server.ts';
+import { MOST_PORTS } from '../streaming/web-socket-port-forward-client.ts';
 import { sandboxNotFound } from './sandbox-not-found.ts';
 
 export interface PortForwardDeps {
@@ -28,28 +25,48 @@ export interface PortForwardDeps {
 /** A URL at which connections to the ports are made as soon as somebody connects, from inside the pod's network. */
 export function portForward(deps: PortForwardDeps): RuntimeService['portForward'] {
   return async ({ podSandboxId, port: ports }) => {
-    const sandbox = deps.sandboxes.find(podSandboxId);
-    if (!sandbox) throw sandboxNotFound(podSandboxId);
+    const found = deps.sandboxes.find(podSandboxId);
+    if (!found) throw sandboxNotFound(podSandboxId);
     const wrong = ports.find((port) => port < 1 || port > 65_535);
     if (wrong !== undefined) throw badField('port', `${wrong} is not a port`);
     if (ports.length > MOST_PORTS) throw badField('port', `at most ${MOST_PORTS} ports can be forwarded at once`);
-    if (sandbox.life.phase !== 'ready') {
-      throw new CriError('FailedPrecondition', `sandbox container ${JSON.stringify(sandbox.id)} is not running`);
-    }
-    const dial = diallerFor(sandbox, deps);
+    const { id } = readySandbox(deps, found.id);
+    const dial = async (port: number, signal: AbortSignal): Promise<ByteStream> =>
+      connect(readySandbox(deps, id), port, deps, signal);
     const url = await deps.streaming.urlFor({
       kind: 'portforward',
-      protocols: PORT_FORWARD_PROTOCOLS,
-      serve: (connection) => servePortForward(connection, { sandboxId: sandbox.id, ports }, dial, deps.clock),
+      ports,
+      serve: (client) => servePortForward(client, { sandboxId: id, ports }, dial, deps.clock),
     });
     return PortForwardResponse.create({ url });
   };
 }
 
-function diallerFor({ namespaces }: SandboxRecord, { networkNamespaces, network }: PortForwardDeps): PortDialler {
+/** When it is asked for, and again for each connection. */
+function readySandbox({ sandboxes }: PortForwardDeps, id: string): SandboxRecord {
+  const sandbox = sandboxes.find(id);
+  if (!sandbox) throw sandboxNotFound(id);
+  if (sandbox.life.phase !== 'ready') {
+    throw new CriError('FailedPrecondition', `sandbox container ${JSON.stringify(id)} is not running`);
+  }
+  return sandbox;
+}
+
+async function connect(
+  { id, namespaces }: SandboxRecord,
+  port: number,
+  { networkNamespaces, network }: PortForwardDeps,
+  signal: AbortSignal,
+): Promise<ByteStream> {
   const file = namespaces.network;
-  if (file === undefined) return (port, signal) => connectHere(network, port, signal);
-  return (port, signal) => networkNamespaces.connectLoopback(file, port, signal);
+  try {
+    return await (file === undefined
+      ? connectHere(network, port, signal)
+      : networkNamespaces.connectLoopback(file, port, signal));
+  } catch (error) {
+    const where = file === undefined ? 'the host network' : `namespace ${JSON.stringify(id)}`;
+    throw new Error(`failed to connect to localhost:${port} inside ${where}: ${textOf(error)}`, { cause: error });
+  }
 }
 
 /** As `connectLoopback` does it elsewhere. */

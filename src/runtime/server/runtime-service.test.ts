@@ -247,6 +247,22 @@ for (const [name, call] of Object.entries(unknown)) {
   });
 }
 
+test('Exec and Attach are for containers that run, Attach and PortForward for sandboxes that are there', async () => {
+  const { service, id, sandboxes, world } = await serviceWorld();
+  const request = { containerId: id, cmd: ['x'], tty: false, stdin: false, stdout: true, stderr: true };
+  const pod = sandboxes.get('pod1');
+  assert.ok(pod);
+  sandboxes.delete('pod1');
+  await assert.rejects(service.attach(request, signal), { code: 'NotFound', message: 'sandbox "pod1" not found' });
+  sandboxes.set('pod1', { ...pod, life: { phase: 'notReady', networkDown: true } });
+  const stopped = { code: 'FailedPrecondition', message: 'sandbox container "pod1" is not running' };
+  await assert.rejects(service.portForward({ podSandboxId: 'pod1', port: [] }, signal), stopped);
+  await world.containers.verbs.stopContainer({ containerId: id, timeout: 0n }, signal);
+  const exited = { code: 'FailedPrecondition', message: 'container is in CONTAINER_EXITED state' };
+  await assert.rejects(service.exec(request, signal), exited);
+  await assert.rejects(service.attach(request, signal), exited);
+});
+
 test('Exec, Attach and PortForward check what is asked', async () => {
   const { service, id } = await serviceWorld();
   const request = { containerId: id, cmd: ['x'], tty: false, stdin: false, stdout: true, stderr: true };
@@ -255,7 +271,10 @@ test('Exec, Attach and PortForward check what is asked', async () => {
   await assert.rejects(service.exec({ ...request, cmd: [] }, signal), invalid);
   await assert.rejects(service.exec({ ...request, stdout: false, stderr: false }, signal), invalid);
   await assert.rejects(service.attach({ ...request, tty: true }, signal), invalid);
-  await assert.rejects(service.attach(request, signal), { code: 'Unimplemented' });
+  const otherTty = { ...request, tty: true, stderr: false };
+  for (const each of [request, otherTty]) {
+    assert.match((await service.attach(each, signal)).url, /^http:\/\/127\.0\.0\.1:\d+\/attach\/[\w-]{22}$/);
+  }
   await assert.rejects(service.portForward({ podSandboxId: 'pod1', port: [0] }, signal), invalid);
   const tooMany = Array.from({ length: 129 }, (_, index) => index + 1);
   const refused = { ...invalid, message: 'port: at most 128 ports can be forwarded at once' };

@@ -64,7 +64,7 @@ export function createRuntimeService(deps: RuntimeServiceDeps): RuntimeService {
     updatePodSandboxResources: updatePodSandboxResources(deps),
     getContainerEvents: getContainerEvents(deps.events),
     exec: exec(deps),
-    attach: attach(deps.containers),
+    attach: attach(deps),
     portForward: portForward(deps),
   };
 }

@@ -56,3 +56,12 @@ for (const [name, { update, differs }] of Object.entries(cases)) {
     assert.deepEqual(differences(current, updated), differs);
   });
 }
+
+test('updatedResources() names the field of the request that cannot be', () => {
+  const update = LinuxContainerResources.fromPartial({ unified: { 'memory.high': '800' } });
+  const why = 'this node has cgroups v1, where there are no such files';
+  assert.throws(() => updatedResources(current, update, { ...v2, cgroupVersion: 'v1' }), {
+    code: 'InvalidArgument',
+    message: `linux.unified: ${why}`,
+  });
+});

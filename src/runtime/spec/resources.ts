@@ -10,19 +10,23 @@ export function containerResources(
   devices: readonly OciDeviceRule[],
   machine: ResourceLimits,
 ): OciResources {
-  return asked === undefined ? { devices } : updatedResources({ devices }, asked, machine);
+  return asked === undefined ? { devices } : updatedResources({ devices }, asked, machine, 'linux.resources');
 }
 
-/** What `UpdateContainerResources` makes of the resources so far: zero and empty mean "as before". */
+/**
+ * What `UpdateContainerResources` makes of the resources so far: zero and empty mean "as before". `field`: where `update`
+ * stands in the caller's message.
+ */
 export function updatedResources(
   current: OciResources,
   update: LinuxContainerResources,
   machine: ResourceLimits,
+  field = 'linux',
 ): OciResources {
   const cpu = { ...current.cpu, ...cpuOf(update) };
   const memory = { ...current.memory, ...memoryOf(update, machine) };
   const hugepageLimits = machine.hugePages ? hugePagesOf(current, update) : [];
-  const unified = { ...current.unified, ...unifiedOf(update, machine) };
+  const unified = { ...current.unified, ...unifiedOf(update, machine, field) };
   return {
     ...current,
     ...unlessEmpty('cpu', cpu),
@@ -59,9 +63,13 @@ function hugePagesOf(current: OciResources, { hugepageLimits }: LinuxContainerRe
   return [...bySize.values()];
 }
 
-function unifiedOf({ unified }: LinuxContainerResources, { cgroupVersion }: ResourceLimits): Record<string, string> {
+function unifiedOf(
+  { unified }: LinuxContainerResources,
+  { cgroupVersion }: ResourceLimits,
+  field: string,
+): Record<string, string> {
   if (cgroupVersion === 'v1' && Object.keys(unified).length > 0) {
-    throw badField('linux.resources.unified', 'this node has cgroups v1, where there are no such files');
+    throw badField(`${field}.unified`, 'this node has cgroups v1, where there are no such files');
   }
   return unified;
 }

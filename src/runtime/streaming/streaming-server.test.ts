@@ -1,253 +1,225 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { silentLog } from '../../base/log.ts';
-import { byteStreamPair } from '../../host/fake/memory-byte-stream.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import { webSocketPair } from '../../host/fake/memory-web-socket.ts';
-import { type Network, NetworkError, type WebSocketConnection } from '../../host/network.ts';
-import { type MemoryExec, memoryExecStreams } from '../oci/fake/memory-exec.ts';
-import { EXEC_PROTOCOLS } from './exec-channels.ts';
-import { type ExecSessionOptions, serveExec } from './exec-session.ts';
-import { PORT_FORWARD_PROTOCOLS, servePortForward } from './port-forward-session.ts';
-import { createStreamingServer, type StreamingSession } from './streaming-server.ts';
+import { type ByteStream, type Network, NetworkError } from '../../host/network.ts';
+import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
+import { memoryExecStreams } from '../oci/fake/memory-exec.ts';
+import type { CommandStreams } from './command-client.ts';
+import { COMMAND_TRANSPORTS, connectCommandClient, placeOf } from './fake/command-clients.ts';
+import { textOf } from './fake/forward-clients.ts';
+import { streamingWorld } from './fake/streaming-world.ts';
+import { serveExec } from './serve-exec.ts';
+import { servePortForward } from './serve-port-forward.ts';
+import { createStreamingServer, type StreamingServer, type StreamingSession } from './streaming-server.ts';
 
 const never = new AbortController().signal;
-const decoder = new TextDecoder();
+const ALL: CommandStreams = { stdin: true, stdout: true, stderr: true, tty: false };
+const V4 = 'v4.channel.k8s.io';
 
-function streamingWorld() {
-  const host = createMemoryHost();
-  const server = createStreamingServer({ ...host, log: silentLog });
-  return { host, server };
+/** Served by nobody. */
+const unserved: StreamingSession = { kind: 'exec', streams: ALL, serve: async () => assert.fail('it was served') };
+
+/** Sends back what is typed. */
+function echoUrl({ host, server }: { host: MemoryHost; server: StreamingServer }, kind: 'exec' | 'attach' = 'exec') {
+  const start = async () => memoryExecStreams({ exitCode: 0, echoes: true }, host.clock);
+  return server.urlFor({
+    kind,
+    streams: ALL,
+    serve: (client) => serveExec(client, { command: ['cat'], streams: ALL }, start, host.clock),
+  });
 }
 
-function connect(host: MemoryHost, url: string, protocols: readonly string[], signal = never) {
-  const { hostname, port, pathname } = new URL(url);
-  return host.network.webSocket({ target: { host: hostname, port: Number(port) }, path: pathname, protocols }, signal);
-}
-
-/** All that came, by channel. */
-async function received({ messages }: WebSocketConnection): Promise<Record<number, string>> {
-  const channels: Record<number, string> = {};
-  for await (const [channel = -1, ...data] of messages) {
-    channels[channel] = (channels[channel] ?? '') + decoder.decode(Uint8Array.from(data));
-  }
-  return channels;
-}
-
-async function execConnection(
-  script: MemoryExec,
-  options: Partial<ExecSessionOptions> = {},
-  protocol = 'v4.channel.k8s.io',
+async function plainAnswer(
+  { network }: MemoryHost,
+  url: string,
+  headers: ReadonlyArray<readonly [string, string]> = [],
 ) {
-  const world = streamingWorld();
-  const streams = memoryExecStreams(script, world.host.clock);
-  const all = { command: ['cmd'], stdin: false, stdout: true, stderr: true, ...options };
-  const session: StreamingSession = {
-    kind: 'exec',
-    protocols: EXEC_PROTOCOLS,
-    serve: (connection) => serveExec(connection, all, async () => streams, world.host.clock),
-  };
-  const url = await world.server.urlFor(session);
-  const client = new AbortController();
-  const connection = await connect(world.host, url, [protocol], client.signal);
-  return { ...world, streams, connection, client, url };
+  const answer = await network.request({ ...placeOf(url), method: 'GET', headers }, never);
+  return [answer.status, await textOf(answer.body)];
 }
 
-const SUCCESS = '{"metadata":{},"status":"Success"}';
+async function upgraded({ network }: MemoryHost, url: string, protocol: string, signal = never): Promise<ByteStream> {
+  const headers = [['X-Stream-Protocol-Version', protocol]] as const;
+  const request = { ...placeOf(url), method: 'POST', upgrade: 'SPDY/3.1', headers } as const;
+  return (await network.upgrade(request, signal)).stream;
+}
 
-test('exec carries both outputs, then the end', async () => {
-  const { host, connection } = await execConnection({ exitCode: 0, stdout: 'out', stderr: 'err' });
-  const all = received(connection);
-  await host.clock.runUntilIdle();
-  assert.deepEqual(await all, { 1: 'out', 2: 'err', 3: SUCCESS });
-});
+const paths: Record<string, (url: string) => string> = {
+  'a token that nobody was given': (url) => `${url}x`,
+  'another kind': (url) => url.replace('/exec/', '/attach/'),
+  'no token': (url) => url.slice(0, url.lastIndexOf('/')),
+  'nothing at all': (url) => new URL('/', url).href,
+};
 
-test('exec tells the exit code', async () => {
-  const { host, connection } = await execConnection({ exitCode: 7 });
-  const all = received(connection);
-  await host.clock.runUntilIdle();
-  const status = JSON.parse((await all)[3] ?? '');
-  assert.deepEqual(
-    [status.status, status.reason, status.details],
-    ['Failure', 'NonZeroExitCode', { causes: [{ reason: 'ExitCode', message: '7' }] }],
-  );
-});
+for (const [name, change] of Object.entries(paths)) {
+  test(`who comes with ${name} finds nothing`, async () => {
+    const { host, server } = streamingWorld();
+    const url = change(await server.urlFor(unserved));
+    assert.deepEqual(await plainAnswer(host, url), [404, '404 page not found\n']);
+    await assert.rejects(host.network.webSocket({ ...placeOf(url), protocols: [V4] }, never), { code: 'EPROTO' });
+    await assert.rejects(upgraded(host, url, V4), { code: 'EPROTO', message: /404/ });
+  });
+}
 
-test('exec with v5 ends the input of the process when the client does', async () => {
-  const { connection } = await execConnection({ exitCode: 0, echoes: true }, { stdin: true }, 'v5.channel.k8s.io');
-  assert.equal(connection.protocol, 'v5.channel.k8s.io');
-  await connection.send(Buffer.from('\0typed'));
-  await connection.send(Uint8Array.of(255, 0));
-  assert.deepEqual(await received(connection), { 1: 'typed', 3: SUCCESS });
-});
-
-test('exec without standard input gives the process an end of it at once', async () => {
-  const { connection } = await execConnection({ exitCode: 0, echoes: true });
-  assert.deepEqual(await received(connection), { 1: '', 3: SUCCESS });
-});
-
-test('exec passes the size of the window on', async () => {
-  const sizes: unknown[] = [];
-  const script = {
-    exitCode: 0,
-    echoes: true,
-    onResize: (size: { width: number; height: number }) => sizes.push([size.width, size.height]),
-  };
-  const { connection } = await execConnection(script, { stdin: true }, 'v5.channel.k8s.io');
-  await connection.send(Buffer.from('\x04{"Width":80,"Height":24}'));
-  await connection.send(Uint8Array.of(255, 0));
-  await received(connection);
-  assert.deepEqual(sizes, [[80, 24]]);
-});
-
-test('exec ends the process when its client goes', async () => {
-  const { streams, client } = await execConnection({ exitCode: 0, echoes: true }, { stdin: true });
-  client.abort(new Error('gone'));
-  assert.equal(await streams.exited, 137);
-});
-
-test('exec ends a process that reads nothing when its client goes, after a while for the last words', async () => {
-  const { host, streams, connection, client } = await execConnection({ exitCode: 0, echoes: true }, { stdin: true });
-  streams.write = () => new Promise(() => {});
-  await connection.send(Buffer.from('\0typed'));
-  await host.clock.advance(0);
-  client.abort(new Error('gone'));
-  await host.clock.advance(9_999);
-  assert.equal(await Promise.race([streams.exited, 'runs']), 'runs');
-  await host.clock.advance(1);
-  assert.equal(await streams.exited, 137);
-});
-
-test('exec says why a command does not start', async () => {
+test('a URL works once, whatever became of it, and for a minute', async () => {
   const { host, server } = streamingWorld();
-  const options = { command: ['none'], stdin: false, stdout: true, stderr: false };
-  const serve = (connection: WebSocketConnection) =>
-    serveExec(connection, options, () => Promise.reject(new Error('no such file')), host.clock);
-  const url = await server.urlFor({ kind: 'exec', protocols: EXEC_PROTOCOLS, serve });
-  const { 3: status = '' } = await received(await connect(host, url, EXEC_PROTOCOLS));
-  assert.match(JSON.parse(status).message, /error executing command in container: no such file/);
-});
-
-test('a URL works once, for its own kind, and with a protocol that is spoken', async () => {
-  const refused = { name: 'NetworkError', code: 'EPROTO' };
-  const { host, server, connection, url } = await execConnection({ exitCode: 0, echoes: true });
-  await received(connection);
-  await assert.rejects(connect(host, url, EXEC_PROTOCOLS), refused);
-  const session: StreamingSession = { kind: 'exec', protocols: EXEC_PROTOCOLS, serve: async () => assert.fail() };
-  const wrongKind = (await server.urlFor(session)).replace('/exec/', '/portforward/');
-  await assert.rejects(connect(host, wrongKind, EXEC_PROTOCOLS), refused);
-  await assert.rejects(connect(host, await server.urlFor(session), ['v1.channel.k8s.io']), refused);
-  const tooOld = await server.urlFor(session);
+  const url = await server.urlFor(unserved);
+  const [status] = await plainAnswer(host, url);
+  assert.equal(status, 400);
+  assert.deepEqual(await plainAnswer(host, url), [404, '404 page not found\n']);
+  const tooOld = await server.urlFor(unserved);
   await host.clock.advance(60_000);
-  await assert.rejects(connect(host, tooOld, EXEC_PROTOCOLS), refused);
+  assert.deepEqual(await plainAnswer(host, tooOld), [404, '404 page not found\n']);
 });
 
-test('SPDY is refused with a reason, and the URL stays good', async () => {
+test('a client of SPDY is told which protocol was chosen, or which there are', async () => {
   const { host, server } = streamingWorld();
-  const serve = async (connection: WebSocketConnection) => connection.close();
-  const url = await server.urlFor({ kind: 'exec', protocols: EXEC_PROTOCOLS, serve });
-  const { hostname, port, pathname } = new URL(url);
-  const headers = [['Upgrade', 'SPDY/3.1']] as const;
-  const target = { host: hostname, port: Number(port) };
-  const answer = await host.network.request({ target, method: 'POST', path: pathname, headers }, never);
-  let text = '';
-  for await (const chunk of answer.body) text += decoder.decode(chunk);
-  assert.deepEqual([answer.status, text], [400, 'an upgrade to SPDY/3.1 is not supported here: use a WebSocket']);
-  await received(await connect(host, url, EXEC_PROTOCOLS));
-});
-
-async function forwardConnection(ports: readonly number[]) {
-  const world = streamingWorld();
-  const { networkNamespaces } = world.host;
-  networkNamespaces.set('/ns', []);
-  networkNamespaces.listen('/ns', 80, (stream) => {
-    void (async () => {
-      for await (const chunk of stream.chunks) await stream.write(Buffer.from(`got ${decoder.decode(chunk)}`));
-    })();
-  });
-  const url = await world.server.urlFor({
-    kind: 'portforward',
-    protocols: PORT_FORWARD_PROTOCOLS,
-    serve: (connection) =>
-      servePortForward(
-        connection,
-        { sandboxId: 's1', ports },
-        (port, signal) => networkNamespaces.connectLoopback('/ns', port, signal),
-        world.host.clock,
-      ),
-  });
-  return { ...world, connection: await connect(world.host, url, PORT_FORWARD_PROTOCOLS) };
-}
-
-test('port-forward names each port on its two channels, then carries its data', async () => {
-  const { connection } = await forwardConnection([80]);
-  const messages = connection.messages[Symbol.asyncIterator]();
-  const next = async () => [...(await messages.next()).value];
+  const request = { method: 'POST', upgrade: 'SPDY/3.1' } as const;
+  const offering = (...protocols: string[]) => protocols.map((each) => ['X-Stream-Protocol-Version', each] as const);
+  const url = await echoUrl({ host, server });
+  const headers = offering('v9.channel.k8s.io', 'v3.channel.k8s.io', V4);
+  const taken = await host.network.upgrade({ ...request, ...placeOf(url), headers }, never);
+  assert.equal(taken.headers['x-stream-protocol-version'], 'v3.channel.k8s.io');
+  taken.stream.close();
+  const refusing = { ...placeOf(await server.urlFor(unserved)), headers: offering('v9.channel.k8s.io') };
+  const answer = await host.network.request({ ...refusing, method: 'POST' }, never);
   assert.deepEqual(
-    [await next(), await next()],
-    [
-      [0, 80, 0],
-      [1, 80, 0],
-    ],
+    [answer.status, answer.headers['x-accepted-stream-protocol-versions']],
+    [403, 'v4.channel.k8s.io, v3.channel.k8s.io, v2.channel.k8s.io, channel.k8s.io'],
   );
-  await connection.send(Buffer.from('\0hi'));
-  assert.deepEqual(Buffer.from(await next()).toString(), '\0got hi');
-  connection.close();
 });
 
-test('port-forward tells on the channel for errors why a port does not answer', async () => {
-  const { connection } = await forwardConnection([8080]);
-  const { 1: error = '' } = await received(connection);
-  assert.equal(error.slice(2), 'error forwarding port 8080 to pod s1, uid : connect ECONNREFUSED 127.0.0.1:8080');
+test('a client of SPDY has half a minute to open its streams', async () => {
+  const { host, server } = streamingWorld();
+  const transport = await upgraded(host, await server.urlFor(unserved), V4);
+  const session = openSpdySession(transport, 'client');
+  await session.open({ streamtype: ['error'] }, never);
+  await session.open({ streamtype: ['stdout'] }, never);
+  await host.clock.advance(29_999);
+  assert.equal(await Promise.race([session.closed, 'open']), 'open');
+  await host.clock.advance(1);
+  await session.closed;
 });
 
-test('port-forward lets go of the pod when its client is gone in the middle of a message', async () => {
-  const [ours, theirs] = byteStreamPair();
-  const connection: WebSocketConnection = {
-    protocol: '',
-    messages: { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) },
-    send: async (message) => {
-      if (message.length > 3) throw new NetworkError('EPIPE', 'the connection is closed');
-    },
-    closed: new Promise(() => {}),
-    close: () => {},
-  };
-  const { clock } = createMemoryHost();
-  const serving = servePortForward(connection, { sandboxId: 's1', ports: [80] }, async () => ours, clock);
-  await theirs.write(Buffer.from('answer'));
-  await assert.rejects(serving, { code: 'EPIPE' });
-  await assert.rejects(theirs.write(Buffer.from('more')), { code: 'EPIPE' });
+test('a client of SPDY that opens too much has what it needs', async () => {
+  const world = streamingWorld();
+  const session = openSpdySession(await upgraded(world.host, await echoUrl(world), V4), 'client');
+  const open = (type: string) => session.open({ streamtype: [type] }, never);
+  const [error, stdin] = [await open('error'), await open('stdin')];
+  for (const type of ['error', 'stdin', 'resize', 'data', '']) await (await open(type)).closed;
+  const stdout = await open('stdout');
+  await open('stderr');
+  await (await open('stdout')).closed;
+  await stdin.write(Buffer.from('typed'));
+  await stdin.end();
+  assert.deepEqual([await textOf(stdout.chunks), JSON.parse(await textOf(error.chunks)).status], ['typed', 'Success']);
 });
 
-test('port-forward lets go of a pod that reads nothing when its client goes, after a while for the last words', async () => {
-  const [ours, theirs] = byteStreamPair();
-  const { clock } = createMemoryHost();
-  const { client, server } = webSocketPair('', never, never);
-  const stuck = { ...ours, write: () => new Promise<never>(() => {}) };
-  const serving = servePortForward(server, { sandboxId: 's1', ports: [80] }, async () => stuck, clock);
-  await client.send(Buffer.from('\0hi'));
-  await clock.advance(0);
-  client.close();
-  await clock.advance(9_999);
-  assert.equal(await Promise.race([serving, 'serves']), 'serves');
-  await clock.advance(1);
-  await serving;
-  await assert.rejects(theirs.write(Buffer.from('more')), { code: 'EPIPE' });
+test('a client that hears of the end and does not hang up is cut off a while later', async () => {
+  const world = streamingWorld();
+  const transport = await upgraded(world.host, await echoUrl(world), V4);
+  const session = openSpdySession({ ...transport, end: () => {}, close: () => {} }, 'client');
+  for (const type of ['error', 'stdout', 'stderr']) await session.open({ streamtype: [type] }, never);
+  await (await session.open({ streamtype: ['stdin'] }, never)).end();
+  await session.closed;
+  await world.host.clock.advance(9_999);
+  await transport.write(Uint8Array.of(0));
+  await world.host.clock.advance(1);
+  await assert.rejects(transport.write(Uint8Array.of(0)), { code: 'EPIPE' });
+});
+
+test('100 sessions at once, some of whose clients go', async () => {
+  const world = streamingWorld();
+  const sessions = Array.from({ length: 100 }, async (_, index) => {
+    const transport = COMMAND_TRANSPORTS[index % COMMAND_TRANSPORTS.length];
+    assert.ok(transport);
+    const client = await connectCommandClient(world.host, await echoUrl(world), transport, ALL);
+    await client.type(`typed ${index}`);
+    if (!transport.canEndInput) return client.leave();
+    await client.endInput();
+    assert.equal((await client.received()).stdout, `typed ${index}`);
+  });
+  await Promise.all(sessions);
+});
+
+test('closing ends all sessions', async () => {
+  const world = streamingWorld();
+  const clients = await Promise.all(
+    COMMAND_TRANSPORTS.map(async (transport) => connectCommandClient(world.host, await echoUrl(world), transport, ALL)),
+  );
+  await world.server.close();
+  await Promise.all(clients.map((client) => client.received()));
 });
 
 test('a server that could not listen tries again, and can be closed', async () => {
   const host = createMemoryHost();
   const failures = [new NetworkError('EMFILE', 'too many open files'), new NetworkError('EMFILE', 'still')];
-  const serveWebSockets: Network['serveWebSockets'] = async (handler) => {
+  const serveUpgrades: Network['serveUpgrades'] = async (handler) => {
     const failure = failures.shift();
     if (failure) throw failure;
-    return host.network.serveWebSockets(handler);
+    return host.network.serveUpgrades(handler);
   };
-  const server = createStreamingServer({ ...host, network: { serveWebSockets }, log: silentLog });
-  const serve = async (connection: WebSocketConnection) => connection.close();
-  const session: StreamingSession = { kind: 'exec', protocols: EXEC_PROTOCOLS, serve };
-  await assert.rejects(server.urlFor(session), { message: 'too many open files' });
+  const server = createStreamingServer({ ...host, network: { serveUpgrades }, log: silentLog });
+  await assert.rejects(server.urlFor(unserved), { message: 'too many open files' });
   await server.close();
-  await assert.rejects(server.urlFor(session), { message: 'still' });
-  await received(await connect(host, await server.urlFor(session), EXEC_PROTOCOLS));
+  await assert.rejects(server.urlFor(unserved), { message: 'still' });
+  assert.deepEqual(await plainAnswer(host, `${await server.urlFor(unserved)}x`), [404, '404 page not found\n']);
 });
+
+const anything = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 });
+const anyMessages = fc.array(
+  fc.tuple(fc.constantFrom(0, 1, 2, 3, 4, 5, 48, 52, 255), fc.uint8Array({ maxLength: 32 })),
+  { maxLength: 8 },
+);
+
+test('hostile messages end a session or say nothing, and the next client is served', async () => {
+  const world = streamingWorld();
+  const transports = COMMAND_TRANSPORTS.filter(({ carrier }) => carrier === 'webSocket');
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...transports), anyMessages, async ({ protocol }, messages) => {
+      const client = new AbortController();
+      const protocols = protocol === '' ? [] : [protocol];
+      const place = placeOf(await echoUrl(world));
+      const connection = await world.host.network.webSocket({ ...place, protocols }, client.signal);
+      for (const [channel, data] of messages) {
+        await connection.send(Uint8Array.of(channel, ...data)).catch(() => {});
+      }
+      client.abort(new Error('gone'));
+      await connection.closed;
+    }),
+  );
+  await stillServes(world);
+});
+
+test('hostile bytes instead of SPDY end their session, and the next client is served', async () => {
+  const world = streamingWorld();
+  const { host, server } = world;
+  const forward = (): Promise<string> =>
+    server.urlFor({
+      kind: 'portforward',
+      ports: [],
+      serve: (client) =>
+        servePortForward(client, { sandboxId: 's', ports: [] }, () => Promise.reject(new Error('no')), host.clock),
+    });
+  await fc.assert(
+    fc.asyncProperty(fc.boolean(), anything, async (isExec, chunks) => {
+      const [url, protocol] = isExec ? [await echoUrl(world), V4] : [await forward(), 'portforward.k8s.io'];
+      const transport = await upgraded(host, url, protocol);
+      for (const chunk of chunks) await transport.write(chunk).catch(() => {});
+      transport.end();
+      await Array.fromAsync(transport.chunks);
+    }),
+  );
+  await stillServes(world);
+});
+
+async function stillServes(world: ReturnType<typeof streamingWorld>): Promise<void> {
+  const [transport] = COMMAND_TRANSPORTS;
+  assert.ok(transport);
+  const client = await connectCommandClient(world.host, await echoUrl(world), transport, ALL);
+  await client.type('typed');
+  await client.endInput();
+  assert.equal((await client.received()).stdout, 'typed');
+}

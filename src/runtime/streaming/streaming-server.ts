@@ -1,28 +1,46 @@
 import type { Log } from '../../base/log.ts';
+import type { Clock } from '../../host/clock.ts';
 import type {
+  ByteStream,
   Network,
+  UpgradeOffer,
+  UpgradeServer,
+  UpgradeVerdict,
   WebSocketConnection,
-  WebSocketOffer,
-  WebSocketServer,
-  WebSocketVerdict,
 } from '../../host/network.ts';
+import type { CommandClient, CommandStreams } from './command-client.ts';
+import { negotiate, refusal } from './negotiate.ts';
+import { openClientSession } from './open-client-session.ts';
+import type { PortForwardClient } from './port-forward-client.ts';
+import { COMMAND_PROTOCOLS, FORWARD_PROTOCOLS } from './protocols.ts';
+import { openSpdyCommandClient } from './spdy-command-client.ts';
+import { openSpdyPortForwardClient } from './spdy-port-forward-client.ts';
 import { StreamingTokens, type StreamingTokensDeps } from './streaming-tokens.ts';
+import { webSocketByteStream } from './web-socket-byte-stream.ts';
+import { openWebSocketCommandClient } from './web-socket-command-client.ts';
+import { openWebSocketPortForwardClient } from './web-socket-port-forward-client.ts';
 
 export interface StreamingDeps extends StreamingTokensDeps {
-  readonly network: Pick<Network, 'serveWebSockets'>;
+  readonly clock: Clock;
+  readonly network: Pick<Network, 'serveUpgrades'>;
   readonly log: Log;
 }
 
-/** What is done with the connection of who comes for it. */
-export interface StreamingSession {
-  readonly kind: 'exec' | 'portforward';
-  /** Of the WebSocket, the best first. */
-  readonly protocols: readonly string[];
-  /** Owns the connection, and ends when that does. */
-  serve(connection: WebSocketConnection): Promise<void>;
-}
+/** What is done with the client that comes for it. `serve` owns the client, and ends when that does. */
+export type StreamingSession =
+  | {
+      readonly kind: 'exec' | 'attach';
+      readonly streams: CommandStreams;
+      serve(client: CommandClient): Promise<void>;
+    }
+  | {
+      readonly kind: 'portforward';
+      /** For clients that do not name them with each connection. */
+      readonly ports: readonly number[];
+      serve(client: PortForwardClient): Promise<void>;
+    };
 
-/** Where streams of exec and port-forward are carried, on this machine alone: kubelet lets clients through to it. */
+/** Where streams of exec, attach and port-forward are carried, on this machine alone: kubelet lets clients through to it. */
 export interface StreamingServer {
   /** The URL at which the session waits for its client, once and for a minute. Listens from the first call on. */
   urlFor(session: StreamingSession): Promise<string>;
@@ -32,13 +50,15 @@ export interface StreamingServer {
 
 export function createStreamingServer(deps: StreamingDeps): StreamingServer {
   const tokens = new StreamingTokens<StreamingSession>(deps);
-  let server: Promise<WebSocketServer> | undefined;
-  const answer = (offer: WebSocketOffer): WebSocketVerdict => {
-    const session = offer.upgrade === 'websocket' ? tokens.take(tokenIn(offer.path)) : undefined;
-    return verdictOn(offer, session, (error) => deps.log.warn('a stream failed', { kind: session?.kind, error }));
+  let server: Promise<UpgradeServer> | undefined;
+  const answer = (offer: UpgradeOffer): UpgradeVerdict => {
+    const [, kind, token = ''] = offer.path.split('/');
+    const session = tokens.take(token);
+    if (!session || session.kind !== kind) return refusal(404, '404 page not found');
+    return verdictOn(offer, session, deps);
   };
-  const listening = (): Promise<WebSocketServer> => {
-    server ??= deps.network.serveWebSockets(answer).catch((error: unknown) => {
+  const listening = (): Promise<UpgradeServer> => {
+    server ??= deps.network.serveUpgrades(answer).catch((error: unknown) => {
       server = undefined;
       throw error;
     });
@@ -53,26 +73,56 @@ export function createStreamingServer(deps: StreamingDeps): StreamingServer {
   };
 }
 
-function tokenIn(path: string): string {
-  return path.split('/')[2] ?? '';
+function verdictOn(offer: UpgradeOffer, session: StreamingSession, deps: StreamingDeps): UpgradeVerdict {
+  const negotiated = negotiate(offer, session.kind === 'portforward' ? FORWARD_PROTOCOLS : COMMAND_PROTOCOLS);
+  if (negotiated.kind === 'refuse') return negotiated;
+  const { protocol } = negotiated;
+  const watched = (served: Promise<void>): void =>
+    void served.catch((error: unknown) => deps.log.warn('a stream failed', { kind: session.kind, protocol, error }));
+  if (negotiated.kind === 'webSocket') {
+    const serve = (connection: WebSocketConnection): void =>
+      watched(serveWebSocket(connection, protocol, session, deps));
+    return { kind: 'webSocket', protocol, serve };
+  }
+  const serve = (stream: ByteStream): void => watched(serveSpdy(stream, protocol, session, deps));
+  return { kind: 'stream', headers: [['X-Stream-Protocol-Version', protocol]], serve };
 }
 
-function verdictOn(
-  { path, upgrade, protocols }: WebSocketOffer,
-  session: StreamingSession | undefined,
-  onFailure: (error: unknown) => void,
-): WebSocketVerdict {
-  if (upgrade !== 'websocket') {
-    const asked = upgrade === '' ? 'a request without an upgrade' : `an upgrade to ${upgrade}`;
-    return { kind: 'refuse', status: 400, message: `${asked} is not supported here: use a WebSocket` };
+async function serveWebSocket(
+  connection: WebSocketConnection,
+  protocol: string,
+  session: StreamingSession,
+  deps: StreamingDeps,
+): Promise<void> {
+  try {
+    if (session.kind !== 'portforward') {
+      const spoken = COMMAND_PROTOCOLS.webSocket.get(protocol);
+      if (spoken) await session.serve(await openWebSocketCommandClient(connection, session.streams, spoken));
+      return;
+    }
+    const spoken = FORWARD_PROTOCOLS.webSocket.get(protocol);
+    if (spoken === 'spdy') await serveSpdy(webSocketByteStream(connection), protocol, session, deps);
+    else if (spoken) await session.serve(await openWebSocketPortForwardClient(connection, session.ports, spoken));
+  } finally {
+    connection.close();
   }
-  if (!session || !path.startsWith(`/${session.kind}/`)) {
-    return { kind: 'refuse', status: 404, message: 'nothing waits here: the URL was used already, or is too old' };
+}
+
+async function serveSpdy(
+  stream: ByteStream,
+  protocol: string,
+  session: StreamingSession,
+  { clock }: StreamingDeps,
+): Promise<void> {
+  const spdy = openClientSession(stream, clock);
+  try {
+    if (session.kind === 'portforward') {
+      await session.serve(openSpdyPortForwardClient(spdy, clock));
+      return;
+    }
+    const spoken = COMMAND_PROTOCOLS.spdy.get(protocol);
+    if (spoken) await session.serve(await openSpdyCommandClient(spdy, session.streams, spoken, clock));
+  } finally {
+    await spdy.close();
   }
-  const protocol = session.protocols.find((each) => protocols.includes(each));
-  if (protocol === undefined) {
-    const known = session.protocols.join(', ');
-    return { kind: 'refuse', status: 400, message: `none of the offered protocols is supported; these are: ${known}` };
-  }
-  return { kind: 'accept', protocol, serve: (connection) => void session.serve(connection).catch(onFailure) };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../host/clock.ts';
 import { unlessAborted } from '../../../host/fake/unless-aborted.ts';
 import {
+  type AttachedStreams,
   type ContainerEnd,
   type ExecResult,
   type ExecStreams,
@@ -13,6 +14,7 @@ import {
   type StartedContainer,
 } from '../oci-runtime.ts';
 import type { OciProcess, OciResources } from '../oci-spec.ts';
+import { MemoryAttachments } from './memory-attach.ts';
 import { type MemoryExec, memoryExecStreams } from './memory-exec.ts';
 
 /** What a container does once it is started. */
@@ -31,6 +33,7 @@ export interface MemoryContainer extends Monitored {
   readonly signals: number[];
   /** Of the last update. */
   resources?: OciResources;
+  readonly attachments: MemoryAttachments;
   logReopened: number;
   execsEnded: number;
 }
@@ -72,7 +75,8 @@ export class MemoryOciRuntime implements OciRuntime {
     if (this.containers.has(container.id)) throw new OciError(`container ${container.id} is there already`);
     const pid = ++this.#lastPid;
     const ignores = program.kind === 'runs' ? (program.ignores ?? []) : [];
-    this.containers.set(container.id, { ...container, pid, signals: [], logReopened: 0, execsEnded: 0 });
+    const attachments = new MemoryAttachments(container);
+    this.containers.set(container.id, { ...container, pid, signals: [], attachments, logReopened: 0, execsEnded: 0 });
     this.#ends.set(container.id, Promise.withResolvers());
     this.#ignores.set(container.id, ignores);
     if (program.kind === 'exits') this.exit(container.id, program.exitCode, program.oomKilled);
@@ -123,6 +127,11 @@ export class MemoryOciRuntime implements OciRuntime {
     return memoryExecStreams(this.onExec(container, process), this.#clock);
   }
 
+  async attach({ id }: MonitoredName, signal: AbortSignal): Promise<AttachedStreams> {
+    signal.throwIfAborted();
+    return this.#running(id).attachments.attach();
+  }
+
   /** Each start is over at once here. */
   async settleStart(): Promise<void> {}
 
@@ -149,6 +158,7 @@ export class MemoryOciRuntime implements OciRuntime {
     const container = this.containers.get(id);
     if (container === undefined || container.end !== undefined) return;
     container.end = end;
+    container.attachments.end();
     this.#ends.get(id)?.resolve(end);
   }
 

@@ -1,0 +1,87 @@
+import { MessageQueue } from '../../../host/message-queue.ts';
+import type { AttachedStreams, Monitored } from '../oci-runtime.ts';
+
+type Size = { readonly width: number; readonly height: number };
+
+/** Who is attached to one container in memory, and what they typed. */
+export class MemoryAttachments {
+  /** All that anybody wrote. */
+  typed = '';
+  /** `true` once its standard input has ended. */
+  inputEnded = false;
+  /** Of its terminal, the last one asked for. */
+  size: Size | undefined;
+  readonly #container: Monitored;
+  readonly #open = new Set<{ readonly packets: MessageQueue; readonly room: () => Promise<void> | undefined }>();
+  #isOver = false;
+
+  constructor(container: Monitored) {
+    this.#container = container;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  attach(): AttachedStreams {
+    let room: PromiseWithResolvers<void> | undefined;
+    const resume = (): void => {
+      room?.resolve();
+      room = undefined;
+    };
+    const packets = new MessageQueue({
+      pause: () => {
+        room ??= Promise.withResolvers();
+      },
+      resume,
+    });
+    const attached = { packets, room: () => room?.promise };
+    if (this.#isOver) packets.end();
+    else this.#open.add(attached);
+    return {
+      output: decoded(packets),
+      write: async (data) => {
+        if (this.#container.stdin && !this.inputEnded) this.typed += new TextDecoder().decode(data);
+      },
+      closeInput: () => this.#endInput(),
+      resize: async (size) => {
+        if (this.#container.terminal) this.size = size;
+      },
+      detach: () => {
+        if (!this.#open.delete(attached)) return;
+        packets.end();
+        resume();
+        this.#endInput();
+      },
+    };
+  }
+
+  /** The container's first process writes; resolves when each who looks on has room for more. */
+  async write(stream: 'stdout' | 'stderr', text: string): Promise<void> {
+    const mark = stream === 'stdout' || this.#container.terminal ? STDOUT : STDERR;
+    const packet = Uint8Array.of(mark, ...new TextEncoder().encode(text));
+    const open = [...this.#open];
+    for (const { packets } of open) packets.push(packet);
+    await Promise.all(open.map(({ room }) => room()));
+  }
+
+  /** The container has ended. */
+  end(): void {
+    this.#isOver = true;
+    for (const { packets } of this.#open) packets.end();
+    this.#open.clear();
+  }
+
+  #endInput(): void {
+    if (this.#container.stdin && this.#container.stdinOnce) this.inputEnded = true;
+  }
+}
+
+const STDOUT = 2;
+const STDERR = 3;
+
+async function* decoded(packets: AsyncIterable<Uint8Array>): AttachedStreams['output'] & AsyncGenerator {
+  for await (const packet of packets) {
+    yield { stream: packet[0] === STDERR ? 'stderr' : 'stdout', data: packet.subarray(1) };
+  }
+}

@@ -1,0 +1,42 @@
+/** How exec or attach ended. */
+export type CommandOutcome =
+  | { readonly kind: 'exited'; readonly exitCode: number; readonly command: readonly string[] }
+  /** Of attach: the container has ended, whatever its exit code is, or goes on without the client. */
+  | { readonly kind: 'detached' }
+  | { readonly kind: 'failed'; readonly message: string };
+
+interface Status {
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: { readonly causes: ReadonlyArray<{ readonly reason?: string; readonly message: string }> };
+  readonly code?: number;
+}
+
+/** What a client is told: a `Status` of the Kubernetes API, or to old ones a text, which is empty when all went well. */
+export function outcomeText(outcome: CommandOutcome, form: 'status' | 'text'): string {
+  const status = statusOf(outcome);
+  return form === 'status' ? JSON.stringify({ metadata: {}, ...status }) : (status.message ?? '');
+}
+
+function statusOf(outcome: CommandOutcome): Status {
+  if (outcome.kind === 'failed') {
+    const { message } = outcome;
+    return {
+      status: 'Failure',
+      message: `Internal error occurred: ${message}`,
+      reason: 'InternalError',
+      details: { causes: [{ message }] },
+      code: 500,
+    };
+  }
+  if (outcome.kind === 'detached' || outcome.exitCode === 0) return { status: 'Success' };
+  const { exitCode, command } = outcome;
+  const what = `error executing command [${command.join(' ')}], exit code ${exitCode}`;
+  return {
+    status: 'Failure',
+    message: `command terminated with non-zero exit code: ${what}`,
+    reason: 'NonZeroExitCode',
+    details: { causes: [{ reason: 'ExitCode', message: String(exitCode) }] },
+  };
+}

@@ -1,0 +1,64 @@
+import { textOf } from '../../base/text-of.ts';
+import type { AttachedStreams } from '../oci/oci-runtime.ts';
+import { type CommandSession, clientLost, followSizes, forwardInput, serveCommand } from './carry-command.ts';
+import type { CommandClient, CommandStreams } from './command-client.ts';
+import type { CommandOutcome } from './command-outcome.ts';
+import type { SessionClock } from './session-limits.ts';
+
+export interface AttachSessionOptions {
+  readonly streams: CommandStreams;
+  /** The container sees the end of its input when the client's ends; then its output is still worth waiting for. */
+  readonly endsInput: boolean;
+}
+
+/**
+ * Carries the streams of a container's first process to a client.
+ * 1. It ends with the container, with the client, or with the client's input where that is not the container's to end.
+ * 2. However it ends, the container goes on, and the client is told that all is well.
+ */
+export function serveAttach(
+  client: CommandClient,
+  options: AttachSessionOptions,
+  join: (signal: AbortSignal) => Promise<AttachedStreams>,
+  clock: SessionClock,
+): Promise<void> {
+  return serveCommand(client, clock, async (session) => {
+    const joined = await join(session.gone).catch((error: unknown) => textOf(error));
+    if (typeof joined === 'string') {
+      return { kind: 'failed', message: `error attaching to container: ${joined}` };
+    }
+    return carry(client, joined, options, session);
+  });
+}
+
+/** Rejects when the client is gone. */
+async function carry(
+  client: CommandClient,
+  attached: AttachedStreams,
+  { streams: wanted, endsInput }: AttachSessionOptions,
+  session: CommandSession,
+): Promise<CommandOutcome> {
+  const { idle } = session;
+  const forwardOutput = async (): Promise<void> => {
+    for await (const { stream, data } of attached.output) {
+      idle.touch();
+      if (wanted[stream]) await client[stream](data);
+    }
+  };
+  const sink = {
+    write: (data: Uint8Array) => attached.write(data),
+    closeInput: () => {
+      if (endsInput) attached.closeInput();
+    },
+  };
+  try {
+    void followSizes(client, attached);
+    const input = wanted.stdin ? forwardInput(client, sink, idle) : Promise.resolve();
+    const ends = [forwardOutput(), clientLost(client, input, session)];
+    if (wanted.stdin && !endsInput) ends.push(input);
+    await Promise.race(ends);
+    return { kind: 'detached' };
+  } finally {
+    attached.detach();
+  }
+}

@@ -1,0 +1,63 @@
+import { textOf } from '../../base/text-of.ts';
+import type { ExecStreams } from '../oci/oci-runtime.ts';
+import { type CommandSession, clientLost, followSizes, forwardInput, serveCommand } from './carry-command.ts';
+import type { CommandClient, CommandStreams } from './command-client.ts';
+import type { CommandOutcome } from './command-outcome.ts';
+import type { IdleLimit, SessionClock } from './session-limits.ts';
+
+export interface ExecSessionOptions {
+  readonly command: readonly string[];
+  readonly streams: CommandStreams;
+}
+
+/** Carries one exec between its client and its process. A client that goes takes the process with it: nobody could end it any more. */
+export function serveExec(
+  client: CommandClient,
+  options: ExecSessionOptions,
+  start: (signal: AbortSignal) => Promise<ExecStreams>,
+  clock: SessionClock,
+): Promise<void> {
+  return serveCommand(client, clock, async (session) => {
+    const started = await start(session.gone).catch((error: unknown) => textOf(error));
+    if (typeof started === 'string') {
+      return { kind: 'failed', message: `error executing command in container: ${started}` };
+    }
+    return carry(client, started, options, session);
+  });
+}
+
+/** Rejects when the client is gone. */
+async function carry(
+  client: CommandClient,
+  process: ExecStreams,
+  { command, streams: wanted }: ExecSessionOptions,
+  session: CommandSession,
+): Promise<CommandOutcome> {
+  const { idle } = session;
+  try {
+    const output = Promise.all([
+      forward(process.stdout, wanted.stdout && ((data) => client.stdout(data)), idle),
+      forward(process.stderr, wanted.stderr && ((data) => client.stderr(data)), idle),
+    ]);
+    const exited = output.then(() => process.exited);
+    void followSizes(client, process);
+    const input = forwardInput(client, process, idle);
+    const exitCode = await Promise.race([exited, clientLost(client, input, session)]);
+    return { kind: 'exited', exitCode, command };
+  } catch (error) {
+    await process.kill();
+    throw error;
+  }
+}
+
+/** What nobody wants is read all the same: the process must not wait for it. */
+async function forward(
+  chunks: AsyncIterable<Uint8Array>,
+  take: CommandClient['stdout'] | false,
+  idle: IdleLimit,
+): Promise<void> {
+  for await (const chunk of chunks) {
+    idle.touch();
+    if (take) await take(chunk);
+  }
+}

@@ -1,0 +1,108 @@
+import type { Clock } from '../../host/clock.ts';
+import { Inbox } from '../../streams/inbox.ts';
+import type { SpdySession, SpdyStream } from '../../streams/spdy/spdy-session.ts';
+import type { CommandClient, CommandStreams } from './command-client.ts';
+import { outcomeText } from './command-outcome.ts';
+import { discard } from './discard.ts';
+import type { SpdyCommandProtocol } from './protocols.ts';
+import { type TerminalSize, TerminalSizes } from './terminal-sizes.ts';
+
+/** How long a client may take to open its streams. */
+const STREAM_CREATION_MS = 30_000;
+
+type StreamType = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize';
+type CommandSpdyStreams = ReadonlyMap<StreamType, SpdyStream>;
+
+/** Resolves when the client has opened all its streams. Rejects when it does not, and then the session is closed. */
+export async function openSpdyCommandClient(
+  session: SpdySession,
+  wanted: CommandStreams,
+  protocol: SpdyCommandProtocol,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<CommandClient> {
+  const ready = new AbortController();
+  const late = clock.sleep(STREAM_CREATION_MS, ready.signal).then(() => {
+    throw new Error('timed out waiting for client to create streams');
+  });
+  late.catch(() => {}); // it is not waited for when the streams are there
+  try {
+    const streams = await Promise.race([openedStreams(session, expectedTypes(wanted, protocol)), late]);
+    return clientOf(session, streams, protocol);
+  } catch (error) {
+    void session.close();
+    throw error;
+  } finally {
+    ready.abort();
+  }
+}
+
+function expectedTypes({ stdin, stdout, stderr, tty }: CommandStreams, { hasResize }: SpdyCommandProtocol) {
+  const types: StreamType[] = ['error'];
+  if (stdin) types.push('stdin');
+  if (stdout) types.push('stdout');
+  if (stderr) types.push('stderr');
+  if (tty && hasResize) types.push('resize');
+  return new Set<string>(types);
+}
+
+/** Goes on to send away what else the client opens. Rejects when it goes before it has opened all. */
+function openedStreams(session: SpdySession, expected: ReadonlySet<string>): Promise<CommandSpdyStreams> {
+  const { promise, resolve, reject } = Promise.withResolvers<CommandSpdyStreams>();
+  const found = new Map<StreamType, SpdyStream>();
+  const collect = async (): Promise<never> => {
+    for await (const stream of session.incoming) {
+      const type = streamTypeOf(stream);
+      if (type === undefined || !expected.has(type) || found.has(type)) {
+        void stream.reset();
+        continue;
+      }
+      found.set(type, stream);
+      if (found.size === expected.size) resolve(found);
+    }
+    throw new Error('the client is gone');
+  };
+  collect().catch(reject);
+  return promise;
+}
+
+function streamTypeOf({ headers }: SpdyStream): StreamType | undefined {
+  const type = headers['streamtype']?.[0];
+  return type === 'error' || type === 'stdin' || type === 'stdout' || type === 'stderr' || type === 'resize'
+    ? type
+    : undefined;
+}
+
+function clientOf(session: SpdySession, streams: CommandSpdyStreams, protocol: SpdyCommandProtocol): CommandClient {
+  const [error, stdout, stderr] = [streams.get('error'), streams.get('stdout'), streams.get('stderr')];
+  for (const stream of [error, stdout, stderr]) if (stream) void discard(stream.chunks);
+  return {
+    stdin: streams.get('stdin')?.chunks ?? nothing(),
+    resizes: sizesOf(streams.get('resize')),
+    stdout: async (data) => stdout?.write(data),
+    stderr: async (data) => stderr?.write(data),
+    finish: async (outcome) => {
+      await Promise.all([stdout?.end(), stderr?.end()]);
+      const text = outcomeText(outcome, protocol.outcome);
+      if (text !== '') await error?.write(Buffer.from(text));
+      await error?.end();
+      await session.close();
+    },
+    close: () => void session.close(),
+    gone: session.closed,
+  };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** Read as they come: a size that waits must not hold back the other streams. */
+function sizesOf(stream: SpdyStream | undefined): AsyncIterable<TerminalSize> {
+  const newest = new Inbox<TerminalSize>({ kept: 'newest' });
+  const read = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
+    const sizes = new TerminalSizes();
+    for await (const chunk of chunks) for (const size of sizes.push(chunk)) newest.put(size);
+  };
+  void read(stream?.chunks ?? nothing())
+    .catch(() => {})
+    .finally(() => newest.end());
+  return newest;
+}

@@ -1,0 +1,119 @@
+import type { Clock } from '../../host/clock.ts';
+import { Inbox } from '../../streams/inbox.ts';
+import type { SpdySession, SpdyStream } from '../../streams/spdy/spdy-session.ts';
+import { discard } from './discard.ts';
+import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';
+
+/** How long a client may take to open the second stream of a pair. */
+const STREAM_CREATION_MS = 30_000;
+
+/** So many connections of a client may wait for their second stream. */
+const MOST_INCOMPLETE = 1000;
+
+type StreamType = 'data' | 'error';
+
+/** The streams of one connection, as long as they are not complete. */
+interface Pair {
+  readonly streams: Map<StreamType, SpdyStream>;
+  readonly complete: AbortController;
+}
+
+interface ForwardStream {
+  readonly stream: SpdyStream;
+  readonly type: StreamType;
+  readonly requestId: string;
+  readonly port: number;
+}
+
+/** A client of SPDY: each connection is a pair of streams, one for data and one that tells why it failed. */
+export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Clock, 'sleep'>): PortForwardClient {
+  const connections = new Inbox<ForwardedConnection>();
+  const incomplete = new Map<string, Pair>();
+  const add = (found: ForwardStream): void => {
+    const { requestId, type, stream } = found;
+    const pair = incomplete.get(requestId) ?? newPair(requestId);
+    if (pair.streams.has(type)) {
+      const why = `error processing stream for request ${requestId}: ${type} stream already assigned`;
+      void tellQuietly(pair, why);
+      void stream.reset();
+      return;
+    }
+    pair.streams.set(type, stream);
+    const [data, error] = [pair.streams.get('data'), pair.streams.get('error')];
+    if (!data || !error) return;
+    incomplete.delete(requestId);
+    pair.complete.abort();
+    connections.put(connectionOf(data, error));
+  };
+  const newPair = (requestId: string): Pair => {
+    const pair = { streams: new Map(), complete: new AbortController() };
+    incomplete.set(requestId, pair);
+    void giveUpLater(pair, requestId);
+    return pair;
+  };
+  const giveUpLater = async (pair: Pair, requestId: string): Promise<void> => {
+    try {
+      await clock.sleep(STREAM_CREATION_MS, pair.complete.signal);
+    } catch {
+      return; // complete, or the client is gone
+    }
+    incomplete.delete(requestId);
+    await tellQuietly(pair, `(request=${requestId}) timed out waiting for streams`);
+    await pair.streams.get('data')?.reset();
+    await pair.streams.get('error')?.end();
+  };
+  const listen = async (): Promise<void> => {
+    for await (const stream of session.incoming) {
+      const found = forwardStream(stream);
+      const isTooMany = found && incomplete.size >= MOST_INCOMPLETE && !incomplete.has(found.requestId);
+      if (!found || isTooMany) void stream.reset();
+      else add(found);
+    }
+    for (const { complete } of incomplete.values()) complete.abort();
+    connections.end();
+  };
+  void listen();
+  return { connections, gone: session.closed, close: () => void session.close() };
+}
+
+/** `undefined`: it is none of ours. */
+function forwardStream(stream: SpdyStream): ForwardStream | undefined {
+  const [port, type, requestId] = ['port', 'streamtype', 'requestid'].map((name) => stream.headers[name]?.[0] ?? '');
+  if (!/^\d{1,5}$/.test(port ?? '') || Number(port) < 1 || Number(port) > 65_535) return undefined;
+  if (type !== 'data' && type !== 'error') return undefined;
+  return { stream, type, port: Number(port), requestId: requestId || guessedRequest(stream, type) };
+}
+
+/** Old clients name none: they open the stream for errors, and then the one for data. */
+function guessedRequest({ id }: SpdyStream, type: StreamType): string {
+  return String(type === 'error' ? id : id - 2);
+}
+
+async function tellQuietly({ streams }: Pair, message: string): Promise<void> {
+  await streams
+    .get('error')
+    ?.write(Buffer.from(message))
+    .catch(() => {});
+}
+
+function connectionOf(data: SpdyStream, error: SpdyStream): ForwardedConnection {
+  void discard(error.chunks);
+  return {
+    port: Number(data.headers['port']?.[0]),
+    chunks: data.chunks,
+    write: (chunk) => data.write(chunk),
+    end: () => data.end(),
+    fail: async (message) => {
+      try {
+        await error.write(Buffer.from(message));
+        await error.end(); // a reset could overtake the message in the client
+      } finally {
+        await data.reset();
+      }
+    },
+    close: async () => {
+      await Promise.all([data.end(), error.end()]);
+    },
+    closed: data.closed,
+  };
+}
