@@ -1,108 +1,127 @@
-import type { ImageOperations, ListedImage } from '../app/embedded/image-operations.ts';
+import type { ImageOperations } from '../app/embedded/image-operations.ts';
 import { withImages } from '../app/embedded/with-images.ts';
 import { assertNever } from '../base/assert-never.ts';
-import { CriError } from '../cri/cri-error.ts';
-import type { Host } from '../host/host.ts';
-import { type CommandContext, EXIT } from './command-context.ts';
-import type { ImageOptions, RuntimePlaces } from './commands.ts';
+import { CriError, isNotFound } from '../cri/cri-error.ts';
+import { type CommandContext, CommandError, EXIT } from './command-context.ts';
+import type { ImageOptions } from './commands.ts';
+import { imageList } from './image-list.ts';
+import { preparePull, pullOne } from './image-pull.ts';
+import { archivePlace } from './image-save.ts';
 import { folder } from './option-values.ts';
 import { requireRootOnLinux } from './require-root.ts';
-import { textTable } from './text-table.ts';
+import { shortId } from './short-id.ts';
+import { untilInterrupted } from './until-interrupted.ts';
+
+/** What is done with the images, whoever owns them; answers with an exit code. */
+type Work = (images: ImageOperations, signal: AbortSignal) => Promise<number>;
 
 /** `nodelet image`: through the runtime that is at work on these folders, else by itself. */
 export async function imageCommand(options: ImageOptions, context: CommandContext): Promise<number> {
   requireRootOnLinux(context);
-  const { host, terminal } = context;
-  const { signal } = new AbortController();
-  const said = await withImages({ ...options, host }, (images) => carryOut(options, images, context, signal), signal);
-  await terminal.stdout.write(said);
-  return EXIT.ok;
+  const { host, env } = context;
+  const registryConfigDirs = options.verb === 'pull' ? options.registryConfigDirs : undefined;
+  const work = await workOf(options, context);
+  return untilInterrupted(context, interruptedText(options.verb), (signal) =>
+    withImages({ ...options, host, env, registryConfigDirs }, (images) => work(images, signal), signal),
+  );
 }
 
-async function carryOut(
-  options: ImageOptions,
-  images: ImageOperations,
-  context: CommandContext,
-  signal: AbortSignal,
-): Promise<string> {
+/** What is wrong with the request itself is told before anything is touched. */
+async function workOf(options: ImageOptions, context: CommandContext): Promise<Work> {
+  const print = (...texts: readonly string[]): Promise<void> =>
+    context.terminal.stdout.write(texts.map((text) => `${text}\n`).join(''));
   switch (options.verb) {
+    case 'pull': {
+      const loginFor = await preparePull(options, context);
+      const { quiet } = options;
+      return (images, signal) =>
+        oneByOne(options.images, context, signal, async (image) =>
+          print(await pullOne(image, { quiet, loginFor }, images, context, signal)),
+        );
+    }
     case 'load': {
-      const load = (path: string) => images.load({ path }, signal);
-      const loaded = await (options.archive === '-'
-        ? fromInput(options, context, load)
-        : load(folder(options.archive)));
-      return lines(loaded.map(({ name, id }) => `${name} loaded (${shortId(id)})`));
+      const archive = givenArchive(options.archive, context);
+      return async (images, signal) => {
+        const loaded = await images.load(archive, signal);
+        await print(...loaded.map(({ name, id }) => `${name} loaded (${shortId(id)})`));
+        return EXIT.ok;
+      };
     }
-    case 'build-from-rootfs': {
-      const { name, id } = await images.build(options, signal);
-      return lines([`${name} made (${shortId(id)})`]);
+    case 'save': {
+      const write = await archivePlace(options.output, context);
+      return async (images, signal) => {
+        await context.terminal.stdout.write(await write(images.save({ images: options.images }, signal)));
+        return EXIT.ok;
+      };
     }
-    case 'tag': {
-      const { name, id } = await images.tag(options, signal);
-      return lines([`${name} is ${shortId(id)}`]);
-    }
-    case 'rm': {
-      // Told one by one: those before one that fails are gone.
-      for (const image of options.images) {
-        const { name } = await images.remove({ image }, signal);
-        await context.terminal.stdout.write(lines([`${name} removed`]));
-      }
-      return '';
-    }
+    case 'rm':
+      return (images, signal) =>
+        oneByOne(options.images, context, signal, async (image) => {
+          const removed = await images.remove({ image }, signal).catch((error: unknown) => {
+            if (!(options.force && isNotFound(error))) throw error;
+          });
+          if (removed) await print(`${removed.name} removed`);
+        });
     case 'ls':
-      return imageTable(await images.list({}, signal));
+    case 'tag':
+    case 'build-from-rootfs':
+      return async (images, signal) => {
+        await context.terminal.stdout.write(await said(options, images, signal));
+        return EXIT.ok;
+      };
     default:
       return assertNever(options);
   }
 }
 
-/** Whoever owns the images reads the archive, which may be another process: it gets a file. */
-async function fromInput<T>(
-  { rootDir }: RuntimePlaces,
-  { host, terminal, pid }: CommandContext,
-  load: (path: string) => Promise<T>,
-): Promise<T> {
-  const path = `${rootDir}/image-${pid}.tar`;
-  await host.fs.makeDirectory(rootDir, 0o711);
-  await sweepInputs(rootDir, host);
-  await host.fs.writeFile(path, '', { mode: 0o600 });
-  try {
-    for await (const chunk of terminal.input()) await host.fs.appendFile(path, chunk);
-    return await load(path);
-  } catch (error) {
-    if (!(error instanceof CriError)) throw error;
-    throw new CriError(error.code, error.message.replaceAll(path, 'standard input'), { cause: error });
-  } finally {
-    await host.fs.remove(path);
+type QuickOptions = Extract<ImageOptions, { readonly verb: 'ls' | 'tag' | 'build-from-rootfs' }>;
+
+async function said(options: QuickOptions, images: ImageOperations, signal: AbortSignal): Promise<string> {
+  switch (options.verb) {
+    case 'ls':
+      return imageList(await images.list({}, signal), options);
+    case 'tag': {
+      const { name, id } = await images.tag(options, signal);
+      return `${name} is ${shortId(id)}\n`;
+    }
+    case 'build-from-rootfs': {
+      const { name, id } = await images.build(options, signal);
+      return `${name} made (${shortId(id)})\n`;
+    }
+    default:
+      return assertNever(options);
   }
 }
 
-/** Who was killed while it read left its file. */
-async function sweepInputs(rootDir: string, { fs }: Host): Promise<void> {
-  for (const { name } of await fs.readDirectory(rootDir)) {
-    const pid = /^image-(\d+)\.tar$/.exec(name)?.[1];
-    if (pid !== undefined && (await fs.stat(`/proc/${pid}`)) === undefined) await fs.remove(`${rootDir}/${name}`);
+function givenArchive(archive: string, { terminal }: CommandContext) {
+  if (archive !== '-' && archive !== '/dev/stdin') return { path: folder(archive) };
+  if (terminal.inputIsTerminal) {
+    throw new CommandError('there is no archive on a terminal: name a file, or pipe one in', EXIT.badInput);
   }
+  return { bytes: terminal.input() };
 }
 
-function imageTable(images: readonly ListedImage[]): string {
-  const rows = images.flatMap(({ id, names, sizeBytes }) =>
-    (names.length === 0 ? ['<none>'] : names).map((name) => [name, shortId(id), sizeText(sizeBytes)]),
-  );
-  return textTable([['IMAGE', 'ID', 'SIZE'], ...rows]);
+/** One that fails does not keep the others from being tried. */
+async function oneByOne(
+  names: readonly string[],
+  { terminal }: CommandContext,
+  signal: AbortSignal,
+  work: (name: string) => Promise<void>,
+): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  for (const name of names) {
+    try {
+      await work(name);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof CriError) || names.length === 1) throw error;
+      await terminal.stderr.write(`nodelet image: ${error.message}\n`);
+      exitCode = EXIT.failed;
+    }
+  }
+  return exitCode;
 }
 
-/** As Docker and crictl print it. */
-function shortId(id: string): string {
-  return id.replace(/^sha256:/, '').slice(0, 12);
-}
-
-function sizeText(bytes: number): string {
-  if (bytes < 1e3) return `${bytes}B`;
-  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)}kB`;
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)}MB` : `${(bytes / 1e9).toFixed(2)}GB`;
-}
-
-function lines(texts: readonly string[]): string {
-  return texts.map((text) => `${text}\n`).join('');
+function interruptedText(verb: ImageOptions['verb']): string {
+  return verb === 'pull' ? 'interrupted; layers that are whole stay for the next try' : 'interrupted';
 }

@@ -1,10 +1,12 @@
 import { abortable } from '../base/abortable.ts';
 import type { Log } from '../base/log.ts';
+import type { ProxyEnvironment } from '../base/proxy-for.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ContainerDeps } from './container/container-deps.ts';
 import { createContainers } from './container/create-containers.ts';
 import { decodeContainerRecord } from './container/decode-container-record.ts';
+import type { ImagePuller } from './images/image-puller.ts';
 import { createRegistryPuller } from './images/pull/registry-puller.ts';
 import { createPodNetwork } from './network/create-pod-network.ts';
 import type { PodNetwork } from './network/pod-network.ts';
@@ -35,6 +37,8 @@ export interface EmbeddedParts {
   readonly version: string;
   /** As Go names it: `amd64`. */
   readonly architecture: string;
+  /** Of the process; only proxies are read from it. */
+  readonly env: ProxyEnvironment;
   readonly log: Log;
 }
 
@@ -45,6 +49,7 @@ const SETTLE_MS = 2_000;
 export interface EmbeddedRuntime {
   readonly cri: Cri;
   readonly storage: Storage;
+  readonly puller: ImagePuller;
   /** Whether there is no record of a sandbox or container. */
   isEmpty(): boolean;
   /** Ends all that goes on in this process; containers go on. */
@@ -102,6 +107,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
   return {
     cri: { runtime, images: storage.imageService(puller) },
     storage,
+    puller,
     isEmpty: () => sandboxes.view.all.size + containers.records.all.size === 0,
     close,
   };

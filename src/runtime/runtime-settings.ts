@@ -14,6 +14,8 @@ export interface RuntimeSettings {
   readonly seccompProfilePath: string;
   /** A static program that does nothing but reap: `/usr/bin/catatonit`. */
   readonly pauseProgram: string;
+  /** Folders with `<registry>/hosts.toml`, as containerd reads them: mirrors, authorities, headers. The first that has one counts. */
+  readonly registryConfigDirs: readonly string[];
   /** What `ContainerStatus` and image garbage collection must never lose; told to the agent as pinned. */
   readonly pinnedImages: readonly string[];
   /** Whether oom_score_adj may be lowered here (CAP_SYS_RESOURCE); else it is clamped to our own. */

@@ -14,7 +14,8 @@ import { TEST_RUNTIME } from './runtime-fixture.ts';
 /** In the words of the runtime. */
 const REFUSED = {
   containerd: /^failed to pull and unpack image ".*: 401 Unauthorized$/,
-  embedded: /^failed to pull image ".*: status 401: UNAUTHORIZED: authentication required$/,
+  embedded:
+    /^failed to pull image ".*: status 401: UNAUTHORIZED: authentication required \(asked with(out a| the) login( of \w+)?\)$/,
 }[TEST_RUNTIME];
 
 function withSecrets(...names: string[]) {

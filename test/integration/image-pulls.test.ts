@@ -19,7 +19,6 @@ const TEXTS = {
     lie: /^failed to pull image ".*: has digest sha256:\S+ instead of sha256:/,
   },
 }[TEST_RUNTIME];
-const noCertificates = TEST_RUNTIME === 'embedded' && 'the embedded runtime reads no certificates of registries yet';
 
 const CROWD = 50;
 /** So many of the crowd wait before the registry answers. */
@@ -63,7 +62,7 @@ suite('images from a registry', { skip: registrySkipReason(), timeout: 120_000 }
     assert.deepEqual(pods.reasons('tag').slice(0, 2), ['Pulling', 'Pulled']);
   });
 
-  test('one is pulled over TLS', { skip: noCertificates }, async () => {
+  test('one is pulled over TLS', async () => {
     await pods.run(onceOf('secure', await secure.push('team/secure')));
   });
 

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
 import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
+import { freePort } from './free-port.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const START_MS = 20_000;
@@ -38,8 +38,8 @@ export interface TestRegistry {
   push(repository: string): Promise<string>;
   /** Ends it; what it has stays. */
   pause(): Promise<void>;
-  /** Starts it again where it was. */
-  resume(): Promise<void>;
+  /** Starts it again where it was, perhaps with other options; `tls` stays as it was. */
+  resume(options?: RegistryOptions): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -47,13 +47,27 @@ export interface RegistryOptions {
   /** Whether it lets in only who has `LOGIN`. */
   readonly asksForLogin?: boolean;
   readonly tls?: boolean;
+  /** Whether it lets in only who has a token of this server. */
+  readonly token?: TokenIssuer;
+}
+
+export interface TokenIssuer {
+  readonly realm: string;
+  readonly service: string;
+  readonly issuer: string;
+  /** Of the key that tokens are signed with. */
+  readonly certificateFile: string;
 }
 
 /** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
 export function registrySkipReason(): string | false {
+  return missingRegistry() || runtimeSkipReason();
+}
+
+/** The same for who needs only the registry. */
+export function missingRegistry(): string | false {
   if (!PROGRAMS.some((path) => existsSync(path))) return 'not installed: docker-registry';
-  if (!existsSync(OPENSSL)) return 'not installed: openssl';
-  return runtimeSkipReason();
+  return existsSync(OPENSSL) ? false : 'not installed: openssl';
 }
 
 export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
@@ -92,7 +106,8 @@ function testRegistry(place: Place, first: ChildProcess): TestRegistry {
       return `${address}/${repository}:1`;
     },
     pause: () => end(daemon),
-    async resume() {
+    async resume(options) {
+      if (options) writeConfiguration(place, options);
       daemon = await start(place);
     },
     async stop() {
@@ -102,7 +117,7 @@ function testRegistry(place: Place, first: ChildProcess): TestRegistry {
   };
 }
 
-/** Tells containerd how to speak to a registry; it looks at each pull. Our own runtime speaks HTTP to this machine. */
+/** Tells containerd how to speak to a registry; it looks at each pull. Our own runtime finds out what one on this machine speaks. */
 export function trustRegistry(folder: string, address: string, caFile?: string): void {
   const hosts = join(folder, 'certs.d', address);
   const url = `${caFile ? 'https' : 'http'}://${address}`;
@@ -112,7 +127,8 @@ export function trustRegistry(folder: string, address: string, caFile?: string):
   writeFileSync(join(hosts, 'hosts.toml'), text);
 }
 
-function makeCertificate(folder: string): string {
+/** Of a key beside it: `key.pem`. */
+export function makeCertificate(folder: string): string {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const subject = ['-subj', '/CN=registry', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1'];
@@ -121,7 +137,7 @@ function makeCertificate(folder: string): string {
   return cert;
 }
 
-function writeConfiguration({ folder, port, caFile }: Place, { asksForLogin = false }: RegistryOptions): void {
+function writeConfiguration({ folder, port, caFile }: Place, { asksForLogin = false, token }: RegistryOptions): void {
   writeFileSync(join(folder, 'htpasswd'), HTPASSWD);
   const config = {
     version: 0.1,
@@ -133,6 +149,7 @@ function writeConfiguration({ folder, port, caFile }: Place, { asksForLogin = fa
       ...(caFile && { tls: { certificate: caFile, key: join(folder, 'key.pem') } }),
     },
     ...(asksForLogin && { auth: { htpasswd: { realm: 'test', path: join(folder, 'htpasswd') } } }),
+    ...(token && { auth: { token: { ...token, certificateFile: undefined, rootcertbundle: token.certificateFile } } }),
   };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
 }
@@ -160,7 +177,7 @@ async function start(place: Place): Promise<ChildProcess> {
 async function answers(place: Place): Promise<boolean> {
   try {
     const { status, mark } = await send(place, 'GET', '/v2/');
-    return status === 200 && mark === place.folder;
+    return (status === 200 || status === 401) && mark === place.folder;
   } catch {
     return false;
   }
@@ -172,14 +189,6 @@ function end(daemon: ChildProcess): Promise<void> {
     daemon.once('exit', () => resolve());
     daemon.kill('SIGTERM');
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 async function pushImage(place: Place, repository: string, reference: string): Promise<void> {

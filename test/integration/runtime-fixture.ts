@@ -77,17 +77,20 @@ export interface EmbeddedOptions {
   readonly command?: readonly string[];
   /** More flags for `nodelet cri`. */
   readonly flags?: readonly string[];
+  /** Whether its network maps ports of this machine to pods. */
+  readonly hostPorts?: boolean;
 }
 
 /** `nodelet cri` as a process of its own. */
 export async function startEmbedded({
   command = [BIN],
   flags = [],
+  hostPorts = false,
 }: EmbeddedOptions = {}): Promise<EmbeddedTestRuntime> {
   const footprint = newFootprint('embedded');
   const { folder, socketPath, cgroupParent, bridge } = footprint;
   const endpoint = `unix://${socketPath}`;
-  writeNetwork(footprint);
+  writeNetwork(footprint, hostPorts);
   const places = ['--root', join(folder, 'root'), '--state', join(folder, 'state')];
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
   const [program = BIN, ...first] = command;

@@ -20,6 +20,7 @@ test('embeddedSettings() is what a node expects when nothing was chosen', () => 
     cdiSpecDirs: ['/etc/cdi', '/var/run/cdi'],
     seccompProfilePath: '/usr/share/containers/seccomp.json',
     pauseProgram: '/usr/bin/catatonit',
+    registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
     pinnedImages: [],
     mayLowerOomScore: true,
   });

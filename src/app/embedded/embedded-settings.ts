@@ -9,6 +9,8 @@ export interface EmbeddedChoices {
   /** Besides the default, which is crun or else runc, and is known by that name. */
   readonly handlers: ReadonlyMap<string, string>;
   readonly nriSocket: string | undefined;
+  /** How to reach registries: mirrors, authorities, headers; the first folder that speaks of one counts. */
+  readonly registryConfigDirs: readonly string[];
   readonly pinnedImages: readonly string[];
 }
 
@@ -18,6 +20,7 @@ export const DEFAULT_CHOICES: Omit<EmbeddedChoices, 'rootDir' | 'stateDir'> = {
   cniBinDirs: ['/opt/cni/bin', '/usr/lib/cni'],
   handlers: new Map(),
   nriSocket: undefined,
+  registryConfigDirs: ['/etc/containerd/certs.d', '/etc/docker/certs.d'],
   pinnedImages: [],
 };
 
@@ -51,6 +54,7 @@ export function embeddedSettings(
     cdiSpecDirs: CDI_SPEC_DIRS,
     seccompProfilePath: SECCOMP_PROFILE,
     pauseProgram: PAUSE_PROGRAM,
+    registryConfigDirs: choices.registryConfigDirs,
     pinnedImages: choices.pinnedImages,
     mayLowerOomScore: machine.mayLowerOomScore,
   };

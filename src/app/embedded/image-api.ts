@@ -1,82 +1,157 @@
-import { textOf } from '../../base/text-of.ts';
-import { CriError, codeOfName } from '../../cri/cri-error.ts';
-import type {
-  HttpHandler,
-  HttpResponse,
-  HttpServer,
-  Network,
-  ServerRequest,
-  ServerResponse,
+import { CriError } from '../../cri/cri-error.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Host } from '../../host/host.ts';
+import {
+  type HttpHandler,
+  type HttpResponse,
+  type HttpServer,
+  type Network,
+  NetworkError,
+  type ServerRequest,
+  type ServerResponse,
 } from '../../host/network.ts';
-import type { ImageOperations } from './image-operations.ts';
+import { CutOffError } from '../../runtime/images/archive/byte-reader.ts';
+import { framed, unframed } from './archive-frames.ts';
+import type { ImageChoice, ImageOperations, ImagePull } from './image-operations.ts';
+import { pullEvents, readPullEvents } from './pull-events.ts';
+import { type Refusal, refusalOf, refusedWith } from './refusal.ts';
 
-type Verb = keyof ImageOperations;
+/** Those whose request and answer are small. */
+type SmallVerb = Exclude<keyof ImageOperations, 'pull' | 'save'>;
 
-const VERBS: readonly Verb[] = ['load', 'build', 'tag', 'list', 'remove'];
+const SMALL_VERBS: readonly SmallVerb[] = ['load', 'build', 'tag', 'list', 'remove'];
+
+const ROOT = '/v1/images';
 
 /**
  * `ImageOperations` for other processes of root: POST /v1/images/VERB with the request as JSON. A refusal is
- * `{code, message}` with status 500. Both ends are of one version: whoever serves the socket owns the folders.
+ * `{code, message}` with status 500. `pull` answers with lines of JSON (pull-events.ts), `save` with an archive in frames
+ * (archive-frames.ts), and `archive` takes one as its body. Both ends are of one version: whoever serves the socket owns
+ * the folders.
  */
-export function imageApi(operations: ImageOperations): HttpHandler {
+export function imageApi(operations: ImageOperations, clock: Pick<Clock, 'sleep'>): HttpHandler {
   return async (request) => {
-    const verb = VERBS.find((each) => request.method === 'POST' && request.path === `/v1/images/${each}`);
-    if (verb === undefined) return { status: 404, body: 'not found\n' };
-    try {
-      return json(200, await call(operations, verb, request));
-    } catch (error) {
-      const code = error instanceof CriError ? error.code : 'Unknown';
-      return json(500, { code, message: textOf(error) });
+    const { method, path, body, signal } = request;
+    const verb = method === 'POST' && path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length + 1) : '';
+    const small = SMALL_VERBS.find((each) => each === verb);
+    if (small !== undefined) return answer(() => callSmall(operations, small, request));
+    if (verb === 'archive') return answer(() => operations.load({ bytes: body }, signal));
+    if (verb === 'pull') {
+      const asked = (await jsonOf(body)) as ImagePull; // the client's types, here and below
+      return stream(
+        'application/x-ndjson',
+        pullEvents((watch) => operations.pull(asked, signal, watch), clock),
+      );
     }
+    if (verb === 'save') {
+      const asked = (await jsonOf(body)) as ImageChoice;
+      return stream('application/octet-stream', framed(operations.save(asked, signal)));
+    }
+    return { status: 404, body: 'not found\n' };
   };
 }
 
 /** Answers from now on: who asks before the images are there waits for them. Whoever has the socket owns the folders. */
 export function serveImages(
-  network: Pick<Network, 'serve'>,
+  { network, clock }: Pick<Host, 'network' | 'clock'>,
   socketPath: string,
   images: Promise<ImageOperations>,
 ): Promise<HttpServer> {
   images.catch(() => {}); // told by whoever opens them; nobody may be asking
-  return network.serve({ socketPath, mode: 0o600 }, async (request) => imageApi(await images)(request));
+  return network.serve({ socketPath, mode: 0o600 }, async (request) => imageApi(await images, clock)(request));
 }
 
-async function call(operations: ImageOperations, verb: Verb, { body, signal }: ServerRequest): Promise<unknown> {
-  const text = Buffer.concat(await Array.fromAsync(body)).toString('utf8');
+/** The other end. Rejects with a `NetworkError` when nobody serves the socket. */
+export function imageClient(network: Pick<Network, 'request'>, socketPath: string): ImageOperations {
+  const post = (
+    path: string,
+    body: Pick<Parameters<Network['request']>[0], 'body' | 'bodyStream'>,
+    signal: AbortSignal,
+  ) => network.request({ target: { socketPath }, method: 'POST', path: `${ROOT}/${path}`, ...body }, signal);
+  const ask =
+    <Request, Answer>(verb: SmallVerb) =>
+    async (request: Request, signal: AbortSignal): Promise<Answer> =>
+      smallAnswer(await post(verb, { body: JSON.stringify(request) }, signal));
+  return {
+    async load(archive, signal) {
+      const isFile = 'path' in archive;
+      const body = isFile ? { body: JSON.stringify(archive) } : { bodyStream: archive.bytes };
+      return smallAnswer(await post(isFile ? 'load' : 'archive', body, signal));
+    },
+    async pull(request, signal, watch) {
+      const response = await post('pull', { body: JSON.stringify(request) }, signal);
+      if (response.status !== 200) throw await refusalIn(response);
+      return told('the pull', readPullEvents(response.body, watch));
+    },
+    async *save(request, signal) {
+      const response = await post('save', { body: JSON.stringify(request) }, signal);
+      if (response.status !== 200) throw await refusalIn(response);
+      try {
+        yield* unframed(response.body);
+      } catch (error) {
+        throw brokenOff('the archive', error);
+      }
+    },
+    build: ask('build'),
+    tag: ask('tag'),
+    list: ask('list'),
+    remove: ask('remove'),
+  };
+}
+
+async function callSmall(operations: ImageOperations, verb: SmallVerb, { body, signal }: ServerRequest) {
   const operation = operations[verb] as (request: unknown, signal: AbortSignal) => Promise<unknown>; // the client's types
-  return operation(JSON.parse(text), signal);
+  return operation(await jsonOf(body), signal);
+}
+
+async function answer(work: () => Promise<unknown>): Promise<ServerResponse> {
+  try {
+    return json(200, await work());
+  } catch (error) {
+    return json(500, refusalOf(error));
+  }
+}
+
+async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  return JSON.parse(await textIn(body));
+}
+
+async function textIn(body: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(body)).toString('utf8');
 }
 
 function json(status: number, value: unknown): ServerResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
-/** The other end. Rejects with a `NetworkError` when nobody serves the socket. */
-export function imageClient(network: Pick<Network, 'request'>, socketPath: string): ImageOperations {
-  const ask =
-    <Request, Answer>(verb: Verb) =>
-    async (request: Request, signal: AbortSignal): Promise<Answer> => {
-      const path = `/v1/images/${verb}`;
-      const response = await network.request(
-        { target: { socketPath }, method: 'POST', path, body: JSON.stringify(request) },
-        signal,
-      );
-      const text = await bodyText(response);
-      if (response.status !== 200) throw refusal(text);
-      return JSON.parse(text) as Answer; // as the other end of the same version wrote it
-    };
-  return { load: ask('load'), build: ask('build'), tag: ask('tag'), list: ask('list'), remove: ask('remove') };
+function stream(type: string, body: AsyncIterable<string | Uint8Array>): ServerResponse {
+  return { status: 200, headers: { 'content-type': type }, body };
 }
 
-async function bodyText({ body }: HttpResponse): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(body)).toString('utf8');
+async function smallAnswer<Answer>(response: HttpResponse): Promise<Answer> {
+  if (response.status !== 200) throw await refusalIn(response);
+  return JSON.parse(await textIn(response.body)) as Answer; // as the other end of the same version wrote it
 }
 
-function refusal(text: string): CriError {
+async function refusalIn(response: HttpResponse): Promise<CriError> {
+  const text = await textIn(response.body);
   try {
-    const { code, message } = JSON.parse(text) as { readonly code: string; readonly message: string };
-    return new CriError(codeOfName(code), message);
+    return refusedWith(JSON.parse(text) as Refusal);
   } catch {
     return new CriError('Unknown', text.trim());
   }
+}
+
+async function told<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw brokenOff(what, error);
+  }
+}
+
+/** The connection is the runtime's: when it ends in the middle, so has the runtime. */
+function brokenOff(what: string, error: unknown): unknown {
+  const isCut = error instanceof NetworkError || error instanceof CutOffError;
+  return isCut ? new CriError('Unavailable', `the runtime ended before ${what} did`, { cause: error }) : error;
 }

@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts';
+import type { ProxyEnvironment } from '../../base/proxy-for.ts';
 import type { ConnectOptions, CriConnection } from '../../cri/client.ts';
 import { connectInProcess } from '../../cri/in-process.ts';
 import type { Cri } from '../../cri/services.ts';
@@ -30,7 +31,10 @@ export interface LocalRuntimeOptions {
   readonly stateDir: string;
   /** `10.88.0.0/16` */
   readonly podCidr: string;
+  readonly registryConfigDirs: readonly string[];
   readonly version: string;
+  /** Of the process: proxies. */
+  readonly env: ProxyEnvironment;
   readonly log: Log;
 }
 

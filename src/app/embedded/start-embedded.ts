@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts';
+import type { ProxyEnvironment } from '../../base/proxy-for.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
@@ -22,6 +23,8 @@ const PASSABLE = 0o711;
 export interface EmbeddedOptions extends EmbeddedChoices {
   readonly host: Host;
   readonly version: string;
+  /** Of the process: proxies. */
+  readonly env: ProxyEnvironment;
   readonly log: Log;
   /** Done when the folders are ours, before the runtime looks at them. */
   prepare?(signal: AbortSignal): Promise<void>;
@@ -43,7 +46,7 @@ export interface RunningEmbedded {
  * `RuntimeStartError` that tells the user why there is no runtime.
  */
 export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
-  const { host, version, log, stateDir } = options;
+  const { host, version, env, log, stateDir } = options;
   const missing = missingText(await missingForRuntime(host.fs));
   if (missing !== undefined) throw new RuntimeStartError(missing);
   await makeStateFolder(stateDir, host.fs);
@@ -53,8 +56,10 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
     await options.prepare?.(signal);
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
     const settings = embeddedSettings(options, { mayLowerOomScore });
-    const runtime = await openEmbeddedRuntime({ host, settings, log, version, architecture: goArchitecture() }, signal);
-    ready.resolve(storedImages(runtime.storage));
+    const architecture = goArchitecture();
+    const runtime = await openEmbeddedRuntime({ host, settings, log, env, version, architecture }, signal);
+    const { storage, puller } = runtime;
+    ready.resolve(storedImages({ storage, puller, exporter: storage.exporter }));
     const life = new AbortController();
     whenQuiet({ clock: host.clock, tidy: giveBackMemory }, life.signal);
     return {
@@ -88,7 +93,7 @@ export async function makeStateFolder(path: string, fs: FileSystem): Promise<voi
 async function claim(options: EmbeddedOptions, images: Promise<ImageOperations>): Promise<HttpServer> {
   const socketPath = ownerSocket(options);
   try {
-    return await serveImages(options.host.network, socketPath, images);
+    return await serveImages(options.host, socketPath, images);
   } catch (error) {
     if (!(error instanceof NetworkError && error.code === 'EADDRINUSE')) throw error;
     throw new RuntimeStartError(`another runtime is at work on these folders (${socketPath})`, { cause: error });

@@ -1,33 +1,52 @@
+import { abortable } from '../../base/abortable.ts';
 import { textOf } from '../../base/text-of.ts';
 import { type CriCode, CriError } from '../../cri/cri-error.ts';
 import { RemoveImageRequest } from '../../cri/generated/runtime-v1.ts';
 import { FileSystemError } from '../../host/file-system.ts';
+import type { ImageExporter } from '../../runtime/images/image-exporter.ts';
+import type { ImagePuller } from '../../runtime/images/image-puller.ts';
+import { normalizedReference } from '../../runtime/images/image-reference.ts';
 import type { StoredImage } from '../../runtime/images/image-store.ts';
 import type { Storage } from '../../runtime/storage/open-storage.ts';
-import type { ImageOperations, NamedImage } from './image-operations.ts';
+import type { GivenArchive, ImageOperations, NamedImage } from './image-operations.ts';
+
+export interface StoredImagesDeps {
+  readonly storage: Pick<Storage, 'images' | 'loader' | 'imageService' | 'tag' | 'untag'>;
+  readonly puller: ImagePuller;
+  readonly exporter: ImageExporter;
+}
 
 /** `ImageOperations` on a storage of this process. */
-export function storedImages(storage: Storage): ImageOperations {
+export function storedImages({ storage, puller, exporter }: StoredImagesDeps): ImageOperations {
   const service = storage.imageService();
   return {
-    async load({ path }, signal) {
-      const loaded = await told(`cannot load ${path}`, () => storage.loader.loadArchive(path, {}, signal), signal);
+    async pull({ image, auth }, signal, watch) {
+      const name = wholeName(image);
+      const { id } = await puller.pull(name, auth, signal, watch);
+      return { name, id };
+    },
+    async load(archive, signal) {
+      const { source, what } = sourceOf(archive, signal);
+      const loaded = await told(what, () => storage.loader.loadArchive(source, {}, signal), signal);
       return loaded.flatMap(namesOf);
     },
+    save: ({ images }, signal) => exporter.archive(images, signal),
     async build({ rootfs, name, config }, signal) {
-      const options = { ...config, reference: name };
+      const whole = wholeName(name);
+      const options = { ...config, reference: whole };
       const what = `cannot make an image of ${rootfs}`;
       const { id } = await told(what, () => storage.loader.buildFromRootfs(rootfs, options, signal), signal);
-      return { name, id };
+      return { name: whole, id };
     },
     async tag({ image, name }, signal) {
       const { id } = await told(`cannot name ${image}`, () => storage.tag(image, name), signal);
-      return { name, id };
+      return { name: wholeName(name), id };
     },
     async list() {
       return storage.images.list().map(({ id, repoTags, repoDigests, sizeBytes, pinned }) => ({
         id,
-        names: repoTags.length > 0 ? repoTags : repoDigests,
+        tags: repoTags,
+        digests: repoDigests,
         sizeBytes,
         pinned,
       }));
@@ -36,11 +55,36 @@ export function storedImages(storage: Storage): ImageOperations {
       const renamed = await storage.untag(image);
       if (renamed) return { name: image, id: renamed.id };
       const found = storage.images.find(image);
-      if (!found) throw new CriError('NotFound', `no image ${JSON.stringify(image)}`);
+      if (!found) throw new CriError('NotFound', `image ${JSON.stringify(image)} not found`);
       await service.removeImage(RemoveImageRequest.fromPartial({ image: { image: found.id } }), signal);
       return { name: image, id: found.id };
     },
   };
+}
+
+function wholeName(image: string): string {
+  const name = normalizedReference(image);
+  if (name === undefined) throw new CriError('InvalidArgument', `${JSON.stringify(image)} is not the name of an image`);
+  return name;
+}
+
+function sourceOf(archive: GivenArchive, signal: AbortSignal) {
+  if ('path' in archive) return { source: archive.path, what: `cannot load ${archive.path}` };
+  return { source: whileWanted(archive.bytes, signal), what: 'cannot load standard input' };
+}
+
+/** Whoever sends may be silent for long. */
+async function* whileWanted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const chunks = bytes[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await abortable(chunks.next(), signal);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    void chunks.return?.().catch(() => {}); // not waited for, either
+  }
 }
 
 function namesOf({ id, repoTags, repoDigests }: StoredImage): readonly NamedImage[] {
@@ -59,9 +103,15 @@ async function told<T>(what: string, work: () => Promise<T>, signal: AbortSignal
   }
 }
 
+const FILE_FAULTS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'no such file'],
+  ['EISDIR', 'it is a folder'],
+  ['ENXIO', "it is no file; pipe it in, with '-' for its name"],
+]);
+
 function whyOf(error: unknown, what: string): string {
-  const isMissing = error instanceof FileSystemError && error.code === 'ENOENT' && what.endsWith(` ${error.path}`);
-  return isMissing ? 'no such file' : textOf(error);
+  const isOfIt = error instanceof FileSystemError && what.endsWith(` ${error.path}`);
+  return (isOfIt ? FILE_FAULTS.get(error.code) : undefined) ?? textOf(error);
 }
 
 function codeOf(error: unknown): CriCode {

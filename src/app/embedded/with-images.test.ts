@@ -1,23 +1,48 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { imageApi } from './image-api.ts';
+import { serveImages } from './image-api.ts';
+import type { ImageOperations } from './image-operations.ts';
 import { withImages } from './with-images.ts';
 
 const signal = new AbortController().signal;
-const FOLDERS = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
+const FOLDERS = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet', env: {}, registryConfigDirs: undefined };
 const SOCKET = '/run/nodelet/runtime.sock';
+
+const refuse = (): never => assert.fail('nobody asked for this');
+const nothing: ImageOperations = {
+  pull: refuse,
+  load: refuse,
+  save: refuse,
+  build: refuse,
+  tag: refuse,
+  list: refuse,
+  remove: refuse,
+};
 
 test('withImages() asks the runtime that owns the folders, and does not touch them', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
-  const refuse = async (): Promise<never> => assert.fail('nobody asked for this');
-  const listed = { id: 'sha256:1', names: ['localhost/a:1'], sizeBytes: 7, pinned: false };
-  const owner = { load: refuse, build: refuse, tag: refuse, remove: refuse, list: async () => [listed] };
-  await host.network.serve({ socketPath: SOCKET, mode: 0o600 }, imageApi(owner));
+  const listed = { id: 'sha256:1', tags: ['localhost/a:1'], digests: [], sizeBytes: 7, pinned: false };
+  await serveImages(host, SOCKET, Promise.resolve({ ...nothing, list: async () => [listed] }));
   assert.deepEqual(await withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal), [listed]);
   assert.equal(await host.fs.stat(FOLDERS.rootDir), undefined);
   assert.equal((await host.fs.stat(SOCKET))?.kind, 'socket');
+});
+
+test('withImages() refuses settings that its owner would not go by', async () => {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory('/run/nodelet');
+  await serveImages(host, SOCKET, Promise.resolve(nothing));
+  const asked = withImages(
+    { host, ...FOLDERS, registryConfigDirs: ['/d'] },
+    (images) => images.list({}, signal),
+    signal,
+  );
+  await assert.rejects(asked, {
+    code: 'FailedPrecondition',
+    message: 'a runtime is at work on these folders, and goes by its own --registry-config-dir',
+  });
 });
 
 test('withImages() owns folders that nobody owns, for as long as it needs them', async () => {
@@ -49,5 +74,40 @@ test('withImages() gives the folders back when what it was asked for fails', asy
   const host = createMemoryHost();
   const failed = withImages({ host, ...FOLDERS }, () => Promise.reject(new Error('no')), signal);
   await assert.rejects(failed, /no/);
+  assert.equal(await host.fs.stat(SOCKET), undefined);
+});
+
+test('withImages() asks the one who was quicker', async () => {
+  const host = createMemoryHost();
+  const all = Array.from({ length: 5 }, () =>
+    withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal),
+  );
+  assert.deepEqual(await Promise.all(all), [[], [], [], [], []]);
+  assert.equal(await host.fs.stat(SOCKET), undefined);
+});
+
+test('withImages() stays the owner until those who came meanwhile have their answers', async () => {
+  const host = createMemoryHost();
+  const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  async function* slow() {
+    yield new Uint8Array(10);
+    asked.resolve();
+    await go.promise;
+  }
+  let others: Promise<unknown> | undefined;
+  const own = withImages(
+    { host, ...FOLDERS },
+    async () => {
+      others = withImages({ host, ...FOLDERS }, (theirs) => theirs.load({ bytes: slow() }, signal), signal);
+      await asked.promise;
+    },
+    signal,
+  );
+  await asked.promise;
+  await host.clock.advance(1000);
+  assert.equal((await host.fs.stat(SOCKET))?.kind, 'socket');
+  go.resolve();
+  await own;
+  await assert.rejects(others ?? assert.fail(), { message: /^cannot load standard input: / });
   assert.equal(await host.fs.stat(SOCKET), undefined);
 });

@@ -1,10 +1,14 @@
+import { abortable } from '../../base/abortable.ts';
 import { silentLog } from '../../base/log.ts';
+import type { ProxyEnvironment } from '../../base/proxy-for.ts';
+import { CriError } from '../../cri/cri-error.ts';
 import type { Host } from '../../host/host.ts';
-import { NetworkError } from '../../host/network.ts';
+import { type HttpServer, NetworkError } from '../../host/network.ts';
+import { createRegistryPuller } from '../../runtime/images/pull/registry-puller.ts';
 import { runtimePaths } from '../../runtime/runtime-paths.ts';
 import { openStorage, type Storage } from '../../runtime/storage/open-storage.ts';
 import { goArchitecture } from '../go-architecture.ts';
-import { ownerSocket, runtimeFolders } from './embedded-settings.ts';
+import { DEFAULT_CHOICES, ownerSocket, runtimeFolders } from './embedded-settings.ts';
 import { imageClient, serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { storedImages } from './stored-images.ts';
@@ -13,6 +17,10 @@ export interface ImagePlaces {
   readonly host: Host;
   readonly rootDir: string;
   readonly stateDir: string;
+  /** Of the process: proxies. */
+  readonly env: ProxyEnvironment;
+  /** Only for who becomes the owner; absent: the usual ones. */
+  readonly registryConfigDirs: readonly string[] | undefined;
 }
 
 /**
@@ -23,31 +31,34 @@ export async function withImages<T>(
   use: (images: ImageOperations) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const { network, fs } = places.host;
-  const socketPath = ownerSocket(places);
-  const client = imageClient(network, socketPath);
-  if (await isOwned(client, signal)) return use(client);
+  const { fs } = places.host;
+  if (await isOwned(places, signal)) return use(ownersImages(places));
   await fs.makeDirectory(places.stateDir, 0o711);
   const opened = Promise.withResolvers<ImageOperations>();
-  const owner = await serveImages(network, socketPath, opened.promise);
+  const owner = await claim(places, opened.promise);
+  if (owner === undefined) return use(ownersImages(places));
   let storage: Storage | undefined;
   try {
     storage = await openOwn(places);
-    const images = storedImages(storage);
+    const images = ownImages(places, storage);
     opened.resolve(images);
     return await use(images);
   } catch (error) {
     opened.reject(error);
     throw error;
   } finally {
-    await owner.close(); // whoever came meanwhile is answered first
+    await abortable(owner.idle(), signal).catch(() => {}); // whoever came meanwhile is answered first
+    await owner.close();
     await storage?.close();
   }
 }
 
-async function isOwned(client: ImageOperations, signal: AbortSignal): Promise<boolean> {
+/** Whether somebody answers. Whoever is still at its start is waited for. */
+async function isOwned(places: ImagePlaces, signal: AbortSignal): Promise<boolean> {
+  const target = { socketPath: ownerSocket(places) };
   try {
-    await client.list({}, signal);
+    const { body } = await places.host.network.request({ target, method: 'GET', path: '/' }, signal);
+    for await (const _ of body);
     return true;
   } catch (error) {
     if (error instanceof NetworkError && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')) return false;
@@ -55,8 +66,32 @@ async function isOwned(client: ImageOperations, signal: AbortSignal): Promise<bo
   }
 }
 
+/** `undefined`: somebody else was quicker. */
+async function claim(places: ImagePlaces, images: Promise<ImageOperations>): Promise<HttpServer | undefined> {
+  try {
+    return await serveImages(places.host, ownerSocket(places), images);
+  } catch (error) {
+    if (error instanceof NetworkError && error.code === 'EADDRINUSE') return undefined;
+    throw error;
+  }
+}
+
+/** Whoever owns them has its own settings. */
+function ownersImages(places: ImagePlaces): ImageOperations {
+  if (places.registryConfigDirs === undefined) return imageClient(places.host.network, ownerSocket(places));
+  const message = 'a runtime is at work on these folders, and goes by its own --registry-config-dir';
+  throw new CriError('FailedPrecondition', message);
+}
+
 function openOwn({ host, ...places }: ImagePlaces): Promise<Storage> {
   const paths = runtimePaths(runtimeFolders(places));
   const settings = { pinnedImages: [] };
   return openStorage({ ...host, log: silentLog, paths, settings, architecture: goArchitecture() });
+}
+
+function ownImages({ host, env, registryConfigDirs }: ImagePlaces, storage: Storage): ImageOperations {
+  const { ingest, exporter } = storage;
+  const settings = { registryConfigDirs: registryConfigDirs ?? DEFAULT_CHOICES.registryConfigDirs };
+  const machine = { architecture: goArchitecture(), settings, env, log: silentLog };
+  return storedImages({ storage, exporter, puller: createRegistryPuller({ ...host, ...machine, ingest }) });
 }

@@ -1,5 +1,6 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
+import { SpaceGuard } from '../storage/space-guard.ts';
 import type { StorageLayout } from '../storage/storage-layout.ts';
 import { compressionOf, decompressed } from './archive/decompress.ts';
 import { ImageArchive, type RandomAccess, wholeOf } from './archive/image-archive.ts';
@@ -14,6 +15,8 @@ export interface LoadOptions {
   readonly reference?: string;
 }
 
+export type ArchiveSource = string | Uint8Array | AsyncIterable<Uint8Array>;
+
 export interface RootfsOptions {
   readonly reference: string;
   readonly entrypoint?: readonly string[];
@@ -27,11 +30,11 @@ export interface RootfsOptions {
 /** Brings images in without a registry. */
 export interface ImageLoader {
   /**
-   * All images of an archive in OCI's layout or of `docker save`, compressed or not: the path of a file, or its bytes. Of
-   * several platforms the one that fits this machine. Rejects as `ImageIngest.ingest` does; images before the wrong one
-   * stay.
+   * All images of an archive in OCI's layout or of `docker save`, compressed or not: the path of a file, its bytes, or
+   * a stream of them, which goes to the disk first. Of several platforms the one that fits this machine. Rejects as
+   * `ImageIngest.ingest` does, or with what the stream threw; images before the wrong one stay.
    */
-  loadArchive(source: string | Uint8Array, options: LoadOptions, signal: AbortSignal): Promise<readonly StoredImage[]>;
+  loadArchive(source: ArchiveSource, options: LoadOptions, signal: AbortSignal): Promise<readonly StoredImage[]>;
 
   /** An image of one layer: a folder with all that is in it, or the path of a tar archive, compressed or not. */
   buildFromRootfs(source: string, options: RootfsOptions, signal: AbortSignal): Promise<StoredImage>;
@@ -89,17 +92,18 @@ export function createImageLoader(deps: ImageLoaderDeps): ImageLoader {
 
 async function withArchive<T>(
   deps: ImageLoaderDeps,
-  source: string | Uint8Array,
+  source: ArchiveSource,
   signal: AbortSignal,
   work: (archive: ImageArchive) => Promise<T>,
 ): Promise<T> {
-  if (typeof source !== 'string') {
+  if (source instanceof Uint8Array) {
     const memory = {
       size: source.byteLength,
       read: async (offset: number, length: number) => source.subarray(offset, offset + length),
     };
     return withPlain(deps, memory, signal, work);
   }
+  if (typeof source !== 'string') return withSpooled(deps, source, signal, work);
   await using file = await deps.fs.openFile(source);
   const { size } = await file.stat();
   return await withPlain(deps, { size, read: (offset, length) => file.read(offset, length) }, signal, work);
@@ -113,10 +117,18 @@ async function withPlain<T>(
   work: (archive: ImageArchive) => Promise<T>,
 ): Promise<T> {
   if (compressionOf(await source.read(0, 4)) === 'none') return work(await ImageArchive.open(source, signal));
-  const { fs, layout, random } = deps;
+  return withSpooled(deps, wholeOf(source, signal), signal, work);
+}
+
+async function withSpooled<T>(
+  { fs, layout, random }: ImageLoaderDeps,
+  bytes: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+  work: (archive: ImageArchive) => Promise<T>,
+): Promise<T> {
   const path = `${layout.unfinished}/${Buffer.from(random.bytes(8)).toString('hex')}.tar`;
   try {
-    await spool(fs, decompressed(wholeOf(source, signal)), path);
+    await spool({ fs, space: new SpaceGuard(fs, layout.root) }, decompressed(bytes), path, signal);
     await using file = await fs.openFile(path);
     const { size } = await file.stat();
     return await work(await ImageArchive.open({ size, read: (offset, length) => file.read(offset, length) }, signal));
@@ -125,14 +137,21 @@ async function withPlain<T>(
   }
 }
 
-async function spool(fs: FileSystem, bytes: AsyncIterable<Uint8Array>, path: string): Promise<void> {
+async function spool(
+  { fs, space }: { readonly fs: FileSystem; readonly space: SpaceGuard },
+  bytes: AsyncIterable<Uint8Array>,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
   let waiting: Uint8Array[] = [];
   let size = 0;
   const flush = async () => {
+    await space.take(size, 0);
     await fs.appendFile(path, Buffer.concat(waiting));
     [waiting, size] = [[], 0];
   };
   for await (const chunk of bytes) {
+    signal.throwIfAborted();
     waiting.push(chunk);
     size += chunk.byteLength;
     if (size >= SPOOL_BYTES) await flush();

@@ -103,7 +103,7 @@ export class ImageRecords implements ImageStore {
       const known = this.#byId.get(image.id);
       const references = [...new Set([...(known?.references ?? []), ...image.references])];
       const record = { ...image, references, recordedAtMs: this.#deps.clock.now() };
-      return this.#put(record, new TextDecoder().decode(config));
+      return this.#put(record, new TextDecoder('utf-8', { ignoreBOM: true }).decode(config));
     });
   }
 
@@ -146,6 +146,16 @@ export class ImageRecords implements ImageStore {
     });
   }
 
+  /** Takes away what a process that was killed left of a file that it wrote. */
+  sweepFiles(): Promise<void> {
+    return this.#changes.run('all', async () => {
+      const { fs, layout } = this.#deps;
+      for (const { name } of await fs.readDirectory(layout.images)) {
+        if (name.endsWith('.tmp')) await fs.remove(`${layout.images}/${name}`);
+      }
+    });
+  }
+
   /** On disk before it is shown; a start between the two writes gives the name to the younger. */
   async #put(record: ImageRecord, configText: string): Promise<StoredImage> {
     await this.#write(record, configText);
@@ -173,16 +183,17 @@ export class ImageRecords implements ImageStore {
 
   /** Answers the records that lost a reference. */
   #show(record: ImageRecord): readonly ImageRecord[] {
-    const losers: ImageRecord[] = [];
-    for (const other of this.#byId.values()) {
-      if (other.id === record.id) continue;
-      const references = other.references.filter((reference) => !record.references.includes(reference));
-      if (references.length < other.references.length) losers.push({ ...other, references });
+    const losers = new Map<string, ImageRecord>();
+    for (const reference of record.references) {
+      const owner = this.#byId.get(this.#idOfReference.get(reference) ?? '');
+      if (owner === undefined || owner.id === record.id) continue;
+      const references = owner.references.filter((each) => !record.references.includes(each));
+      losers.set(owner.id, { ...owner, references });
     }
-    for (const loser of losers) this.#byId.set(loser.id, loser);
+    for (const loser of losers.values()) this.#byId.set(loser.id, loser);
     this.#byId.set(record.id, record);
     for (const reference of record.references) this.#idOfReference.set(reference, record.id);
-    return losers;
+    return [...losers.values()];
   }
 
   #byBeginning(beginning: string): ImageRecord | undefined {

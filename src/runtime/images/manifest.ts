@@ -1,20 +1,15 @@
 import { isDigest } from './digest.ts';
-import { type JsonObject, listField, numberField, objectOf, parseObject, textField, textMap } from './json-fields.ts';
+import { type JsonObject, listField, objectOf, parseObject, textField, textList, textMap } from './json-fields.ts';
+import { type Platform, platformRank, platformText } from './platform.ts';
 
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
   readonly size: number;
   readonly annotations: Readonly<Record<string, string>>;
+  /** Other places where it can be had. */
+  readonly urls: readonly string[];
   readonly platform?: Platform;
-}
-
-export interface Platform {
-  readonly os: string;
-  /** As Go names it: `amd64`. */
-  readonly architecture: string;
-  /** `v7` */
-  readonly variant: string;
 }
 
 /** What a registry or an archive has under a digest: one image, or a choice of several. */
@@ -22,35 +17,52 @@ export type Manifest =
   | { readonly kind: 'image'; readonly config: Descriptor; readonly layers: readonly Descriptor[] }
   | { readonly kind: 'index'; readonly manifests: readonly Descriptor[] };
 
+/** More than any file system can stack. */
+const MAX_LAYERS = 1000;
+
 /** OCI's manifests and indexes, and Docker's version 2 of both. Throws a `SyntaxError`. */
 export function parseManifest(data: Uint8Array): Manifest {
   const whole = parseObject(data, 'manifest');
-  if (numberField(whole, 'schemaVersion') !== 2) throw new SyntaxError('manifest: only schemaVersion 2 is supported');
+  if (whole['schemaVersion'] === 1) {
+    throw new SyntaxError(
+      'manifest: Docker schema 1 is not supported; the image has to be pushed again by a newer tool',
+    );
+  }
+  if (whole['schemaVersion'] !== 2) throw new SyntaxError('manifest: only schemaVersion 2 is supported');
+  const isImage = whole['config'] !== undefined || whole['layers'] !== undefined;
+  const isIndex = whole['manifests'] !== undefined;
+  if (isImage && isIndex) throw new SyntaxError('manifest: is an image and an index at once');
+  if (isIndex) return { kind: 'index', manifests: descriptors(whole, 'manifests') };
   const config = objectOf(whole['config']);
-  if (config) return { kind: 'image', config: parseDescriptor(config), layers: descriptors(whole, 'layers') };
-  if (Array.isArray(whole['manifests'])) return { kind: 'index', manifests: descriptors(whole, 'manifests') };
-  throw new SyntaxError('manifest: has neither a configuration nor manifests');
+  if (!config) throw new SyntaxError('manifest: has neither a configuration nor manifests');
+  const layers = descriptors(whole, 'layers');
+  if (layers.length > MAX_LAYERS) throw new SyntaxError(`manifest: has ${layers.length} layers`);
+  return { kind: 'image', config: parseDescriptor(config), layers };
 }
 
-/** The one that fits this machine best, in the index's order; one that says nothing fits. */
+/** The one that fits this machine best, the first of several; one that says nothing comes behind all that fit. */
 export function choosePlatform(manifests: readonly Descriptor[], architecture: string): Descriptor | undefined {
-  const fitting = manifests.filter(({ platform }) => platform === undefined || fits(platform, architecture));
-  // The oldest variant runs on every machine of the architecture.
-  return fitting.toSorted((a, b) => variantRank(a) - variantRank(b))[0];
+  const fitting = manifests.flatMap((manifest) => {
+    const rank =
+      manifest.platform === undefined ? Number.POSITIVE_INFINITY : platformRank(manifest.platform, architecture);
+    return rank === undefined ? [] : [{ manifest, rank }];
+  });
+  return fitting.toSorted((a, b) => (a.rank < b.rank ? -1 : Number(a.rank > b.rank)))[0]?.manifest;
 }
 
 /** `linux/arm64, linux/amd64` for a message. */
 export function platformsOf(manifests: readonly Descriptor[]): string {
-  const names = manifests.flatMap(({ platform }) => (platform ? [`${platform.os}/${platform.architecture}`] : []));
+  const names = manifests.flatMap(({ platform }) => (platform ? [platformText(platform)] : []));
   return [...new Set(names)].join(', ');
 }
 
-function fits({ os, architecture }: Platform, wanted: string): boolean {
-  return os === 'linux' && architecture === wanted;
-}
-
-function variantRank({ platform }: Descriptor): number {
-  return Number(/^v(\d+)$/.exec(platform?.variant ?? '')?.[1] ?? 0);
+export function parsePlatform(object: JsonObject): Platform {
+  return {
+    os: textField(object, 'os'),
+    architecture: textField(object, 'architecture'),
+    variant: textField(object, 'variant'),
+    features: textList(object, 'os.features'),
+  };
 }
 
 function descriptors(object: JsonObject, key: string): readonly Descriptor[] {
@@ -60,20 +72,17 @@ function descriptors(object: JsonObject, key: string): readonly Descriptor[] {
 function parseDescriptor(object: JsonObject | undefined): Descriptor {
   const digest = textField(object, 'digest');
   if (!isDigest(digest)) throw new SyntaxError(`manifest: unsupported digest ${JSON.stringify(digest)}`);
+  const size = object?.['size'];
+  if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) {
+    throw new SyntaxError(`manifest: ${digest} has no size`);
+  }
   const platform = objectOf(object?.['platform']);
   return {
     mediaType: textField(object, 'mediaType'),
     digest,
-    size: numberField(object, 'size'),
+    size,
     annotations: textMap(object, 'annotations'),
-    ...(platform
-      ? {
-          platform: {
-            os: textField(platform, 'os'),
-            architecture: textField(platform, 'architecture'),
-            variant: textField(platform, 'variant'),
-          },
-        }
-      : {}),
+    urls: textList(object, 'urls'),
+    ...(platform && { platform: parsePlatform(platform) }),
   };
 }

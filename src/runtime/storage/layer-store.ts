@@ -1,13 +1,13 @@
 import { Sequencer } from '../../base/sequencer.ts';
-import type { FileStat, FileSystem } from '../../host/file-system.ts';
+import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
-import type { TreeUsage, TreeWriter } from '../../host/tree.ts';
-import { ByteReader } from '../images/archive/byte-reader.ts';
-import { decompressed } from '../images/archive/decompress.ts';
-import { readTar } from '../images/archive/read-tar.ts';
-import { DigestChecker, hexOf } from '../images/digest.ts';
+import type { TreeUsage } from '../../host/tree.ts';
+import { hexOf } from '../images/digest.ts';
+import { frameFile, keptFile, type LayerFrame, layerArchive } from './layer-frame.ts';
+import { type ReceivedLayer, receiveLayer } from './receive-layer.ts';
 import type { StorageLayout } from './storage-layout.ts';
-import { type LayerMarks, type MarkForm, type UnpackedLayer, unpackLayer } from './unpack-layer.ts';
+import type { Trash } from './trash.ts';
+import type { LayerMarks, MarkForm } from './unpack-layer.ts';
 
 /** A layer of an image as it comes. */
 export interface IncomingLayer {
@@ -15,6 +15,10 @@ export interface IncomingLayer {
   readonly digest?: string;
   /** A tar archive, gzip, zstd or plain. May be asked again after a failure. */
   open(signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Told in place of `open` when nothing needs to come. */
+  isHere?(): void;
+  /** Told why it could not be taken in; nothing of it is left. Returns when other bytes may come, else throws the reason. */
+  failed?(error: unknown): void;
 }
 
 export interface LayerStack {
@@ -27,9 +31,11 @@ export interface LayerStack {
 }
 
 /** What is on disk of a layer, beside its folder. */
-interface LayerFile extends LayerMarks {
+export interface LayerFile extends LayerMarks {
   readonly diffId: string;
   readonly usage: TreeUsage;
+  /** Absent: its archive cannot be made again. */
+  readonly frame?: LayerFrame;
 }
 
 export interface LayerStoreDeps {
@@ -37,6 +43,7 @@ export interface LayerStoreDeps {
   readonly random: Random;
   readonly layout: StorageLayout;
   readonly form: MarkForm;
+  readonly trash: Trash;
 }
 
 /**
@@ -45,12 +52,13 @@ export interface LayerStoreDeps {
  */
 export class LayerStore {
   readonly #deps: LayerStoreDeps;
-  readonly #present: Set<string>;
+  /** By the hex part of their chain ids; what they take on the disk where that is known. */
+  readonly #present: Map<string, TreeUsage | undefined>;
   readonly #sequencer = new Sequencer();
 
   constructor(deps: LayerStoreDeps, present: Iterable<string>) {
     this.#deps = deps;
-    this.#present = new Set(present);
+    this.#present = new Map(Iterator.from(present).map((hex) => [hex, undefined]));
   }
 
   has(chainId: string): boolean {
@@ -63,37 +71,77 @@ export class LayerStore {
 
   /** Hex parts of the chain ids of all that are here. */
   all(): readonly string[] {
-    return [...this.#present];
+    return [...this.#present.keys()];
+  }
+
+  /** What all of them take, as it was when they were unpacked. */
+  usage(): TreeUsage {
+    let [bytes, inodes] = [0, 0];
+    for (const usage of this.#present.values()) {
+      bytes += usage?.bytes ?? 0;
+      inodes += usage?.inodes ?? 0;
+    }
+    return { bytes, inodes };
+  }
+
+  /** Somebody has it written down. */
+  learnUsage(chainId: string, { bytes, inodes }: TreeUsage): void {
+    if (this.has(chainId)) this.#present.set(hexOf(chainId), { bytes, inodes });
+  }
+
+  /** Reads it where nobody had: layers of containers whose image is gone. */
+  async learnAllUsage(): Promise<void> {
+    for (const [hex, usage] of this.#present) {
+      if (usage === undefined) this.learnUsage(`sha256:${hex}`, (await this.describe(`sha256:${hex}`)).usage);
+    }
+  }
+
+  /** By the hex part of its chain id. */
+  async placedAtMs(hex: string): Promise<number> {
+    return (await this.#deps.fs.lstat(`${this.#deps.layout.layers}/${hex}.json`))?.modifiedMs ?? 0;
   }
 
   async describe(chainId: string): Promise<LayerFile> {
     return JSON.parse(await this.#deps.fs.readText(`${this.folder(chainId)}.json`)) as LayerFile; // written by `#place`
   }
 
+  /**
+   * The archive that it came as, before compression, byte for byte. Throws a `DigestError`, at the end, when its files are not
+   * those any more. It must not go away meanwhile.
+   */
+  archive(chainId: string, { diffId, frame }: LayerFile, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    if (frame === undefined) throw new Error(`layer ${chainId} has no frame`);
+    return layerArchive(this.#deps.fs, { folder: this.folder(chainId), diffId, frame }, signal);
+  }
+
   /** One at a time for each layer; one that is here already is not asked for. */
   ensure(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
     return this.#sequencer.run(hexOf(stack.chainId), async () => {
-      if (!this.has(stack.chainId)) await this.#add(stack, layer, signal);
+      if (this.has(stack.chainId)) layer.isHere?.();
+      while (!this.has(stack.chainId)) await this.#tryToAdd(stack, layer, signal);
     });
   }
 
   /** By the hex part of its chain id, unless somebody needs it by the time of its turn. */
   remove(hex: string, isNeeded: () => boolean): Promise<void> {
     return this.#sequencer.run(hex, async () => {
+      const usage = this.#present.get(hex);
       if (isNeeded() || !this.#present.delete(hex)) return;
-      const { fs, layout } = this.#deps;
-      const doomed = this.#unfinished();
-      await fs.rename(`${layout.layers}/${hex}`, doomed);
-      await fs.remove(`${layout.layers}/${hex}.json`);
-      await fs.removeTree(doomed);
+      const { fs, layout, trash } = this.#deps;
+      const folder = `${layout.layers}/${hex}`;
+      await trash.discard(folder).catch((error: unknown) => {
+        this.#present.set(hex, usage);
+        throw error;
+      });
+      for (const file of filesBeside(folder)) await fs.remove(file);
     });
   }
 
-  /** The file of a layer is written before the layer gets its place, and goes after it: one alone is left over. */
+  /** The files of a layer are there before the layer gets its place, and go after it: without it they are left over. */
   async sweepFiles(): Promise<void> {
     const { fs, layout } = this.#deps;
     for (const { name } of await fs.readDirectory(layout.layers)) {
-      const hex = /^([0-9a-f]+)\.json$/.exec(name)?.[1];
+      const hex = /^\.?([0-9a-f]+)\.(?:json|tar-frame|tar-kept)(?:\.tmp)?$/.exec(name)?.[1];
       if (hex === undefined) continue;
       await this.#sequencer.run(hex, async () => {
         if (!this.#present.has(hex)) await fs.remove(`${layout.layers}/${name}`);
@@ -106,78 +154,61 @@ export class LayerStore {
     return `${this.#deps.layout.unfinished}/${Buffer.from(this.#deps.random.bytes(8)).toString('hex')}`;
   }
 
+  async #tryToAdd(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#add(stack, layer, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!layer.failed) throw error;
+      layer.failed(error);
+    }
+  }
+
   async #add(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
     const { fs } = this.#deps;
     const folder = this.#unfinished();
     await fs.makeDirectory(folder, 0o755);
     try {
-      const unpacked = await this.#unpack(folder, stack, layer, signal);
+      const { diffId, belowReady } = stack;
+      const foldersBelow = stack.below.map((id) => this.folder(id));
+      const coming = { diffId, archive: layer, foldersBelow, belowReady };
+      const unpacked = await receiveLayer(this.#deps, folder, coming, signal);
       await this.#place(folder, stack, unpacked, signal);
     } catch (error) {
+      const target = this.folder(stack.chainId);
+      for (const file of [...filesBeside(folder), ...filesBeside(target)]) await fs.remove(file);
       await fs.removeTree(folder);
       throw error;
     }
   }
 
-  async #unpack(folder: string, stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<UnpackedLayer> {
-    const coming = layer.digest === undefined ? undefined : new DigestChecker(layer.digest);
-    const content = new DigestChecker(stack.diffId);
-    const source = layer.open(signal);
-    const bytes = new ByteReader(content.passing(decompressed(coming ? coming.passing(source) : source)));
-    try {
-      await using writer = await this.#deps.fs.writeTree(folder);
-      const unpacked = await unpackLayer(readTar(bytes), writer, this.#deps.form, signal);
-      await bytes.drain(); // the digest is of all that came, also behind the end mark
-      coming?.verify('layer');
-      content.verify('layer');
-      await stack.belowReady;
-      await this.#inherit(writer, unpacked, stack.below);
-      await writer.finish({ toDisk: true });
-      return unpacked;
-    } finally {
-      await bytes.close();
-    }
-  }
-
-  /** A folder that is not in the archive looks as it does in the uppermost layer below that has it. */
-  async #inherit(writer: TreeWriter, { implied }: UnpackedLayer, below: readonly string[]): Promise<void> {
-    for (const path of implied) {
-      // A later member may have put a link in its place, or on the way to it.
-      const kinds = await Promise.all(waysTo(path).map((way) => writer.kind(way)));
-      if (kinds.some((kind) => kind !== 'directory')) continue;
-      const found = await this.#folderBelow(path, below);
-      if (!found) continue;
-      const { mode, uid, gid, modifiedMs } = found;
-      await writer.put(path, { kind: 'directory', mode, uid, gid, modifiedMs });
-    }
-  }
-
-  /** Never through a link, which may lead out of the layer. What is no folder hides those below it. */
-  async #folderBelow(path: string, below: readonly string[]): Promise<FileStat | undefined> {
-    for (const chainId of below.toReversed()) {
-      let found: FileStat | undefined;
-      for (const way of waysTo(path)) {
-        found = await this.#deps.fs.lstat(`${this.folder(chainId)}/${way}`);
-        if (found === undefined) break;
-        if (found.kind !== 'directory') return undefined;
-      }
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-
-  async #place(folder: string, stack: LayerStack, unpacked: UnpackedLayer, signal: AbortSignal): Promise<void> {
+  async #place(folder: string, stack: LayerStack, unpacked: ReceivedLayer, signal: AbortSignal): Promise<void> {
     const { fs } = this.#deps;
     const target = this.folder(stack.chainId);
-    const usage = await fs.treeUsage(folder, signal);
-    const file: LayerFile = { diffId: stack.diffId, usage, removed: unpacked.removed, opaque: unpacked.opaque };
+    const { removed, opaque, frame } = unpacked;
+    const beside = await this.#placeFrame(folder, target, frame);
+    const { bytes, inodes } = await fs.treeUsage(folder, signal);
+    const usage = { bytes: bytes + beside.bytes, inodes: inodes + beside.inodes };
+    const file: LayerFile = { diffId: stack.diffId, usage, removed, opaque, ...(frame ? { frame } : {}) };
     await fs.writeAtomic(`${target}.json`, JSON.stringify(file)); // on the disk, as the layer itself is
     await fs.rename(folder, target);
-    this.#present.add(hexOf(stack.chainId));
+    this.#present.set(hexOf(stack.chainId), usage);
+  }
+
+  async #placeFrame(folder: string, target: string, frame: LayerFrame | undefined): Promise<TreeUsage> {
+    const { fs } = this.#deps;
+    const usage = { bytes: 0, inodes: 0 };
+    for (const file of frame ? [frameFile(folder), keptFile(folder)] : []) {
+      const found = await fs.lstat(file);
+      if (found === undefined) continue; // most layers keep nothing
+      usage.bytes += found.size;
+      usage.inodes += 1;
+      await fs.rename(file, `${target}${file.slice(folder.length)}`);
+    }
+    return usage;
   }
 }
 
-/** `a`, `a/b`, `a/b/c` */
-function waysTo(path: string): readonly string[] {
-  return path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/'));
+function filesBeside(folder: string): readonly string[] {
+  return [frameFile(folder), keptFile(folder), `${folder}.json`];
 }

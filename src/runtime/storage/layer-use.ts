@@ -1,4 +1,4 @@
-import type { FileSystem } from '../../host/file-system.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { StorageLayout } from './storage-layout.ts';
 
 /** `snapshots/<container id>` or `views/<name>`, below the storage folder. */
@@ -33,6 +33,12 @@ export class LayerUse {
     await this.#fs.writeReplacing(`${this.#layout.root}/${user}/layers`, JSON.stringify(this.#known.get(user) ?? []));
   }
 
+  /** Chain ids, the lowest first: what was claimed, in this life or an earlier one. */
+  async chainOf(user: UserFolder): Promise<readonly string[]> {
+    if (!this.#known.has(user)) await this.#read(user);
+    return this.#known.get(user) ?? [];
+  }
+
   /** Its folder is gone. */
   release(user: UserFolder): void {
     this.#known.delete(user);
@@ -47,7 +53,10 @@ export class LayerUse {
 
   /** Chain ids; resolves once those of earlier lives are counted. */
   async loaded(): Promise<void> {
-    this.#loading ??= this.#load();
+    this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = undefined; // the next who asks tries again
+      throw error;
+    });
     await this.#loading;
   }
 
@@ -63,9 +72,27 @@ export class LayerUse {
   }
 
   async #read(user: UserFolder): Promise<void> {
-    const path = `${this.#layout.root}/${user}/layers`;
-    if ((await this.#fs.lstat(path)) === undefined) return; // being made, or being removed
-    const chain = JSON.parse(await this.#fs.readText(path)) as string[]; // written by `record`
+    const text = await this.#recorded(user);
+    if (text === undefined) return; // being made, or being removed
+    const chain = parsedChain(text);
     if (!this.#known.has(user) && !this.#gone.has(user)) this.#known.set(user, chain);
+  }
+
+  async #recorded(user: UserFolder): Promise<string | undefined> {
+    try {
+      return await this.#fs.readText(`${this.#layout.root}/${user}/layers`);
+    } catch (error) {
+      if (error instanceof FileSystemError && error.code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+}
+
+/** A loss of power may leave nothing of it: `record` does not wait for the disk. Then nothing is mounted, either. */
+function parsedChain(text: string): readonly string[] {
+  try {
+    return JSON.parse(text) as string[]; // written by `record`
+  } catch {
+    return [];
   }
 }

@@ -10,6 +10,7 @@ import { copyInto, mergeLayers } from './merge-layers.ts';
 import type { StorageDriver } from './probe-driver.ts';
 import { shiftedOwner } from './shift-owner.ts';
 import type { DiskUsage, IdMap, ImageView, SnapshotRequest, Snapshots } from './snapshots.ts';
+import { SpaceGuard } from './space-guard.ts';
 import type { StorageLayout } from './storage-layout.ts';
 import type { Trash } from './trash.ts';
 
@@ -22,6 +23,8 @@ export interface SnapshotsDeps {
   readonly layers: LayerStore;
   readonly use: LayerUse;
   readonly image: (reference: string) => ImageRecord | undefined;
+  /** Takes those of these layers away that nobody needs. */
+  readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
 
 /** What a kernel answers that cannot map the ids of these layers. */
@@ -98,16 +101,12 @@ export class LayeredSnapshots implements Snapshots {
       if (!(error instanceof MountError) || error.code !== 'EBUSY') throw error;
       await mounts.unmount(target, { lazy: true });
     }
-    const name = viewName(target);
-    if ((await fs.lstat(`${layout.views}/${name}`)) === undefined) return;
-    await this.#takeAway(`${layout.views}/${name}`);
-    use.release(`views/${name}`);
+    const view = `views/${viewName(target)}` as const;
+    if (use.isClaimed(view) || (await fs.lstat(`${layout.root}/${view}`)) !== undefined) await this.#takeAway(view);
   }
 
   async remove(containerId: string): Promise<void> {
-    const { layout, use } = this.#deps;
-    await this.#takeAway(`${layout.snapshots}/${containerId}`);
-    use.release(`snapshots/${containerId}`);
+    await this.#takeAway(`snapshots/${containerId}`);
   }
 
   async usage(containerId: string): Promise<DiskUsage> {
@@ -185,7 +184,7 @@ export class LayeredSnapshots implements Snapshots {
     await mounts.mountOverlay({ target: source, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() });
     try {
       await using writer = await fs.writeTree(`${folder}/copying`);
-      await copyInto(fs, writer, source, idMap, signal);
+      await copyInto({ fs, writer, space: new SpaceGuard(fs, layout.root) }, source, idMap, signal);
       await writer.finish();
     } finally {
       await mounts.unmount(source);
@@ -199,13 +198,18 @@ export class LayeredSnapshots implements Snapshots {
     return here?.device !== around?.device || (whole !== undefined && here?.inode === whole.inode);
   }
 
-  /** First out of sight, so that a start after a crash does not find half of it. */
-  async #takeAway(folder: string): Promise<void> {
-    const { fs, trash, mounts } = this.#deps;
-    if ((await fs.lstat(folder)) === undefined) return;
-    // A copy that was cut off may have left it.
-    if ((await fs.lstat(`${folder}/merged`)) !== undefined) await mounts.unmount(`${folder}/merged`);
-    await trash.discard(folder);
+  /** First out of sight, so that a start after a crash does not find half of it. Its image may be gone already. */
+  async #takeAway(user: UserFolder): Promise<void> {
+    const { fs, trash, mounts, layout, use, discardLayers } = this.#deps;
+    const folder = `${layout.root}/${user}`;
+    const chain = await use.chainOf(user);
+    if ((await fs.lstat(folder)) !== undefined) {
+      // A copy that was cut off may have left it.
+      if ((await fs.lstat(`${folder}/merged`)) !== undefined) await mounts.unmount(`${folder}/merged`);
+      await trash.discard(folder);
+    }
+    use.release(user);
+    await discardLayers(chain);
   }
 
   /** The uppermost first, as overlayfs wants them. */

@@ -2,6 +2,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { TreeWriter } from '../../host/tree.ts';
 import { shiftedOwner } from './shift-owner.ts';
 import type { IdMap } from './snapshots.ts';
+import { SpaceGuard } from './space-guard.ts';
 import type { LayerMarks } from './unpack-layer.ts';
 
 /** A layer whose folder holds nothing of its marks. */
@@ -18,23 +19,31 @@ export async function mergeLayers(
   signal: AbortSignal,
 ): Promise<void> {
   await using writer = await fs.writeTree(target);
+  const space = new SpaceGuard(fs, target);
   for (const { folder, removed, opaque } of layers) {
     for (const path of removed) await writer.remove(path);
     for (const path of opaque) await emptyFolder(fs, writer, target, path);
-    await copyInto(fs, writer, folder, idMap, signal);
+    await copyInto({ fs, writer, space }, folder, idMap, signal);
   }
   await writer.finish();
 }
 
-/** Copies a tree into another, everything as it is but the owners. */
+export interface CopyDeps {
+  readonly fs: FileSystem;
+  readonly writer: TreeWriter;
+  /** A file that is nothing but holes is small only until it is copied. */
+  readonly space: SpaceGuard;
+}
+
+/** Copies a tree into another, everything as it is but the owners. Rejects with a `SpaceError`. */
 export async function copyInto(
-  fs: FileSystem,
-  writer: TreeWriter,
+  { fs, writer, space }: CopyDeps,
   folder: string,
   idMap: IdMap | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   for await (const { path, node } of fs.readTree(folder, signal)) {
+    await space.take(node.kind === 'file' ? node.size : 0, 1);
     await writer.put(path, { ...node, ...shiftedOwner(node, idMap) });
   }
 }

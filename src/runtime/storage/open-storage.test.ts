@@ -3,11 +3,13 @@ import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { silentLog } from '../../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
+import { NetworkError } from '../../host/network.ts';
 import { chainIds, digestOf, hexOf } from '../images/digest.ts';
 import { configOf, dockerArchiveOf, type FakeImage, layerOf, ociArchiveOf } from '../images/fake/image-archives.ts';
 import { openStorage, type Storage, type StorageParts } from './open-storage.ts';
 
 const ROOT = '/var/lib/storage';
+const HOUR_MS = 60 * 60_000;
 const signal = new AbortController().signal;
 
 function open(host: MemoryHost, more: Partial<StorageParts> = {}): Promise<Storage> {
@@ -21,8 +23,9 @@ async function twoLayers(more: Partial<FakeImage> = {}): Promise<FakeImage> {
 }
 
 /** What is below the storage folder, apart from folders of the layout. */
-async function leftovers({ fs }: MemoryHost, storage: Storage): Promise<readonly string[]> {
+async function leftovers({ fs, clock }: MemoryHost, storage: Storage): Promise<readonly string[]> {
   await storage.settled();
+  clock.jump(2 * HOUR_MS); // no whole layer waits for another try
   await storage.sweep();
   const found: string[] = [];
   for await (const { path, node } of fs.readTree(ROOT, signal)) if (node.kind !== 'directory') found.push(path);
@@ -118,6 +121,17 @@ const wrong: Record<string, { make: () => Promise<Uint8Array>; message: RegExp }
     make: async () => ociArchiveOf(await twoLayers({ architecture: 's390x' })),
     message: /no image for linux\/amd64 in the archive, only linux\/s390x/,
   },
+  'more layers than can be mounted': {
+    make: async () => {
+      const layer = await layerOf({ a: '' });
+      return ociArchiveOf({ layers: Array.from({ length: 161 }, () => layer) });
+    },
+    message: /161 layers, more than 160/,
+  },
+  'an archive without an end': {
+    make: async () => ociArchiveOf({ layers: [Buffer.concat([await layerOf({ a: '' }), Buffer.alloc(65 * 2 ** 20)])] }),
+    message: /bytes after the end of the archive/,
+  },
   'no image at all': { make: () => layerOf({ readme: 'x' }), message: /neither index\.json nor manifest\.json/ },
   'an archive that is cut off': {
     make: async () => (await ociArchiveOf(await twoLayers())).subarray(0, 3000),
@@ -205,6 +219,97 @@ test('openStorage() shows no image whose loading was cut off at any point', asyn
       assert.equal(await world.fs.readText('/c/etc'), 'new');
     }
   }
+});
+
+test('openStorage() keeps whole layers of an image for the next try, and opens them no more', async () => {
+  const host = createMemoryHost();
+  const image = await twoLayers();
+  const opened: number[] = [];
+  const load = (storage: Storage, isCut: boolean) => {
+    const layers = image.layers.map((layer, index) => ({
+      open: async function* () {
+        opened.push(index);
+        yield isCut && index === 1 ? layer.subarray(0, 700) : layer;
+        if (!isCut || index === 0) return;
+        const first = hexOf(digestOf(image.layers[0] ?? ''));
+        for await (const _ of host.fs.watch(`${ROOT}/layers/overlay`, signal)) {
+          if ((await host.fs.lstat(`${ROOT}/layers/overlay/${first}`)) !== undefined) break;
+        }
+        throw new NetworkError('ECONNRESET', 'the registry is gone');
+      },
+    }));
+    return storage.ingest.ingest({ references: ['app:1'], config: configOf(image), layers, sizeBytes: 1 }, signal);
+  };
+  await assert.rejects(load(await open(host), true), { message: 'the registry is gone' });
+  const next = await open(host);
+  await next.sweep();
+  await load(next, false);
+  assert.deepEqual(opened, [0, 1, 1]);
+});
+
+test('openStorage() makes no copy of layers that does not fit the disk', async () => {
+  const host = createMemoryHost();
+  const storage = await open(host, { driver: 'native' });
+  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  host.fs.setUsage('/', { capacityBytes: 2 ** 40, availableBytes: 2 ** 30, inodes: 0, inodesFree: 0 });
+  const mounted = storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
+  await assert.rejects(mounted, { name: 'SpaceError' });
+});
+
+test('openStorage() answers a removal before the files are off the disk; the next life finishes it', async () => {
+  const host = createMemoryHost();
+  const { promise: never } = Promise.withResolvers<void>();
+  const removeTree = (path: string) => (path.includes('/unfinished/') ? never : host.fs.removeTree(path));
+  const fs = new Proxy(host.fs, {
+    get: (target, key) => {
+      const value: unknown = key === 'removeTree' ? removeTree : Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const storage = await open(host, { fs, driver: 'native' });
+  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
+  assert.deepEqual(await host.fs.readDirectory(`${ROOT}/layers/native`), [{ name: 'empty', kind: 'directory' }]);
+  assert.equal((await storage.imageService().imageFsInfo({}, signal)).imageFilesystems[0]?.usedBytes?.value, 0n);
+  const next = await open(host);
+  await next.sweep();
+  assert.equal((await host.fs.readDirectory(`${ROOT}/unfinished`)).length, 1);
+});
+
+test('openStorage() sweeps what a killed process left beside layers and images', async () => {
+  const host = createMemoryHost();
+  const storage = await open(host);
+  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  const names = async () =>
+    (
+      await Promise.all(['images', 'layers/overlay'].map((folder) => host.fs.readDirectory(`${ROOT}/${folder}`)))
+    ).flat();
+  const before = await names();
+  const hex = 'ab'.repeat(32);
+  for (const name of [
+    `images/.${hex}.json.tmp`,
+    ...['.json', '.tar-frame', '.tar-kept'].map((end) => `layers/overlay/${hex}${end}`),
+  ])
+    await host.fs.writeFile(`${ROOT}/${name}`, 'half');
+  await host.fs.writeFile(`${ROOT}/layers/overlay/.${hex}.json.tmp`, 'half');
+  await (await open(host)).sweep();
+  assert.deepEqual(await names(), before);
+});
+
+test('openStorage() leaves nothing of an image that does not fit the disk', async () => {
+  const host = createMemoryHost();
+  const storage = await open(host);
+  const gibibyte = 2 ** 30;
+  host.fs.setUsage('/', { capacityBytes: 100 * gibibyte, availableBytes: gibibyte + 4000, inodes: 0, inodesFree: 0 });
+  const layers = [await layerOf({ small: 'x' }), await layerOf({ big: 'x'.repeat(5000) })];
+  await assert.rejects(storage.loader.loadArchive(await ociArchiveOf({ layers }), {}, signal), {
+    name: 'SpaceError',
+    message: `no space left on device: ${ROOT} has 1024 MiB, of which 1024 MiB stay free`,
+  });
+  assert.deepEqual(
+    (await host.fs.readDirectory(`${ROOT}/layers/overlay`)).map(({ name }) => name),
+    ['empty'],
+  );
 });
 
 test('openStorage() moves a name to the image that came last, also over a restart', async () => {

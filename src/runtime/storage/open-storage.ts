@@ -4,11 +4,13 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import type { Random } from '../../host/random.ts';
-import type { TreeUsage } from '../../host/tree.ts';
+import { hexOf } from '../images/digest.ts';
+import { createImageExporter } from '../images/export-images.ts';
+import type { ImageExporter } from '../images/image-exporter.ts';
 import { createImageIngest, type ImageIngest } from '../images/image-ingest.ts';
 import { createImageLoader, type ImageLoader } from '../images/image-loader.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
-import { ImageRecords } from '../images/image-records.ts';
+import { ImageRecords, type RecordedLayer } from '../images/image-records.ts';
 import type { ImageStore, StoredImage } from '../images/image-store.ts';
 import type { RuntimePaths } from '../runtime-paths.ts';
 import type { RuntimeSettings } from '../runtime-settings.ts';
@@ -18,6 +20,7 @@ import { listImages } from '../server/list-images.ts';
 import { pullImage } from '../server/pull-image.ts';
 import { removeImage } from '../server/remove-image.ts';
 import { streamImages } from '../server/stream-list.ts';
+import { LayerHolds } from './layer-holds.ts';
 import { LayerStore } from './layer-store.ts';
 import { LayerUse } from './layer-use.ts';
 import { LayeredSnapshots } from './layered-snapshots.ts';
@@ -26,6 +29,7 @@ import type { Snapshots } from './snapshots.ts';
 import { type StorageLayout, storageLayout } from './storage-layout.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { Trash } from './trash.ts';
+import { WritableUsage } from './writable-usage.ts';
 
 export interface StorageParts {
   readonly fs: FileSystem;
@@ -46,6 +50,7 @@ export interface Storage {
   readonly images: ImageStore;
   readonly snapshots: Snapshots;
   readonly loader: ImageLoader;
+  readonly exporter: ImageExporter;
   readonly ingest: ImageIngest;
   imageService(puller?: ImagePuller): ImageService;
   /** Gives an image one more name; another image that has it loses it. Rejects with a `CriError`. */
@@ -60,40 +65,63 @@ export interface Storage {
   sweep(): Promise<void>;
 }
 
+/**
+ * As long a whole layer without an image stays when a process was killed in the middle of a pull: whoever wanted the image
+ * asks again soon. The removal of any image takes such layers away at once.
+ */
+const NEXT_TRY_MS = 60 * 60_000;
+
 /** Reads one small file for each image, and walks nothing. */
 export async function openStorage(parts: StorageParts): Promise<Storage> {
   const { fs, clock, log, random, settings } = parts;
   const { driver, layout } = await prepareFolders(parts);
   const present = (await fs.readDirectory(layout.layers)).map(({ name }) => name);
-  const layers = new LayerStore({ fs, random, layout, form: driver.marks }, present.filter(isHex));
+  const trash = new Trash(parts, layout.unfinished);
+  const layers = new LayerStore({ fs, random, layout, trash, form: driver.marks }, present.filter(isHex));
   const records = new ImageRecords({ fs, clock, log, layout, pinned: settings.pinnedImages });
   await records.load((chainId) => layers.has(chainId));
+  for (const layer of layersOf(records)) layers.learnUsage(layer.chainId, layer);
   const use = new LayerUse(fs, layout);
-  const arriving = new Map<string, number>();
-  const trash = new Trash(parts, layout.unfinished);
-  const ingest = createImageIngest({ layers, records, arriving });
+  const holds = new LayerHolds();
   const image = (reference: string) => records.record(reference);
 
-  const isNeeded = (chainId: string): boolean =>
-    arriving.has(chainId) ||
-    use.holds(chainId) ||
-    [...records.records()].some((record) => record.layers.some((layer) => layer.chainId === chainId));
-  const collectLayers = async (): Promise<void> => {
-    await use.loaded();
-    for (const hex of layers.all()) await layers.remove(hex, () => isNeeded(`sha256:${hex}`));
+  const isOfImage = (chainId: string): boolean =>
+    holds.has(chainId) || layersOf(records).some((layer) => layer.chainId === chainId);
+  // From the top: whoever needs a layer needs all below it.
+  const discardLayers = async (chain: readonly string[]): Promise<void> => {
+    for (const chainId of chain.toReversed()) {
+      if (isOfImage(chainId)) return;
+      await use.loaded();
+      await layers.remove(hexOf(chainId), () => isOfImage(chainId) || use.holds(chainId));
+    }
   };
+  const collectLayers = async (isOld?: (hex: string) => Promise<boolean>): Promise<void> => {
+    const ofImages = new Set(layersOf(records).map(({ chainId }) => hexOf(chainId)));
+    for (const hex of layers.all()) {
+      if (!ofImages.has(hex) && (await (isOld?.(hex) ?? true))) await discardLayers([`sha256:${hex}`]);
+    }
+  };
+  const ingest = createImageIngest({ layers, records, holds, discardLayers });
+  const snapshots = new LayeredSnapshots({ ...parts, layout, driver, layers, use, image, trash, discardLayers });
+  const writable = new WritableUsage(clock, snapshots);
 
   return {
     images: records,
-    snapshots: new LayeredSnapshots({ ...parts, layout, driver, layers, use, image, trash }),
+    snapshots,
     loader: createImageLoader({ ...parts, layout, ingest }),
+    exporter: createImageExporter({ layers, records, holds, discardLayers }),
     ingest,
     imageService: (puller) => ({
       listImages: listImages({ images: records }),
       streamImages: streamImages(listImages({ images: records })),
       imageStatus: imageStatus({ images: records }),
-      removeImage: removeImage({ images: records, collectLayers }),
-      imageFsInfo: imageFsInfo({ clock, storage: layout.root, layerUsage: () => usageOf(records) }),
+      removeImage: removeImage({ images: records, collectLayers: () => collectLayers() }),
+      imageFsInfo: imageFsInfo({
+        clock,
+        storage: layout.root,
+        layerUsage: () => layers.usage(),
+        writableUsage: (signal) => writable.sum(signal),
+      }),
       pullImage: pullImage(puller ? { puller } : {}),
     }),
     tag: (image, name) => records.tag(image, name),
@@ -105,8 +133,10 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
     },
     sweep: async () => {
       await sweepStorage({ ...parts, layout, use });
-      await collectLayers();
+      await collectLayers(async (hex) => clock.now() - (await layers.placedAtMs(hex)) > NEXT_TRY_MS);
       await layers.sweepFiles();
+      await records.sweepFiles();
+      await layers.learnAllUsage();
     },
   };
 }
@@ -128,17 +158,8 @@ async function prepareFolders(
   return { driver, layout };
 }
 
-/** A layer that several images share counts once. */
-function usageOf(records: ImageRecords): TreeUsage {
-  const layers = new Map(
-    [...records.records()].flatMap((record) => record.layers.map((layer) => [layer.chainId, layer])),
-  );
-  let [bytes, inodes] = [0, 0];
-  for (const layer of layers.values()) {
-    bytes += layer.bytes;
-    inodes += layer.inodes;
-  }
-  return { bytes, inodes };
+function layersOf(records: ImageRecords): IteratorObject<RecordedLayer> {
+  return Iterator.from(records.records()).flatMap(({ layers }) => layers);
 }
 
 function isHex(name: string): boolean {

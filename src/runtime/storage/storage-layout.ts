@@ -3,7 +3,10 @@ export interface StorageLayout {
   readonly root: string;
   /** `<hex>.json` for each image. */
   readonly images: string;
-  /** A folder for each layer, by the hex of its chain id, and `<hex>.json` beside it. */
+  /**
+   * A folder for each layer, by the hex of its chain id. Beside it `<hex>.json`, and what of its archive is not in its files:
+   * `<hex>.tar-frame`, seldom `<hex>.tar-kept`.
+   */
   readonly layers: string;
   /** `<container id>/{layers,fs,work}` */
   readonly snapshots: string;

@@ -26,7 +26,7 @@ async function unpack(files: FakeFiles, form: MarkForm = overlay): Promise<Unpac
     yield archive;
   })();
   await using writer = await fs.writeTree('/data/layer');
-  const result = await unpackLayer(readTar(new ByteReader(bytes)), writer, form, signal);
+  const result = await unpackLayer(readTar(new ByteReader(bytes)), writer, { form }, signal);
   const shown: Record<string, string> = {};
   for await (const { path, node } of fs.readTree('/data/layer', signal)) {
     const parts: Uint8Array[] = [];
@@ -70,6 +70,10 @@ const cases: Record<string, { given: FakeFiles; form?: MarkForm; want: Partial<U
   'a folder in the place of one that is gone': {
     given: { '.wh.a': '', a: null, 'a/b': 'x' },
     want: { opaque: ['a'], files: { a: 'directory, opaque', 'a/b': 'x' } },
+  },
+  'what is gone below a folder that is gone': {
+    given: { '.wh.a': '', 'a/.wh.b': '', 'a/c/.wh..wh..opq': '' },
+    want: { removed: ['a', 'a/b'], opaque: ['a/c'], files: { a: 'characterDevice' } },
   },
   'what only aufs reads': { given: { '.wh..wh.plnk': null, '.wh..wh.aufs': '', a: '' }, want: { files: { a: '' } } },
   'marks for a list': {
@@ -124,6 +128,12 @@ const refusals: Record<string, { given: FakeFiles; message: RegExp }> = {
   },
   'a removal of the folder above': { given: { 'a/.wh...': '' }, message: /hides no file/ },
   'a removal of nothing': { given: { '.wh.': '' }, message: /hides no file/ },
+  'a name that no file system takes': { given: { ['é'.repeat(128)]: '' }, message: /a name of 256 bytes/ },
+  'a path that no kernel takes': { given: { [`${'d/'.repeat(2047)}xx`]: '' }, message: /a path of 4096 bytes/ },
+  'a link that no kernel takes': {
+    given: { a: { kind: 'symlink', target: 'x'.repeat(4096) } },
+    message: /^a: a link to "x/,
+  },
   'a link to nothing': { given: { a: { kind: 'symlink', target: '' } }, message: /a: a link to ""/ },
   'a file where the root is': { given: { '.': 'x' }, message: /EISDIR/ },
   'a circle of links': {
@@ -134,5 +144,35 @@ const refusals: Record<string, { given: FakeFiles; message: RegExp }> = {
 for (const [name, { given, message }] of Object.entries(refusals)) {
   test(`unpackLayer() refuses ${name}`, async () => {
     await assert.rejects(unpack(given), { message });
+  });
+}
+
+test('unpackLayer() refuses more files than any layer has, marks included', async () => {
+  const { fs } = createMemoryHost();
+  await fs.makeDirectory('/data');
+  await using writer = await fs.writeTree('/data');
+  const node = { kind: 'directory', mode: 0o755, uid: 0, gid: 0, modifiedMs: 0 } as const;
+  const members = (async function* () {
+    for (;;) yield { name: '.wh..wh.none', node, offset: 0, stored: 0 };
+  })();
+  const unpacked = unpackLayer(members, writer, { form: overlay, mostMembers: 1000 }, signal);
+  await assert.rejects(unpacked, { name: 'TarError', message: 'the layer has more than 1000 files' });
+});
+
+for (const [what, name] of Object.entries({ marks: '.wh.file', folders: 'folder/', 'implied folders': 'a/b/c/file' })) {
+  test(`unpackLayer() refuses more ${what} than fit the memory`, async () => {
+    const { fs } = createMemoryHost();
+    await fs.makeDirectory('/data');
+    await using writer = await fs.writeTree('/data');
+    const kind = what === 'folders' ? 'directory' : 'fifo';
+    const members = (async function* () {
+      for (let number = 0; ; number++) {
+        const node = { kind, mode: 0o755, uid: 0, gid: 0, modifiedMs: 0 } as const;
+        const numbered = what === 'marks' ? `${name}${number}` : `${number}/${name}`;
+        yield { name: numbered, node, offset: 0, stored: 0 };
+      }
+    })();
+    const unpacked = unpackLayer(members, writer, { form: overlay, mostRemembered: 10_000 }, signal);
+    await assert.rejects(unpacked, { name: 'TarError', message: /more folders and marks than fit the memory/ });
   });
 }

@@ -1,10 +1,12 @@
-import { pipeline, Readable, type Transform } from 'node:stream';
+import { pipeline, type Transform } from 'node:stream';
 // As a whole: a name that an older Node.js has not would keep it from telling what it needs (src/main.ts).
 import zlib from 'node:zlib';
 import { ByteReader } from './byte-reader.ts';
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 128 * 1024;
 const MAGIC_BYTES = 4;
+/** Nothing piles up before it: what waits in memory is collected late. */
+const SETTINGS = { chunkSize: CHUNK_BYTES, writableHighWaterMark: 1 };
 
 export type Compression = 'gzip' | 'zstd' | 'none';
 
@@ -28,11 +30,8 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
     yield* whole;
     return;
   }
-  const inflate: Transform =
-    compression === 'gzip'
-      ? zlib.createGunzip({ chunkSize: CHUNK_BYTES })
-      : zlib.createZstdDecompress({ chunkSize: CHUNK_BYTES });
-  pipeline(Readable.from(whole, { objectMode: false }), inflate, () => {}); // a failure destroys `inflate`, and is thrown below
+  const inflate: Transform = compression === 'gzip' ? zlib.createGunzip(SETTINGS) : zlib.createZstdDecompress(SETTINGS);
+  pipeline(whole, inflate, () => {}); // a failure destroys `inflate`, and is thrown below
   yield* inflate;
 }
 

@@ -10,8 +10,13 @@ export interface RandomAccess {
 }
 
 const CHUNK_BYTES = 512 * 1024;
-/** What is not a layer: manifests, configurations. */
+/** What is not a layer: manifests, configurations. Of one, and of all that are read. */
 const MOST_METADATA = 8 * 1024 * 1024;
+const MOST_METADATA_IN_ALL = 64 * 1024 * 1024;
+/** An image has some hundred; more is an attack. */
+const MOST_FILES = 100_000;
+/** Of the names of them, which are in memory. */
+const MOST_NAMES = 32 * 1024 * 1024;
 /** As many links one after the other, and it is a circle. */
 const MOST_LINKS = 8;
 
@@ -25,6 +30,7 @@ export class ImageArchive {
   readonly #source: RandomAccess;
   readonly #files: ReadonlyMap<string, Extent>;
   readonly #links: ReadonlyMap<string, string>;
+  #metadata = 0;
 
   private constructor(source: RandomAccess, files: ReadonlyMap<string, Extent>, links: ReadonlyMap<string, string>) {
     this.#source = source;
@@ -36,7 +42,11 @@ export class ImageArchive {
   static async open(source: RandomAccess, signal: AbortSignal): Promise<ImageArchive> {
     const files = new Map<string, Extent>();
     const links = new Map<string, string>();
+    let names = 0;
     for await (const { name, node, offset } of membersOf(source, signal)) {
+      names += name.length;
+      if (names > MOST_NAMES) throw new TarError('the archive has too many long names');
+      if (files.size + links.size >= MOST_FILES) throw new TarError(`the archive has more than ${MOST_FILES} files`);
       const path = insidePath(name);
       if (node.kind === 'file') files.set(path, { offset, size: node.size });
       // Docker once saved a layer that two images share as a link.
@@ -57,6 +67,8 @@ export class ImageArchive {
   async read(name: string): Promise<Uint8Array> {
     const { offset, size } = this.#extent(name);
     if (size > MOST_METADATA) throw new TarError(`${name}: ${size} bytes are too many`);
+    this.#metadata += size;
+    if (this.#metadata > MOST_METADATA_IN_ALL) throw new TarError('the manifests of the archive are too many');
     return this.#source.read(offset, size);
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TreeMember } from '../../../host/tree.ts';
+import { bytesOfFileName } from '../../../host/file-name.ts';
+import type { FileExtent, TreeMember } from '../../../host/tree.ts';
 import { ByteReader } from './byte-reader.ts';
 import { readTar } from './read-tar.ts';
 import { writeTar } from './write-tar.ts';
@@ -16,6 +17,14 @@ interface RawHeader {
   readonly data?: string;
   readonly checksum?: string;
   readonly device?: readonly [number, number];
+  /** Those in the header itself, and those in a block after it. */
+  readonly sparse?: { readonly size: number; readonly pairs: Pairs; readonly more: Pairs };
+}
+
+type Pairs = ReadonlyArray<readonly [number, number]>;
+
+function extent(offset: number, length: number): FileExtent {
+  return { offset, length };
 }
 
 /** A member as an archiver of any age writes it. */
@@ -23,7 +32,7 @@ function raw(header: RawHeader): Uint8Array {
   const { name = 'file', type = '0', data = '', magic = 'ustar\u000000', prefix = '', link = '' } = header;
   const block = Buffer.alloc(512);
   const octal = (value: number, digits: number) => value.toString(8).padStart(digits, '0');
-  block.write(name, 0, 100);
+  block.set(Buffer.from(bytesOfFileName(name)), 0);
   block.write(octal(0o644, 7), 100);
   if (header.uid) block.set(header.uid, 108);
   else block.write(octal(1, 7), 108);
@@ -34,16 +43,27 @@ function raw(header: RawHeader): Uint8Array {
   block.write(octal(5, 11), 136);
   block.write(' '.repeat(8), 148);
   block.write(type, 156);
-  block.write(link, 157, 100);
+  block.set(Buffer.from(bytesOfFileName(link)), 157);
   block.write(magic, 257);
   const [major, minor] = header.device ?? [0, 0];
   block.write(octal(major, 7), 329);
   block.write(octal(minor, 7), 337);
   block.write(prefix, 345, 155);
+  const more = Buffer.alloc(header.sparse ? 512 : 0);
+  const writePair =
+    (to: Buffer, at: number) =>
+    ([offset, length]: readonly [number, number], index: number) =>
+      to.write(`${octal(offset, 11)} ${octal(length, 11)} `, at + 24 * index);
+  if (header.sparse) {
+    header.sparse.pairs.forEach(writePair(block, 386));
+    header.sparse.more.forEach(writePair(more, 0));
+    block[482] = 1;
+    block.write(octal(header.sparse.size, 11), 483);
+  }
   const sum = block.reduce((total, byte) => total + byte, 0);
   block.write(header.checksum ?? `${octal(sum, 6)}\u0000`, 148);
   const padding = (512 - (Buffer.byteLength(data) % 512)) % 512;
-  return Buffer.concat([block, Buffer.from(data), Buffer.alloc(padding)]);
+  return Buffer.concat([block, more, Buffer.from(data), Buffer.alloc(padding)]);
 }
 
 const END = new Uint8Array(1024);
@@ -165,6 +185,49 @@ const cases: Record<string, { blocks: readonly Uint8Array[]; members: unknown[] 
     blocks: [raw({ type: 'g', data: '20 comment=nothing!\n' }), raw({}), END],
     members: [{ name: 'file', kind: 'file', ...plain, text: '' }],
   },
+  'a size of pax, but not for a header in between': {
+    blocks: [pax({ size: '4' }), raw({ type: 'L', data: `${LONG}\0` }), raw({ data: 'text', size: 0 }), END],
+    members: [{ name: LONG, kind: 'file', ...plain, text: 'text' }],
+  },
+  'names that are no UTF-8': {
+    blocks: [raw({ type: '2', link: 'a\udce9', name: '\udcff' }), END],
+    members: [{ name: '\udcff', kind: 'symlink', ...plain, target: 'a\udce9' }],
+  },
+  'a time beyond all times': {
+    blocks: [pax({ mtime: '9007199254740991' }), raw({}), END],
+    members: [{ name: 'file', kind: 'file', ...plain, modifiedMs: 253_402_300_799_000, text: '' }],
+  },
+  'a sparse file of GNU': {
+    blocks: [
+      raw({ type: 'S', data: 'abcde', sparse: { size: 9000, pairs: [[512, 2]], more: [[4096, 3]] } }),
+      raw({ name: 'next' }),
+      END,
+    ],
+    members: [
+      { name: 'file', kind: 'file', ...plain, extents: [extent(512, 2), extent(4096, 3)], text: 'abcde' },
+      { name: 'next', kind: 'file', ...plain, text: '' },
+    ],
+  },
+  'a sparse file of pax 0.1': {
+    blocks: [
+      pax({ 'GNU.sparse.map': '0,2,4096,3,9000,0', 'GNU.sparse.size': '9000', 'GNU.sparse.name': 'true' }),
+      raw({ data: 'abcde' }),
+      END,
+    ],
+    members: [{ name: 'true', kind: 'file', ...plain, extents: [extent(0, 2), extent(4096, 3)], text: 'abcde' }],
+  },
+  'a sparse file of pax 1.0': {
+    blocks: [
+      pax({ 'GNU.sparse.major': '1', 'GNU.sparse.minor': '0', 'GNU.sparse.realsize': '9000' }),
+      raw({ data: `${'2\n0\n2\n4096\n3\n'.padEnd(512, '\0')}abcde` }),
+      raw({ name: 'next' }),
+      END,
+    ],
+    members: [
+      { name: 'file', kind: 'file', ...plain, extents: [extent(0, 2), extent(4096, 3)], text: 'abcde' },
+      { name: 'next', kind: 'file', ...plain, text: '' },
+    ],
+  },
   'numbers in bytes': {
     blocks: [raw({ uid: new Uint8Array([0x80, 0, 0, 0, 0xb2, 0xd0, 0x5e, 0]) }), END],
     members: [{ name: 'file', kind: 'file', ...plain, uid: 3_000_000_000, text: '' }],
@@ -185,8 +248,31 @@ for (const [name, { blocks, members }] of Object.entries(cases)) {
 const faults: Record<string, { blocks: readonly Uint8Array[]; message: RegExp }> = {
   'a wrong checksum': { blocks: [raw({ checksum: '0000000\0' })], message: /wrong checksum/ },
   'something else than an archive': { blocks: [Buffer.from('#!/bin/sh\n'.repeat(60))], message: /checksum|number/ },
-  'a sparse file of GNU': { blocks: [raw({ type: 'S' })], message: /sparse files .* not supported/ },
-  'a sparse file of pax': { blocks: [pax({ 'GNU.sparse.major': '1' }), raw({})], message: /sparse files/ },
+  'a sparse file of another version': {
+    blocks: [pax({ 'GNU.sparse.major': '2', 'GNU.sparse.realsize': '1' }), raw({})],
+    message: /unsupported version 2\.0/,
+  },
+  'a sparse map that is not of its content': {
+    blocks: [pax({ 'GNU.sparse.map': '0,3', 'GNU.sparse.size': '9' }), raw({ data: 'ab' })],
+    message: /not of this content/,
+  },
+  'a sparse map that goes back': {
+    blocks: [pax({ 'GNU.sparse.map': '4,1,0,1', 'GNU.sparse.size': '9' }), raw({ data: 'ab' })],
+    message: /out of order/,
+  },
+  'a sparse map without an end': {
+    blocks: [
+      pax({ 'GNU.sparse.major': '1', 'GNU.sparse.minor': '0', 'GNU.sparse.realsize': '9' }),
+      raw({ data: '9\n'.padEnd(512, '\0') }),
+    ],
+    message: /no end/,
+  },
+  'headers without a member': { blocks: Array.from({ length: 40 }, () => raw({ type: 'g' })), message: /too many/ },
+  'an owner that is none': { blocks: [pax({ uid: '-1' }), raw({})], message: /no owner has the number -1/ },
+  'a device that is none': {
+    blocks: [raw({ type: '3', device: [4096, 0] })],
+    message: /no device has the number 4096/,
+  },
   'an unknown kind': { blocks: [raw({ type: 'Z' })], message: /file: unknown kind "Z"/ },
   'a header that is cut off': { blocks: [raw({}).subarray(0, 300)], message: /unexpected end of data/ },
   'a file that is cut off': { blocks: [raw({ data: 'x'.repeat(900) }).subarray(0, 1000)], message: /unexpected end/ },

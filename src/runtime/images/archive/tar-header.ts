@@ -1,3 +1,5 @@
+import { fileNameOf } from '../../../host/file-name.ts';
+
 /** An archive that cannot be read, or not without doing something else than it says. */
 export class TarError extends Error {
   override readonly name = 'TarError';
@@ -19,7 +21,8 @@ export interface TarHeader {
 }
 
 export const BLOCK_BYTES = 512;
-const text = new TextDecoder();
+/** No file is larger. */
+export const MOST_FILE_BYTES = 2 ** 47;
 
 /** `undefined` for a block of zeros, which ends an archive. Throws a `TarError`. */
 export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
@@ -45,25 +48,42 @@ export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
 
 /** The sum of all bytes, those of the field itself counted as spaces; some archivers counted signed. */
 function refuseWrongChecksum(block: Uint8Array): void {
-  let [sum, signed] = [0, 0];
-  for (const [index, byte] of block.entries()) {
-    const counted = index >= 148 && index < 156 ? 32 : byte;
-    sum += counted;
-    signed += counted > 127 ? counted - 256 : counted;
+  let [sum, large] = [0, 0];
+  for (const byte of block) {
+    sum += byte;
+    if (byte > 127) large++;
   }
+  for (const byte of block.subarray(148, 156)) {
+    sum += 32 - byte;
+    if (byte > 127) large--;
+  }
+  const signed = sum - 256 * large;
   const told = numberAt(block, 148, 8);
   if (told !== sum && told !== signed) throw new TarError('invalid tar header: wrong checksum');
 }
 
 /** Octal digits; or, with the first bit set, the rest of the field as a number (GNU). */
-function numberAt(block: Uint8Array, offset: number, length: number): number {
+export function numberAt(block: Uint8Array, offset: number, length: number): number {
   const field = block.subarray(offset, offset + length);
   const first = field[0] ?? 0;
   if ((first & 0x80) !== 0) return binary(field, first);
+  const plain = plainOctal(field);
+  if (plain !== undefined) return plain;
   const digits = latin(block, offset, length).replace(/\0.*$/s, '').trim();
   if (digits === '') return 0;
   if (!/^[0-7]+$/.test(digits)) throw new TarError(`invalid tar header: ${JSON.stringify(digits)} is not a number`);
   return Number.parseInt(digits, 8);
+}
+
+/** As nearly every field is written; there are nine of them in each header. */
+function plainOctal(field: Uint8Array): number | undefined {
+  let value = 0;
+  for (const byte of field) {
+    if (byte === 0) break;
+    if (byte < 0x30 || byte > 0x37) return undefined;
+    value = value * 8 + byte - 0x30;
+  }
+  return value;
 }
 
 function binary(field: Uint8Array, first: number): number {
@@ -79,7 +99,7 @@ function binary(field: Uint8Array, first: number): number {
 function textAt(block: Uint8Array, offset: number, length: number): string {
   const field = block.subarray(offset, offset + length);
   const end = field.indexOf(0);
-  return text.decode(end === -1 ? field : field.subarray(0, end));
+  return fileNameOf(end === -1 ? field : field.subarray(0, end));
 }
 
 function latin(block: Uint8Array, offset: number, length: number): string {

@@ -1,3 +1,4 @@
+import { bytesOfFileName, fileNameLength } from '../../../host/file-name.ts';
 import type { TreeMember, TreeNode } from '../../../host/tree.ts';
 import { BLOCK_BYTES } from './tar-header.ts';
 
@@ -68,7 +69,7 @@ interface HeaderFields {
 
 function headerBlock(name: string, fields: HeaderFields): Uint8Array {
   const block = Buffer.alloc(BLOCK_BYTES);
-  block.write(name, 0, NAME_BYTES);
+  block.set(Buffer.from(bytesOfFileName(name)).subarray(0, NAME_BYTES), 0);
   block.write(octal(fields.mode ?? 0o644, 7), 100);
   block.write(octal(fields.uid ?? 0, 7), 108);
   block.write(octal(fields.gid ?? 0, 7), 116);
@@ -76,7 +77,7 @@ function headerBlock(name: string, fields: HeaderFields): Uint8Array {
   block.write(octal(fields.seconds ?? 0, 11), 136);
   block.write(' '.repeat(8), 148); // the checksum counts its own field as spaces
   block.write(fields.type, 156);
-  block.write(fields.link ?? '', 157, NAME_BYTES);
+  block.set(Buffer.from(bytesOfFileName(fields.link ?? '')).subarray(0, NAME_BYTES), 157);
   block.write('ustar\u000000', 257);
   block.write(octal(fields.major ?? 0, 7), 329);
   block.write(octal(fields.minor ?? 0, 7), 337);
@@ -90,20 +91,22 @@ function paxRecords(name: string, node: TreeNode): Uint8Array {
   const link = linkOf(node);
   const size = node.kind === 'file' ? node.size : 0;
   const texts: ReadonlyArray<readonly [string, string | undefined]> = [
-    ['path', Buffer.byteLength(name) > NAME_BYTES ? name : undefined],
-    ['linkpath', Buffer.byteLength(link) > NAME_BYTES ? link : undefined],
+    ['path', fileNameLength(name) > NAME_BYTES ? name : undefined],
+    ['linkpath', fileNameLength(link) > NAME_BYTES ? link : undefined],
     ['size', size > MOST_LONG ? String(size) : undefined],
     ['uid', node.uid > MOST_SHORT ? String(node.uid) : undefined],
     ['gid', node.gid > MOST_SHORT ? String(node.gid) : undefined],
   ];
-  const records = texts.flatMap(([key, value]) => (value === undefined ? [] : [paxRecord(key, Buffer.from(value))]));
+  const records = texts.flatMap(([key, value]) =>
+    value === undefined ? [] : [paxRecord(key, Buffer.from(bytesOfFileName(value)))],
+  );
   const xattrs = [...(node.xattrs ?? [])].map(([key, value]) => paxRecord(`SCHILY.xattr.${key}`, value));
   return Buffer.concat([...records, ...xattrs]);
 }
 
 /** The number in front counts itself. */
 function paxRecord(key: string, value: Uint8Array): Uint8Array {
-  const rest = Buffer.concat([Buffer.from(` ${key}=`), value, Buffer.from('\n')]);
+  const rest = Buffer.concat([Buffer.from(bytesOfFileName(` ${key}=`)), value, Buffer.from('\n')]);
   const guess = rest.byteLength + String(rest.byteLength).length;
   return Buffer.concat([Buffer.from(String(rest.byteLength + String(guess).length)), rest]);
 }

@@ -8,21 +8,37 @@ export type Challenge =
       readonly scope: string | undefined;
     };
 
+const MAX_HEADER = 16_384;
+
 /** The first challenge that we can meet; `undefined` when there is none. RFC 9110, section 11.6.1. */
 export function parseChallenge(header: string): Challenge | undefined {
-  for (const [, scheme = '', rest = ''] of header.matchAll(
-    /(?:^|,\s*)(basic|bearer)\b((?:\s*[^,\s"=]+="(?:[^"\\]|\\.)*"\s*,?|[^,"])*)/gi,
-  )) {
-    if (scheme.toLowerCase() === 'basic') return { scheme: 'basic' };
-    const fields = new Map(
-      [...rest.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/gi)].map(([, name = '', value = '']) => [
-        name.toLowerCase(),
-        value.replace(/\\(.)/g, '$1'),
-      ]),
-    );
+  for (const { scheme, fields } of challenges(header.slice(0, MAX_HEADER))) {
+    if (scheme === 'basic') return { scheme };
     const realm = fields.get('realm');
-    if (realm !== undefined)
-      return { scheme: 'bearer', realm, service: fields.get('service'), scope: fields.get('scope') };
+    if (scheme === 'bearer' && realm !== undefined)
+      return { scheme, realm, service: fields.get('service'), scope: fields.get('scope') };
   }
   return undefined;
+}
+
+interface Written {
+  readonly scheme: string;
+  readonly fields: Map<string, string>;
+}
+
+/** A word that a value follows is a field of the scheme before it; another one is a scheme. */
+function challenges(header: string): readonly Written[] {
+  const found: Written[] = [];
+  const word = /[\s,]*([\w!#$%&'*+.^`|~-]+)/y;
+  const value = /\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+))/y;
+  for (let at = 0; ; ) {
+    word.lastIndex = at;
+    const name = word.exec(header)?.[1]?.toLowerCase();
+    if (name === undefined) return found;
+    value.lastIndex = word.lastIndex;
+    const written = value.exec(header);
+    if (written) found.at(-1)?.fields.set(name, written[1]?.replace(/\\(.)/g, '$1') ?? written[2] ?? '');
+    else found.push({ scheme: name, fields: new Map() });
+    at = written ? value.lastIndex : word.lastIndex;
+  }
 }

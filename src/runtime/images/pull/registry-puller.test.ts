@@ -1,95 +1,42 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aborted } from '../../../base/aborted.ts';
-import { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
-import { VirtualClock } from '../../../host/fake/virtual-clock.ts';
-import { type HttpRequest, type HttpResponse, NetworkError } from '../../../host/network.ts';
+import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
+import { type HttpResponse, NetworkError } from '../../../host/network.ts';
 import { digestOf } from '../digest.ts';
-import type { IncomingImage } from '../image-ingest.ts';
-import type { StoredImage } from '../image-store.ts';
-import { createRegistryPuller } from './registry-puller.ts';
+import {
+  CONFIG,
+  indexOf,
+  json,
+  LAYER,
+  MANIFEST,
+  type Pulled,
+  PullWorld,
+  pullScripted,
+  registryWith,
+  type ScriptedAnswer,
+} from './fake/scripted-pull.ts';
 
-const signal = new AbortController().signal;
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const json = (value: unknown): Uint8Array => bytes(JSON.stringify(value));
 
-const LAYER = bytes('the bytes of a layer');
-const CONFIG = json({ architecture: 'amd64', os: 'linux', rootfs: { type: 'layers', diff_ids: [digestOf('x')] } });
-const MANIFEST = json({
-  schemaVersion: 2,
-  config: { mediaType: 'application/vnd.oci.image.config.v1+json', digest: digestOf(CONFIG), size: CONFIG.length },
-  layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar', digest: digestOf(LAYER), size: LAYER.length }],
-});
-const INDEX = json({
-  schemaVersion: 2,
-  manifests: ['arm64', 'amd64'].map((architecture) => ({
+const INDEX = indexOf(
+  ['arm64', 'amd64'].map((architecture) => ({
     mediaType: 'application/vnd.oci.image.manifest.v1+json',
     digest: architecture === 'amd64' ? digestOf(MANIFEST) : digestOf('another'),
     size: MANIFEST.length,
     platform: { os: 'linux', architecture },
   })),
-});
+);
 
-type Answer = (request: HttpRequest, until: AbortSignal) => Partial<HttpResponse> & { readonly data?: Uint8Array };
+const plain = registryWith({ many: INDEX });
 
-const FILES: Readonly<Record<string, Uint8Array>> = {
-  '/v2/app/manifests/1': MANIFEST,
-  [`/v2/app/manifests/${digestOf(MANIFEST)}`]: MANIFEST,
-  '/v2/app/manifests/many': INDEX,
-  [`/v2/app/blobs/${digestOf(CONFIG)}`]: CONFIG,
-  [`/v2/app/blobs/${digestOf(LAYER)}`]: LAYER,
-};
-
-const plain = ({ path }: HttpRequest): ReturnType<Answer> => {
-  const data = FILES[path];
-  return data ? { data } : { status: 404, data: json({ errors: [{ code: 'MANIFEST_UNKNOWN', message: 'unknown' }] }) };
-};
-
-const ADDRESSES: Readonly<Record<string, readonly [string, ...string[]]>> = {
+const addresses = {
   'named.example.com': ['192.0.2.7'],
   'two.example.com': ['192.0.2.8', '192.0.2.9'],
-};
+} as const;
 
-interface Pulled {
-  readonly image?: IncomingImage;
-  readonly layers: readonly string[];
-  readonly asked: readonly string[];
-}
-
-async function pull(image: string, answer: Answer = plain, auth?: Partial<AuthConfig>): Promise<Pulled> {
-  const asked: string[] = [];
-  const clock = new VirtualClock();
-  const network = {
-    lookup: async (host: string): Promise<readonly [string, ...string[]]> => ADDRESSES[host] ?? [host],
-    async request(request: HttpRequest, until: AbortSignal): Promise<HttpResponse> {
-      const target = 'host' in request.target ? `${request.target.host}:${request.target.port}` : '';
-      asked.push(`${request.scheme}://${target}${request.path}`);
-      const { data = bytes(''), ...rest } = answer(request, until);
-      const body = (async function* () {
-        yield data;
-      })();
-      return { status: 200, headers: {}, body, ...rest };
-    },
-  };
-  let ingested: IncomingImage | undefined;
-  const layers: string[] = [];
-  const ingest = {
-    async ingest(incoming: IncomingImage): Promise<StoredImage> {
-      ingested = incoming;
-      for (const layer of incoming.layers) {
-        layers.push(Buffer.concat(await Array.fromAsync(layer.open(signal))).toString());
-      }
-      return { id: 'sha256:1' } as StoredImage; // only handed on
-    },
-  };
-  const puller = createRegistryPuller({ network, clock, ingest, architecture: 'amd64' });
-  const given = auth === undefined ? undefined : AuthConfig.fromPartial(auth);
-  const pulling = puller.pull(image, given, signal);
-  pulling.catch(() => {});
-  await clock.advance(60 * 60_000);
-  await pulling;
-  return { ...(ingested ? { image: ingested } : {}), layers, asked };
-}
+const pull = (image: string, answer: ScriptedAnswer = plain, auth?: Partial<AuthConfig>): Promise<Pulled> =>
+  pullScripted({ image, answer, addresses, ...(auth && { auth }) });
 
 test('pull() takes an image in with its names, configuration and layers', async () => {
   const { image, layers, asked } = await pull('localhost:5000/app:1');
@@ -100,9 +47,9 @@ test('pull() takes an image in with its names, configuration and layers', async 
       size: MANIFEST.length + CONFIG.length + LAYER.length,
       layers: ['the bytes of a layer'],
       asked: [
-        'http://localhost:5000/v2/app/manifests/1',
-        `http://localhost:5000/v2/app/blobs/${digestOf(CONFIG)}`,
-        `http://localhost:5000/v2/app/blobs/${digestOf(LAYER)}`,
+        'https://localhost:5000/v2/app/manifests/1',
+        `https://localhost:5000/v2/app/blobs/${digestOf(CONFIG)}`,
+        `https://localhost:5000/v2/app/blobs/${digestOf(LAYER)}`,
       ],
     },
   );
@@ -259,7 +206,7 @@ test('pull() takes a transfer up again when the registry has fallen silent', asy
   assert.deepEqual(layers, ['the bytes of a layer']);
 });
 
-const refusals: Record<string, { image?: string; answer?: Answer; code: string; message: RegExp }> = {
+const refusals: Record<string, { image?: string; answer?: ScriptedAnswer; code: string; message: RegExp }> = {
   'an image that the registry does not have': {
     image: 'example.com/app:none',
     code: 'NotFound',
@@ -273,7 +220,7 @@ const refusals: Record<string, { image?: string; answer?: Answer; code: string; 
       data: json({ errors: [{ code: 'UNAUTHORIZED', message: 'authentication required' }] }),
     }),
     code: 'Unknown',
-    message: /status 401: UNAUTHORIZED: authentication required$/,
+    message: /status 401: UNAUTHORIZED: authentication required \(asked without a login\)$/,
   },
   'a manifest that is not what its digest says': {
     image: `example.com/app@${digestOf('another')}`,
@@ -302,7 +249,7 @@ const refusals: Record<string, { image?: string; answer?: Answer; code: string; 
   'a registry that never sends the manifest': {
     answer: (_request, until) => silentAfter(bytes('{'), until),
     code: 'Unknown',
-    message: /no manifest came for 5 minutes$/,
+    message: /manifests\/1 did not come in 5 minutes$/,
   },
   'a name that is none': {
     image: 'UPPER',
@@ -312,7 +259,7 @@ const refusals: Record<string, { image?: string; answer?: Answer; code: string; 
   'a circle of redirects': {
     answer: () => ({ status: 302, headers: { location: '/again' } }),
     code: 'Unknown',
-    message: /redirected more than 5 times$/,
+    message: /redirected more than 10 times$/,
   },
 };
 
@@ -321,3 +268,22 @@ for (const [what, { image = 'example.com/app:1', answer = plain, code, message }
     await assert.rejects(pull(image, answer), { name: 'CriError', code, message });
   });
 }
+
+test('a pull that is given up ends what is under way, and keeps no connection', async () => {
+  const began = Promise.withResolvers<AbortSignal>();
+  const world = new PullWorld({
+    answer: (request, until) => {
+      if (!request.path.endsWith(digestOf(LAYER))) return plain(request);
+      began.resolve(until);
+      return silentAfter(LAYER.subarray(0, 9), until);
+    },
+  });
+  const enough = new AbortController();
+  const pulling = world.puller.pull('example.com/app:1', undefined, enough.signal);
+  const until = await began.promise;
+  assert.equal(world.openPools, 1);
+  enough.abort(new Error('enough'));
+  await assert.rejects(pulling, { message: 'enough' });
+  assert.deepEqual([until.aborted, world.openPools, world.image], [true, 0, undefined]);
+  assert.equal(world.host.clock.sleeping, 0);
+});

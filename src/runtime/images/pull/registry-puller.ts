@@ -1,141 +1,132 @@
 import { type ImageName, ImageNameError, parseImageName } from '../../../base/image-name.ts';
+import type { Log } from '../../../base/log.ts';
+import type { ProxyEnvironment } from '../../../base/proxy-for.ts';
 import { textOf } from '../../../base/text-of.ts';
-import { type CriCode, CriError } from '../../../cri/cri-error.ts';
+import { CriError } from '../../../cri/cri-error.ts';
 import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import type { Clock } from '../../../host/clock.ts';
-import { NetworkError } from '../../../host/network.ts';
-import { digestOf, verifyDigest } from '../digest.ts';
+import type { FileSystem } from '../../../host/file-system.ts';
+import type { Network } from '../../../host/network.ts';
+import type { RuntimeSettings } from '../../runtime-settings.ts';
 import type { ImageIngest } from '../image-ingest.ts';
+import type { ImagePuller } from '../image-puller.ts';
 import type { StoredImage } from '../image-store.ts';
-import { choosePlatform, type Descriptor, type Manifest, parseManifest, platformsOf } from '../manifest.ts';
-import { blobBytes, SILENCE_MS } from './registry-blob.ts';
-import {
-  MAX_SMALL_BYTES,
-  RegistryError,
-  type RegistryNetwork,
-  RegistrySession,
-  smallBody,
-} from './registry-session.ts';
+import { parseObject } from '../json-fields.ts';
+import { choosePlatform, type Descriptor, parsePlatform, platformsOf } from '../manifest.ts';
+import { platformRank, platformText } from '../platform.ts';
+import { HostClient } from './host-client.ts';
+import { NoHostError } from './host-turns.ts';
+import { LayerTransfer } from './layer-transfer.ts';
+import { configFault, layerFault } from './media-types.ts';
+import type { PullStage } from './pull-stage.ts';
+import { registryHosts } from './registry-hosts.ts';
+import { type FetchedManifest, RegistrySource } from './registry-source.ts';
+import { SharedPulls } from './shared-pulls.ts';
 
 export interface PullerDeps {
-  readonly network: RegistryNetwork;
+  readonly network: Pick<Network, 'lookup' | 'pool'>;
+  readonly fs: Pick<FileSystem, 'stat' | 'readText' | 'readDirectory'>;
   readonly clock: Clock;
   readonly ingest: ImageIngest;
   /** As Go names it: `amd64`. */
   readonly architecture: string;
+  readonly settings: Pick<RuntimeSettings, 'registryConfigDirs'>;
+  /** Of the process: which proxies lead to registries. Not among the settings, for it may hold a password. */
+  readonly env: ProxyEnvironment;
+  readonly log: Log;
 }
 
-export interface Puller {
-  /** Rejects with a `CriError`: `NotFound` when the registry does not have it, `InvalidArgument` for a name that is none. */
-  pull(image: string, auth: AuthConfig | undefined, signal: AbortSignal): Promise<StoredImage>;
-}
-
-const ACCEPTED = [
-  'application/vnd.oci.image.index.v1+json',
-  'application/vnd.oci.image.manifest.v1+json',
-  'application/vnd.docker.distribution.manifest.list.v2+json',
-  'application/vnd.docker.distribution.manifest.v2+json',
-].join(', ');
+/** How many indexes may lead to each other. */
+const MAX_DEPTH = 8;
 
 /** Pulls from registries of the OCI distribution specification. */
-export function createRegistryPuller(deps: PullerDeps): Puller {
+export function createRegistryPuller(deps: PullerDeps): ImagePuller {
+  const pulls = new SharedPulls();
   return {
-    async pull(image, auth, signal) {
-      const name = parsedName(image);
+    async pull(reference, auth, signal, watch) {
+      const name = parsedName(reference);
+      const whole = wholeName(name);
+      const key = JSON.stringify([whole, auth]);
       try {
-        return await pull(deps, name, auth, signal);
+        return await pulls.join(key, (stage, until) => pull(deps, name, auth, stage, until), signal, watch);
       } catch (error) {
         signal.throwIfAborted();
-        throw new CriError(codeOf(error), `failed to pull image "${wholeName(name)}": ${textOf(error)}`, {
-          cause: error,
-        });
+        if (error instanceof CriError) throw error;
+        const code = error instanceof NoHostError && error.isNotFound ? 'NotFound' : 'Unknown'; // as containerd
+        throw new CriError(code, `failed to pull image "${whole}": ${textOf(error)}`, { cause: error });
       }
     },
   };
 }
 
 async function pull(
-  { network, clock, ingest, architecture }: PullerDeps,
+  { network, fs, clock, ingest, architecture, settings, env, log }: PullerDeps,
   name: ImageName,
   auth: AuthConfig | undefined,
+  stage: PullStage,
   signal: AbortSignal,
 ): Promise<StoredImage> {
-  const session = new RegistrySession(network, name.domain, name.path, auth);
-  const { named, image } = await inTime(clock, signal, async (until) => {
-    const named = await fetchManifest(session, name.digest ?? name.tag ?? 'latest', name.digest, until);
-    return { named, image: await imageOf(session, named, architecture, until) };
-  });
-  const { config, layers, size } = image;
-  const configBytes = await collected(blobBytes(session, config.digest, clock, signal), config);
-  return ingest.ingest(
+  const hosts = await registryHosts(fs, settings.registryConfigDirs, name.domain);
+  using pool = network.pool();
+  const wire = { lookup: network.lookup.bind(network), pool, clock, env, life: signal };
+  const repository = { registry: name.domain, repository: name.path, auth };
+  const clients = hosts.map((host) => new HostClient({ wire, host, ...repository }));
+  const source = new RegistrySource(clients, clock);
+  const { named, image } = await found(source, name, architecture, signal);
+  const layers = image.layers.map(({ digest, size: sizeBytes }) => ({ digest, sizeBytes }));
+  stage.resolved({ digest: named.digest, source: named.source, layers });
+  const config = await source.config(image.config, signal);
+  if (!image.isForUs) refuseOtherPlatform(config, architecture);
+  return await ingest.ingest(
     {
       references: [wholeName(name), `${name.domain}/${name.path}@${named.digest}`],
-      config: configBytes,
-      layers: layers.map(({ digest }) => ({ digest, open: (until) => blobBytes(session, digest, clock, until) })),
-      sizeBytes: layers.reduce((sum, layer) => sum + layer.size, config.size + size),
+      config,
+      layers: image.layers.map(
+        (layer) => new LayerTransfer(layer, { source, clock, log, tell: (state) => stage.layer(layer.digest, state) }),
+      ),
+      sizeBytes: image.layers.reduce((sum, layer) => sum + layer.size, image.config.size + image.size),
     },
     signal,
   );
 }
 
-/** Manifests are small: there is no progress to look at. */
-async function inTime<T>(clock: Clock, signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
-  const limit = clock.deadline(SILENCE_MS);
-  try {
-    return await work(AbortSignal.any([signal, limit]));
-  } catch (error) {
-    if (!limit.aborted) throw error;
-    throw new NetworkError('ETIMEDOUT', `no manifest came for ${SILENCE_MS / 60_000} minutes`, { cause: error });
-  }
-}
-
-interface FetchedManifest {
-  readonly digest: string;
+interface FoundImage {
+  readonly config: Descriptor;
+  readonly layers: readonly Descriptor[];
+  /** Of the manifest. */
   readonly size: number;
-  readonly manifest: Manifest;
+  /** Whether it was asked for as it is, or chosen for this machine; if not, its configuration says what it is for. */
+  readonly isForUs: boolean;
 }
 
-async function fetchManifest(
-  session: RegistrySession,
-  reference: string,
-  digest: string | undefined,
-  signal: AbortSignal,
-): Promise<FetchedManifest> {
-  const data = await smallBody(await session.get(`manifests/${reference}`, [['Accept', ACCEPTED]], signal));
-  if (digest !== undefined) verifyDigest(data, digest, 'manifest');
-  return { digest: digest ?? digestOf(data), size: data.length, manifest: parseManifest(data) };
-}
-
-/** The image itself, or the one of an index that is for this machine. */
-async function imageOf(
-  session: RegistrySession,
-  named: FetchedManifest,
+/** What the name stands for, and of that the image for this machine. */
+async function found(
+  source: RegistrySource,
+  { tag = 'latest', digest }: ImageName,
   architecture: string,
   signal: AbortSignal,
-): Promise<{ readonly config: Descriptor; readonly layers: readonly Descriptor[]; readonly size: number }> {
-  if (named.manifest.kind === 'image') return { ...named.manifest, size: named.size };
-  const { manifests } = named.manifest;
-  const chosen = choosePlatform(manifests, architecture);
-  if (!chosen) throw new SyntaxError(`no image for linux/${architecture}, only for ${platformsOf(manifests)}`);
-  const { manifest, size } = await fetchManifest(session, chosen.digest, chosen.digest, signal);
-  if (manifest.kind === 'index') throw new SyntaxError('an index that leads to another index');
-  return { ...manifest, size };
+): Promise<{ readonly named: FetchedManifest; readonly image: FoundImage }> {
+  const named = await (digest === undefined ? source.resolve(tag, signal) : source.manifest({ digest }, signal));
+  let fetched = named;
+  let isForUs = true;
+  for (let depth = 1; fetched.manifest.kind === 'index'; depth++) {
+    if (depth > MAX_DEPTH) throw new SyntaxError(`more than ${MAX_DEPTH} indexes that lead to each other`);
+    const { manifests } = fetched.manifest;
+    const chosen = choosePlatform(manifests, architecture);
+    if (!chosen) throw new SyntaxError(`no image for linux/${architecture}, only for ${platformsOf(manifests)}`);
+    isForUs = chosen.platform !== undefined;
+    fetched = await source.manifest(chosen, signal);
+  }
+  const { config, layers } = fetched.manifest;
+  const fault = configFault(config) ?? layers.map(layerFault).find((each) => each !== undefined);
+  if (fault !== undefined) throw new SyntaxError(fault);
+  return { named, image: { config, layers, size: fetched.size, isForUs } };
 }
 
-/** A configuration; not longer than its descriptor says. */
-async function collected(bytes: AsyncIterable<Uint8Array>, { size, digest }: Descriptor): Promise<Uint8Array> {
-  if (size > MAX_SMALL_BYTES) throw new SyntaxError(`configuration ${digest} has more than ${MAX_SMALL_BYTES} bytes`);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of bytes) {
-    length += chunk.length;
-    if (length > size) break;
-    chunks.push(chunk);
-  }
-  if (length !== size) throw new SyntaxError(`configuration ${digest} does not have its ${size} bytes`);
-  const data = Buffer.concat(chunks);
-  verifyDigest(data, digest, 'configuration');
-  return data;
+function refuseOtherPlatform(config: Uint8Array, architecture: string): void {
+  const platform = parsePlatform(parseObject(config, 'configuration'));
+  if (platformRank(platform, architecture) !== undefined) return;
+  throw new SyntaxError(`no image for linux/${architecture}, only for ${platformText(platform)}`);
 }
 
 function parsedName(image: string): ImageName {
@@ -149,9 +140,4 @@ function parsedName(image: string): ImageName {
 
 function wholeName({ domain, path, tag, digest }: ImageName): string {
   return `${domain}/${path}${digest === undefined ? `:${tag}` : `@${digest}`}`;
-}
-
-function codeOf(error: unknown): CriCode {
-  if (error instanceof RegistryError && error.status === 404) return 'NotFound';
-  return 'Unknown'; // as containerd: kubelet tells these apart by their text
 }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CriError } from '../../cri/cri-error.ts';
+import { framed, unframed } from './archive-frames.ts';
+
+const PIECES = [new Uint8Array([1, 2, 3]), new Uint8Array(), new Uint8Array([4])];
+
+async function* inPieces(data: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < data.byteLength; at += size) yield data.subarray(at, at + size);
+}
+
+async function* archive(end?: Error): AsyncGenerator<Uint8Array> {
+  yield* PIECES;
+  if (end) throw end;
+}
+
+async function wireOf(source: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  return new Uint8Array(Buffer.concat(await Array.fromAsync(framed(source))));
+}
+
+async function received(wire: Uint8Array, size: number): Promise<number[]> {
+  return [...Buffer.concat(await Array.fromAsync(unframed(inPieces(wire, size))))];
+}
+
+test('unframed() gives back what framed() was given, however it was cut on the way', async () => {
+  const wire = await wireOf(archive());
+  for (let size = 1; size <= wire.byteLength; size++) assert.deepEqual(await received(wire, size), [1, 2, 3, 4]);
+});
+
+test('unframed() takes no beginning of it for the whole', async () => {
+  const wire = await wireOf(archive());
+  for (let length = 0; length < wire.byteLength; length++) {
+    await assert.rejects(received(wire.subarray(0, length), 2), { name: 'CutOffError' }, `${length} bytes`);
+  }
+});
+
+test('unframed() throws why there is no end', async () => {
+  const wire = await wireOf(archive(new CriError('NotFound', 'no image "ä"')));
+  await assert.rejects(received(wire, 3), { name: 'CriError', code: 'NotFound', message: 'no image "ä"' });
+});
+
+test('unframed() refuses what is something else', async () => {
+  await assert.rejects(received(new TextEncoder().encode('not found\n'), 3), { name: 'CutOffError' });
+});

@@ -1,0 +1,124 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
+import { CriError } from '../../cri/cri-error.ts';
+import { FileSystemError } from '../../host/file-system.ts';
+import type { TreeMember } from '../../host/tree.ts';
+import type { LayerHolds } from '../storage/layer-holds.ts';
+import type { LayerFile, LayerStore } from '../storage/layer-store.ts';
+import { CutOffError } from './archive/byte-reader.ts';
+import { writeTar } from './archive/write-tar.ts';
+import { DigestError, digestOf } from './digest.ts';
+import type { ImageExporter } from './image-exporter.ts';
+import type { ImageRecord, ImageRecords } from './image-records.ts';
+import { isDigested, normalizedReference } from './image-reference.ts';
+import { blobPath, layoutFiles, type SavedFile, type SavedImage } from './saved-layout.ts';
+
+export interface ImageExporterDeps {
+  readonly layers: LayerStore;
+  readonly records: ImageRecords;
+  readonly holds: LayerHolds;
+  /** Takes those of these layers away that nobody needs. */
+  readonly discardLayers: (chain: readonly string[]) => Promise<void>;
+}
+
+export function createImageExporter(deps: ImageExporterDeps): ImageExporter {
+  return {
+    async *archive(images, signal) {
+      const wanted = wantedImages(deps.records, images);
+      const chain = wanted.flatMap(({ record }) => chainOf(record));
+      try {
+        using _ = deps.holds.hold(chain);
+        yield* archiveOf(deps, wanted, signal);
+      } finally {
+        await deps.discardLayers(chain); // an image may be gone by now
+      }
+    },
+  };
+}
+
+async function* archiveOf(deps: ImageExporterDeps, wanted: readonly Wanted[], signal: AbortSignal) {
+  const saved: SavedImage[] = [];
+  const blobs = new Map<string, SavedFile>();
+  for (const { record, names } of wanted) saved.push(await savedImage(deps, record, names, { blobs, signal }));
+  yield* writeTar(members([...layoutFiles(saved), ...blobs.values()]));
+}
+
+interface Wanted {
+  readonly record: ImageRecord;
+  readonly names: Set<string>;
+}
+
+/** Each image once, with the names by which it was asked for. */
+function wantedImages(records: ImageRecords, images: readonly string[]): readonly Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  for (const image of images) {
+    const record = records.record(image);
+    if (record === undefined) throw new CriError('NotFound', `image ${JSON.stringify(image)} not found`);
+    const known = wanted.get(record.id) ?? { record, names: new Set() };
+    const name = normalizedReference(image);
+    // The digest of a name is of the manifest that it was pulled with, and the archive has another.
+    if (name !== undefined && !isDigested(name) && record.references.includes(name)) known.names.add(name);
+    wanted.set(record.id, known);
+  }
+  return [...wanted.values()];
+}
+
+function chainOf({ layers }: ImageRecord): readonly string[] {
+  return layers.map(({ chainId }) => chainId);
+}
+
+async function savedImage(
+  { layers, records }: ImageExporterDeps,
+  record: ImageRecord,
+  names: ReadonlySet<string>,
+  { blobs, signal }: { readonly blobs: Map<string, SavedFile>; readonly signal: AbortSignal },
+): Promise<SavedImage> {
+  const config = new TextEncoder().encode(await configText(records, record.id));
+  if (digestOf(config) !== record.id) throw new CriError('Internal', `image ${record.id} has lost its configuration`);
+  const parts: Array<{ digest: string; size: number }> = [];
+  for (const chainId of chainOf(record)) {
+    const file = await layers.describe(chainId);
+    const size = archiveBytes(record, file);
+    parts.push({ digest: file.diffId, size });
+    const open = () => checkedLayer(layers.archive(chainId, file, signal), record.id);
+    blobs.set(file.diffId, { path: blobPath(file.diffId), size, open });
+  }
+  return { id: record.id, names: [...names].sort(byCodePoint), config, layers: parts };
+}
+
+/** An image may go while its configuration is looked for; its layers are held by then. */
+async function configText(records: ImageRecords, id: string): Promise<string> {
+  try {
+    return await records.configText(id);
+  } catch (error) {
+    if (!(error instanceof FileSystemError) || error.code !== 'ENOENT') throw error;
+    throw new CriError('NotFound', `image ${id} not found: it was removed meanwhile`, { cause: error });
+  }
+}
+
+function archiveBytes(record: ImageRecord, { diffId, frame }: LayerFile): number {
+  if (frame) return frame.archiveBytes;
+  const name = record.references[0] ?? record.id;
+  throw new CriError(
+    'FailedPrecondition',
+    `image ${name} cannot be saved: nothing is kept of how the archive of its layer ${diffId} was written; ` +
+      'an image of an earlier version can be saved once it is removed and pulled again',
+  );
+}
+
+/** What is wrong is told as an error of the call. */
+async function* checkedLayer(bytes: AsyncIterable<Uint8Array>, id: string): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    if (!(error instanceof DigestError || error instanceof CutOffError)) throw error;
+    throw new CriError('DataLoss', `image ${id}: files of a layer were changed: ${error.message}`, { cause: error });
+  }
+}
+
+/** The same images give the same bytes. */
+async function* members(blobs: readonly SavedFile[]): AsyncGenerator<TreeMember, void, void> {
+  const attributes = { mode: 0o644, uid: 0, gid: 0, modifiedMs: 0 };
+  for (const { path, size, open } of blobs) {
+    yield { path, node: { ...attributes, kind: 'file', size, content: open() } };
+  }
+}

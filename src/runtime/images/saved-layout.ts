@@ -1,0 +1,80 @@
+import { digestOf, hexOf } from './digest.ts';
+
+/** An image as it goes into an archive. */
+export interface SavedImage {
+  readonly id: string;
+  /** Whole, with a tag: `docker.io/library/busybox:1.36`. */
+  readonly names: readonly string[];
+  readonly config: Uint8Array;
+  /** The lowest first. */
+  readonly layers: ReadonlyArray<{ readonly digest: string; readonly size: number }>;
+}
+
+export interface SavedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly open: () => AsyncIterable<Uint8Array>;
+}
+
+const TYPES = {
+  index: 'application/vnd.oci.image.index.v1+json',
+  manifest: 'application/vnd.oci.image.manifest.v1+json',
+  config: 'application/vnd.oci.image.config.v1+json',
+  layer: 'application/vnd.oci.image.layer.v1.tar',
+} as const;
+
+export function blobPath(digest: string): string {
+  return `blobs/${digest.replace(':', '/')}`;
+}
+
+/**
+ * Everything but the layers: OCI's layout, and Docker's list of images, both speaking of the same blobs.
+ * https://github.com/opencontainers/image-spec/blob/main/image-layout.md
+ */
+export function layoutFiles(images: readonly SavedImage[]): readonly SavedFile[] {
+  const blobs = new Map<string, Uint8Array>();
+  const add = (mediaType: string, data: Uint8Array) => {
+    const digest = digestOf(data);
+    blobs.set(digest, data);
+    return { mediaType, digest, size: data.byteLength };
+  };
+  const manifests = images.flatMap((image) => {
+    const config = add(TYPES.config, image.config);
+    const layers = image.layers.map((layer) => ({ mediaType: TYPES.layer, ...layer }));
+    const manifest = json({ schemaVersion: 2, mediaType: TYPES.manifest, config, layers });
+    const descriptor = add(TYPES.manifest, manifest);
+    const named = image.names.map((name) => ({ ...descriptor, annotations: annotationsOf(name) }));
+    return named.length > 0 ? named : [descriptor];
+  });
+  return [
+    file('oci-layout', json({ imageLayoutVersion: '1.0.0' })),
+    file('index.json', json({ schemaVersion: 2, mediaType: TYPES.index, manifests })),
+    file('manifest.json', json(images.map(dockerEntry))),
+    ...[...blobs].map(([digest, data]) => file(blobPath(digest), data)),
+  ];
+}
+
+/** containerd reads the whole name, others at least the tag. */
+function annotationsOf(name: string): Readonly<Record<string, string>> {
+  const tag = name.slice(name.lastIndexOf(':') + 1);
+  return { 'io.containerd.image.name': name, 'org.opencontainers.image.ref.name': tag };
+}
+
+function dockerEntry({ id, names, layers }: SavedImage) {
+  return {
+    Config: `blobs/sha256/${hexOf(id)}`,
+    RepoTags: names.map((name) => name.replace(/^docker\.io\/(library\/)?/, '')),
+    Layers: layers.map(({ digest }) => blobPath(digest)),
+  };
+}
+
+function file(path: string, data: Uint8Array): SavedFile {
+  const open = async function* () {
+    yield data;
+  };
+  return { path, size: data.byteLength, open };
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}

@@ -1,0 +1,63 @@
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+import { CutOffError } from '../images/archive/byte-reader.ts';
+import { wholeOf } from '../images/archive/image-archive.ts';
+import { DigestChecker, DigestError } from '../images/digest.ts';
+import { type KeptContent, keptBytes } from './kept-contents.ts';
+import { rebuiltTar } from './rebuilt-tar.ts';
+
+/** How a layer becomes its archive again; the frame itself is in a file beside the layer's folder. */
+export interface LayerFrame {
+  readonly archiveBytes: number;
+  readonly kept: readonly KeptContent[];
+}
+
+/** Files beside the folder of a layer, which come before it and go after it. */
+export function frameFile(folder: string): string {
+  return `${folder}.tar-frame`;
+}
+
+export function keptFile(folder: string): string {
+  return `${folder}.tar-kept`;
+}
+
+/** The archive that was unpacked into the folder. Throws a `DigestError`, at the end, when it is not the same any more. */
+export async function* layerArchive(
+  fs: FileSystem,
+  layer: { readonly folder: string; readonly diffId: string; readonly frame: LayerFrame },
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
+  const { folder, diffId, frame } = layer;
+  const checked = new DigestChecker(diffId);
+  const waiting = Map.groupBy(frame.kept, ({ path }) => path);
+  await using tree = await fs.openTree(folder);
+  const contentOf = (path: string) => {
+    const kept = waiting.get(path)?.shift();
+    return (extent: { readonly offset: number; readonly length: number }) =>
+      kept ? keptBytes(fs, keptFile(folder), kept, extent) : tree.read(path, extent, signal);
+  };
+  yield* checked.passing(rebuiltTar(bytesOf(fs, frameFile(folder), signal), contentOf));
+  checked.verify('layer');
+}
+
+/** Whether the archive can be made again; not when a member took the place of a folder with files, or came by another way. */
+export async function isExact(
+  fs: FileSystem,
+  layer: Parameters<typeof layerArchive>[1],
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    for await (const _ of layerArchive(fs, layer, signal));
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof DigestError || error instanceof CutOffError) return false;
+    if (error instanceof FileSystemError) return false;
+    throw error;
+  }
+}
+
+async function* bytesOf(fs: FileSystem, path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  await using file = await fs.openFile(path);
+  const { size } = await file.stat();
+  yield* wholeOf({ size, read: (offset, length) => file.read(offset, length) }, signal);
+}

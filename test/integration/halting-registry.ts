@@ -1,0 +1,131 @@
+/** A registry on loopback that falls silent in the middle of an answer, exactly where it is told to. */
+import { createHash } from 'node:crypto';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+
+export interface ServedImage {
+  readonly manifest: Buffer;
+  readonly config: Buffer;
+  /** Compressed, the lowest first. */
+  readonly layers: readonly Buffer[];
+  readonly diffIds: readonly string[];
+  /** What the file `name` in each layer says. */
+  readonly texts: readonly string[];
+}
+
+/** Where it falls silent: after so much of the answer; 0 is before its first byte. */
+export interface Halt {
+  readonly what: 'manifest' | 'config' | number;
+  readonly share: number;
+}
+
+/** No two numbers share a layer. */
+export async function servedImage(number: number, layerCount: number): Promise<ServedImage> {
+  const texts = Array.from({ length: layerCount }, (_, layer) => `image ${number}, layer ${layer}`);
+  const plain = await Promise.all(
+    texts.map((text, layer) =>
+      layerOf({ [`layer-${layer}`]: null, name: text, [`layer-${layer}/more`]: noise(`${number}-${layer}`) }),
+    ),
+  );
+  const config = Buffer.from(configOf({ layers: plain, architecture: goArchitecture() }));
+  const layers = plain.map((layer) => gzipSync(layer));
+  const descriptor = (mediaType: string, data: Buffer) => ({
+    mediaType,
+    digest: digestOf(data),
+    size: data.byteLength,
+  });
+  const manifest = Buffer.from(
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: MANIFEST_TYPE,
+      config: descriptor('application/vnd.oci.image.config.v1+json', config),
+      layers: layers.map((layer) => descriptor('application/vnd.oci.image.layer.v1.tar+gzip', layer)),
+    }),
+  );
+  return { manifest, config, layers, diffIds: plain.map((layer) => digestOf(layer)), texts };
+}
+
+export class HaltingRegistry {
+  /** Digests of blobs in the order in which they were asked for. */
+  readonly asked: string[] = [];
+  #image: ServedImage | undefined;
+  #halt: Halt | undefined;
+  #halted = Promise.withResolvers<void>();
+  readonly #server = createServer((request, response) => this.#answer(request.url ?? '', request.method, response));
+
+  static async start(): Promise<HaltingRegistry> {
+    const registry = new HaltingRegistry();
+    await new Promise<void>((resolve) => registry.#server.listen(0, '127.0.0.1', resolve));
+    return registry;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Resolves when it has fallen silent. */
+  serve(image: ServedImage, halt?: Halt): Promise<void> {
+    this.asked.length = 0;
+    this.#image = image;
+    this.#halt = halt;
+    this.#halted = Promise.withResolvers();
+    return this.#halted.promise;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #answer(url: string, method: string | undefined, response: ServerResponse): void {
+    const image = this.#image;
+    if (image === undefined || url === '/v2/') {
+      response.end('{}');
+      return;
+    }
+    const digest = /\/blobs\/(sha256:[0-9a-f]+)$/.exec(url)?.[1];
+    if (digest === undefined) {
+      response.setHeader('docker-content-digest', digestOf(image.manifest));
+      response.setHeader('content-type', MANIFEST_TYPE);
+      if (method === 'HEAD') response.setHeader('content-length', image.manifest.byteLength).end();
+      else this.#send(response, image.manifest, 'manifest');
+      return;
+    }
+    this.asked.push(digest);
+    const layer = image.layers.findIndex((each) => digestOf(each) === digest);
+    if (layer >= 0) this.#send(response, image.layers[layer] ?? Buffer.alloc(0), layer);
+    else this.#send(response, image.config, 'config');
+  }
+
+  #send(response: ServerResponse, data: Buffer, what: Halt['what']): void {
+    response.setHeader('content-length', data.byteLength);
+    if (this.#halt?.what !== what) {
+      response.end(data);
+      return;
+    }
+    const part = data.subarray(0, Math.ceil(data.byteLength * this.#halt.share));
+    if (part.byteLength > 0) response.write(part, () => this.#halted.resolve());
+    else this.#halted.resolve();
+  }
+}
+
+const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
+
+function digestOf(data: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
+}
+
+/** Text that gzip does not make much shorter. */
+function noise(seed: string): string {
+  let text = seed;
+  let block = createHash('sha512').update(seed);
+  for (let index = 0; index < 600; index++) {
+    const digest = block.digest('base64');
+    text += digest;
+    block = createHash('sha512').update(digest);
+  }
+  return text;
+}
