@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { WebSocketConnection } from '../host/network.ts';
+import type { ByteStream, UpgradeHandler, WebSocketConnection } from '../host/network.ts';
 import { observedOf, READY, reportOf, runningContainer, staticPod } from '../kubelet/server/fake/scripted-view.ts';
+import { openSpdySession } from '../streams/spdy/open-spdy-session.ts';
+import type { SpdyStream } from '../streams/spdy/spdy-session.ts';
 import { execCommand } from './exec-command.ts';
 import { ScriptedAgent } from './fake/scripted-agent.ts';
 import { type ScriptedContextOptions, scriptedContext } from './fake/scripted-context.ts';
@@ -39,9 +41,10 @@ test('the state folder lets root of a pod with its own users through', async (t)
 function serveExec(
   { host }: Pick<Awaited<ReturnType<typeof setUp>>, 'host'>,
   accept: (connection: WebSocketConnection) => Promise<void>,
+  protocols = ['v4.channel.k8s.io'],
 ): void {
   const webSocket = {
-    protocols: ['v4.channel.k8s.io'],
+    protocols,
     accept: (connection: WebSocketConnection) => void accept(connection),
   };
   host.network.listen({ host: '127.0.0.1', port: 9 }, { webSocket });
@@ -148,10 +151,107 @@ test('exec fails when the connection is lost', async (t) => {
   await assert.rejects(execCommand(exec, given.context), { message: 'the connection to the container was lost' });
 });
 
-test('exec refuses input that is no terminal', async (t) => {
-  const { context } = await setUp(t);
-  await assert.rejects(execCommand({ ...exec, stdin: true }, context), {
-    exitCode: 2,
-    message: /^-i needs a terminal/,
+const SUCCESS = JSON.stringify({ status: 'Success' });
+const piped = {
+  async *input() {
+    yield Buffer.from('one ');
+    yield Buffer.from('two');
+  },
+};
+
+test('exec passes on what is piped in, to its end, by WebSocket where it can tell an end', async (t) => {
+  const given = await setUp(t, { terminal: piped });
+  const accept = async (connection: WebSocketConnection): Promise<void> => {
+    let input = '';
+    for await (const bytes of connection.messages) {
+      if (bytes[0] === 255) break;
+      input += Buffer.from(bytes.subarray(1)).toString();
+    }
+    await connection.send(message(1, input));
+    await connection.send(message(3, SUCCESS));
+  };
+  serveExec(given, accept, ['v5.channel.k8s.io']);
+  assert.equal(await execCommand({ ...exec, stdin: true }, given.context), 0);
+  assert.deepEqual(given.written, { stdout: 'one two', stderr: '' });
+});
+
+/** A runtime as containerd 1.6: WebSockets without the end of a channel, and SPDY. */
+function serveSpdyExec(
+  { host }: Pick<Awaited<ReturnType<typeof setUp>>, 'host'>,
+  run: (streams: ReadonlyMap<string, SpdyStream>) => Promise<void>,
+  answered = 'v4.channel.k8s.io',
+): string[] {
+  const asked: string[] = [];
+  const serve = async (stream: ByteStream): Promise<void> => {
+    const session = openSpdySession(stream, 'server');
+    const streams = new Map<string, SpdyStream>();
+    for await (const opened of session.incoming) {
+      streams.set(opened.headers['streamtype']?.[0] ?? '', opened);
+      if (streams.size === 4) break;
+    }
+    await run(streams);
+    await session.close();
+  };
+  const offers: UpgradeHandler = ({ upgrade, protocols }) => {
+    asked.push(`${upgrade} ${protocols}`);
+    if (upgrade === 'websocket') return { kind: 'refuse', status: 403, message: '' };
+    return {
+      kind: 'stream',
+      headers: [['X-Stream-Protocol-Version', answered]],
+      serve: (stream) => void serve(stream),
+    };
+  };
+  host.network.listen({ host: '127.0.0.1', port: 9 }, { offers });
+  return asked;
+}
+
+test('exec passes on what is piped in, to its end, by SPDY where WebSockets cannot tell an end', async (t) => {
+  const given = await setUp(t, { terminal: piped });
+  const asked = serveSpdyExec(given, async (streams) => {
+    const input = await Array.fromAsync(streams.get('stdin')?.chunks ?? []);
+    await streams.get('stdout')?.write(Buffer.concat(input));
+    await streams.get('stderr')?.write(Buffer.from('err\n'));
+    const details = { causes: [{ reason: 'ExitCode', message: '3' }] };
+    const end = JSON.stringify({ status: 'Failure', reason: 'NonZeroExitCode', details });
+    await streams.get('error')?.write(Buffer.from(end));
   });
+  assert.equal(await execCommand({ ...exec, stdin: true }, given.context), 3);
+  assert.deepEqual(given.written, { stdout: 'one two', stderr: 'err\ncommand terminated with exit code 3\n' });
+  assert.deepEqual(asked, ['websocket v5.channel.k8s.io', 'SPDY/3.1 v4.channel.k8s.io']);
+});
+
+test('exec ends with a command that does not want all of its input', async (t) => {
+  async function* input() {
+    for (;;) yield Buffer.alloc(65_536);
+  }
+  const given = await setUp(t, { terminal: { input } });
+  serveSpdyExec(given, async (streams) => {
+    await streams.get('error')?.write(Buffer.from(SUCCESS));
+  });
+  assert.equal(await execCommand({ ...exec, stdin: true }, given.context), 0);
+});
+
+test('exec fails when a connection of SPDY is lost', async (t) => {
+  const given = await setUp(t, { terminal: piped });
+  serveSpdyExec(given, async () => {});
+  await assert.rejects(execCommand({ ...exec, stdin: true }, given.context), {
+    message: 'the connection to the container was lost',
+  });
+});
+
+test('exec fails when the runtime takes neither', async (t) => {
+  const given = await setUp(t, { terminal: piped });
+  serveSpdyExec(given, async () => {}, 'v1.channel.k8s.io');
+  await assert.rejects(execCommand({ ...exec, stdin: true }, given.context), {
+    message: 'the runtime does not speak v4.channel.k8s.io',
+  });
+});
+
+test('exec does without a terminal where there is none, as kubectl does', async (t) => {
+  const given = await setUp(t, { terminal: piped });
+  serveSpdyExec(given, async (streams) => {
+    await streams.get('error')?.write(Buffer.from(SUCCESS));
+  });
+  assert.equal(await execCommand({ ...exec, stdin: true, tty: true }, given.context), 0);
+  assert.equal(given.written.stderr, 'Unable to use a TTY - input is not a terminal or the right kind of file\n');
 });

@@ -73,9 +73,12 @@ export function addExec(program: Command, { exec }: Commands, ended: Ended): voi
     .argument('<pod>', 'NAME or NAMESPACE/NAME; the name in the manifest will do')
     .argument('<command...>', 'the command and its arguments, after --')
     .option('-c, --container <name>', 'which container of the pod')
-    .option('-i, --stdin', 'pass what is typed on to the command')
+    .option('-i, --stdin', 'pass what is typed or piped in on to the command')
     .option('-t, --tty', 'give the command a terminal')
-    .addHelpText('after', '\nExamples:\n  nodelet exec hello -- ls -l /\n  nodelet exec -it hello -c web -- sh\n')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  nodelet exec hello -- ls -l /\n  nodelet exec -it hello -c web -- sh\n  echo hi | nodelet exec -i hello -- cat\n',
+    )
     .action(async (pod: string, command: string[], flags: ExecFlags) => {
       const { state: stateDir, namespace, container, stdin = false, tty = false } = flags;
       ended(await exec({ stateDir, namespace, pod, container, stdin, tty, command }));

@@ -1,55 +1,49 @@
-import type { WebSocketConnection } from '../host/network.ts';
-import {
-  decodeExecMessage,
-  EXEC_PROTOCOL,
-  type ExecEnd,
-  encodeResize,
-  encodeStdin,
-} from '../kubelet/server/exec-protocol.ts';
+import { NetworkError } from '../host/network.ts';
+import { connectExec, type ExecWish } from '../kubelet/server/exec-connect.ts';
+import type { ExecConnection } from '../kubelet/server/exec-connection.ts';
+import type { ExecEnd } from '../kubelet/server/exec-protocol.ts';
 import { createLocalClient } from '../kubelet/server/local-client.ts';
-import { type CommandContext, CommandError, EXIT } from './command-context.ts';
+import { type CommandContext, CommandError } from './command-context.ts';
 import type { ExecOptions } from './commands.ts';
 import { localSocket } from './local-socket.ts';
 import { podArgument } from './pod-argument.ts';
 import type { Terminal } from './terminal.ts';
 
+/** kubectl's words. */
+const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind of file\n';
+
 /** `nodelet exec`: the exit code is the command's. */
 export async function execCommand(options: ExecOptions, { terminal, host }: CommandContext): Promise<number> {
-  const { stateDir, namespace, container, command, stdin, tty } = options;
+  const { stateDir, namespace, container, command, stdin } = options;
   const pod = podArgument(options.pod, namespace);
-  if (stdin && !(tty && terminal.inputIsTerminal)) {
-    const why = 'the end of the input could not be told to the command';
-    throw new CommandError(`-i needs a terminal and -t (${why}); leave it out, or use -it`, EXIT.badInput);
-  }
+  const wish = wishOf(options, terminal);
+  if (options.tty && !wish.tty) await terminal.stderr.write(NO_TTY);
   const client = createLocalClient({ network: host.network, socketPath: localSocket(stateDir) });
   const over = new AbortController();
+  let isNoted = false;
+  const address = async (): Promise<string> => {
+    const { url, note } = await client.exec({ pod, container, command, stdin, tty: wish.tty }, over.signal);
+    if (note !== undefined && !isNoted) await terminal.stderr.write(`${note}\n`);
+    isNoted = true;
+    return url;
+  };
   try {
-    const { url, note } = await client.exec({ pod, container, command, stdin, tty }, over.signal);
-    if (note !== undefined) await terminal.stderr.write(`${note}\n`);
-    const { hostname, port, pathname, search } = new URL(url);
-    const target = { host: hostname, port: Number(port) };
-    const request = { target, path: `${pathname}${search}`, protocols: [EXEC_PROTOCOL] };
-    const connection = await host.network.webSocket(request, over.signal);
-    const sending = [
-      ...(stdin ? [sendKeys(terminal, connection, over.signal)] : []),
-      ...(tty ? [sendSizes(terminal, connection, over.signal)] : []),
-    ];
-    const end = await Promise.race([receive(terminal, connection), failureOf(sending)]);
-    return await exitCodeOf(end, terminal);
+    const connection = await connectExec(host.network, address, wish, over.signal);
+    const sending = [sendInput(terminal, wish, connection, over.signal)];
+    if (wish.tty) sending.push(sendSizes(terminal, connection, over.signal));
+    const received = connection.receive({
+      stdout: (data) => terminal.stdout.write(data),
+      stderr: (data) => terminal.stderr.write(data),
+    });
+    return await exitCodeOf(await Promise.race([received, failureOf(sending)]), terminal);
   } finally {
     over.abort();
   }
 }
 
-/** Shows what comes, until the runtime tells how the command ended. */
-async function receive(terminal: Terminal, connection: WebSocketConnection): Promise<ExecEnd> {
-  for await (const bytes of connection.messages) {
-    const message = decodeExecMessage(bytes);
-    if (message.kind === 'stdout') await terminal.stdout.write(message.data);
-    else if (message.kind === 'stderr') await terminal.stderr.write(message.data);
-    else if (message.kind === 'end') return message.end;
-  }
-  return { failure: 'the connection to the container was lost' };
+function wishOf({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): ExecWish {
+  if (!stdin) return { input: 'none', tty };
+  return tty && inputIsTerminal ? { input: 'keys', tty: true } : { input: 'bytes', tty: false };
 }
 
 async function exitCodeOf(end: ExecEnd, terminal: Terminal): Promise<number> {
@@ -58,17 +52,29 @@ async function exitCodeOf(end: ExecEnd, terminal: Terminal): Promise<number> {
   return end.exitCode;
 }
 
-async function sendKeys(terminal: Terminal, connection: WebSocketConnection, signal: AbortSignal): Promise<void> {
-  for await (const keys of terminal.keys(signal)) await connection.send(encodeStdin(keys));
+async function sendInput(
+  terminal: Terminal,
+  { input }: ExecWish,
+  connection: ExecConnection,
+  signal: AbortSignal,
+): Promise<void> {
+  if (input === 'none') return;
+  const chunks = input === 'keys' ? terminal.keys(signal) : terminal.input();
+  for await (const chunk of chunks) await connection.stdin(chunk);
+  await connection.endStdin();
 }
 
-async function sendSizes(terminal: Terminal, connection: WebSocketConnection, signal: AbortSignal): Promise<void> {
-  for await (const size of terminal.sizes(signal)) await connection.send(encodeResize(size));
+async function sendSizes(terminal: Terminal, connection: ExecConnection, signal: AbortSignal): Promise<void> {
+  for await (const size of terminal.sizes(signal)) await connection.resize(size);
 }
 
-/** Never resolves: keys that end do not end the command, and what is sent after its end does not matter. */
+/** Never resolves. That nobody takes what is sent is no failure: the command may need no more, and the end tells. */
 function failureOf(sending: readonly Promise<void>[]): Promise<never> {
   return new Promise((_, reject) => {
-    for (const task of sending) task.catch(reject);
+    for (const task of sending) {
+      task.catch((error: unknown) => {
+        if (!(error instanceof NetworkError)) reject(error);
+      });
+    }
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeExecMessage, type ExecMessage, encodeResize, encodeStdin } from './exec-protocol.ts';
+import { decodeExecMessage, type ExecMessage, encodeEndOfStdin, encodeResize, encodeStdin } from './exec-protocol.ts';
 
 const bytes = (channel: number, text: string): Uint8Array => Buffer.from(`${String.fromCharCode(channel)}${text}`);
 const status = (value: unknown): Uint8Array => bytes(3, JSON.stringify(value));
@@ -10,6 +10,7 @@ const cases: Record<string, { message: Uint8Array; decoded: ExecMessage }> = {
   'error output': { message: bytes(2, 'oh'), decoded: { kind: 'stderr', data: Buffer.from('oh') } },
   'the opening of a channel': { message: bytes(1, ''), decoded: { kind: 'nothing' } },
   'a channel of a later version': { message: bytes(9, 'x'), decoded: { kind: 'nothing' } },
+  'the end of a channel': { message: Buffer.from([255, 1]), decoded: { kind: 'nothing' } },
   'a message without a channel': { message: Buffer.from(''), decoded: { kind: 'nothing' } },
   success: {
     message: status({ metadata: {}, status: 'Success' }),
@@ -39,6 +40,10 @@ for (const [name, { message, decoded }] of Object.entries(cases)) {
 
 test('encodeStdin() names the channel', () => {
   assert.deepEqual([...encodeStdin(Buffer.from('ls\n'))], [0, ...Buffer.from('ls\n')]);
+});
+
+test('encodeEndOfStdin() names the channel that ends', () => {
+  assert.deepEqual([...encodeEndOfStdin()], [255, 0]);
 });
 
 test('encodeResize() tells width and height', () => {

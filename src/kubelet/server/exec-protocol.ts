@@ -1,10 +1,10 @@
-/**
- * The messages of `v4.channel.k8s.io`, in which exec and attach speak over WebSocket: one byte that names a channel,
- * then its data. Standard input cannot be ended in it, which only v5 can.
- */
-export const EXEC_PROTOCOL = 'v4.channel.k8s.io';
+import { CHANNEL } from '../../streams/command-channels.ts';
 
-const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
+/**
+ * How exec speaks. Over WebSocket in messages: one byte that names a channel, then its data; v5 adds a message that ends a
+ * channel, without which standard input has no end. Over SPDY, where v5 is not needed, each channel is a stream.
+ */
+export const EXEC_PROTOCOL = { v4: 'v4.channel.k8s.io', v5: 'v5.channel.k8s.io' } as const;
 
 /** What the runtime sends. */
 export type ExecMessage =
@@ -16,13 +16,16 @@ export type ExecMessage =
 /** How a command ended: with an exit code, or not at all. */
 export type ExecEnd = { readonly exitCode: number } | { readonly failure: string };
 
+/** Nobody told how it ended. */
+export const CONNECTION_LOST: ExecEnd = { failure: 'the connection to the container was lost' };
+
 export function decodeExecMessage(message: Uint8Array): ExecMessage {
   const [channel] = message;
   const data = message.subarray(1);
   if (data.length === 0) return { kind: 'nothing' };
   if (channel === CHANNEL.stdout) return { kind: 'stdout', data };
   if (channel === CHANNEL.stderr) return { kind: 'stderr', data };
-  if (channel === CHANNEL.error) return { kind: 'end', end: decodeEnd(Buffer.from(data).toString('utf8')) };
+  if (channel === CHANNEL.error) return { kind: 'end', end: decodeExecEnd(Buffer.from(data).toString('utf8')) };
   return { kind: 'nothing' };
 }
 
@@ -30,13 +33,27 @@ export function encodeStdin(data: Uint8Array): Uint8Array {
   return Buffer.concat([Uint8Array.of(CHANNEL.stdin), data]);
 }
 
-export function encodeResize({ columns, rows }: { readonly columns: number; readonly rows: number }): Uint8Array {
-  const size = JSON.stringify({ Width: columns, Height: rows });
-  return Buffer.concat([Uint8Array.of(CHANNEL.resize), Buffer.from(size)]);
+/** Only in v5. */
+export function encodeEndOfStdin(): Uint8Array {
+  return Uint8Array.of(CHANNEL.end, CHANNEL.stdin);
+}
+
+export function encodeResize(size: WindowSize): Uint8Array {
+  return Buffer.concat([Uint8Array.of(CHANNEL.resize), encodeSize(size)]);
+}
+
+export interface WindowSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** As it is on a channel or a stream of its own. */
+export function encodeSize({ columns, rows }: WindowSize): Uint8Array {
+  return Buffer.from(JSON.stringify({ Width: columns, Height: rows }));
 }
 
 /** A `Status` of the Kubernetes API; the exit code is the cause `ExitCode` of the reason `NonZeroExitCode`. */
-function decodeEnd(text: string): ExecEnd {
+export function decodeExecEnd(text: string): ExecEnd {
   const status = parseObject(text);
   if (status?.['status'] === 'Success') return { exitCode: 0 };
   const causes = parseCauses(status?.['details']);

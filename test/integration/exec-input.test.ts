@@ -1,0 +1,106 @@
+/** Commands in containers of the real runtime, from the side of `nodelet exec`: input, its end, output, exit codes. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type CriConnection, connectCri } from '../../src/cri/client.ts';
+import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { type Network, NetworkError } from '../../src/host/network.ts';
+import { connectExec, type ExecWish } from '../../src/kubelet/server/exec-connect.ts';
+import type { ExecConnection } from '../../src/kubelet/server/exec-connection.ts';
+import { podOf } from '../agent/memory-agent.ts';
+import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
+import { runtimeSkipReason } from './runtime-fixture.ts';
+
+const signal = AbortSignal.timeout(120_000);
+const { network } = createLinuxHost();
+
+type ExecNetwork = Pick<Network, 'webSocket' | 'upgrade'>;
+
+/** As it is chosen for the runtime, and SPDY on all of them. */
+const WAYS: Record<string, ExecNetwork> = {
+  'the way that the runtime offers': network,
+  SPDY: {
+    webSocket: () => Promise.reject(new NetworkError('EPROTO', 'not today')),
+    upgrade: (request, until) => network.upgrade(request, until),
+  },
+};
+
+/** All that the command says. */
+async function heard(connection: ExecConnection): Promise<unknown> {
+  const [stdout, stderr]: [Uint8Array[], Uint8Array[]] = [[], []];
+  const end = await connection.receive({
+    stdout: async (data) => void stdout.push(data),
+    stderr: async (data) => void stderr.push(data),
+  });
+  return { stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString(), ...end };
+}
+
+suite('exec', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
+  let it: TestAgent;
+  let cri: CriConnection;
+
+  before(async () => {
+    it = await startTestAgent();
+    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+    const ready = it.ready('web');
+    it.source.set(podOf('web', { containers: [shell('main', OBEDIENT)] }));
+    await ready;
+  });
+  after(async () => {
+    cri.close();
+    await it.stop();
+  });
+
+  for (const [way, ways] of Object.entries(WAYS)) {
+    const start = (line: string, wish: ExecWish = { input: 'bytes', tty: false }): Promise<ExecConnection> => {
+      const containerId = it.report('web').observed?.containers.find(({ name }) => name === 'main')?.id ?? '';
+      const [stdin, stderr] = [wish.input !== 'none', !wish.tty];
+      const address = async (): Promise<string> => {
+        const request = { containerId, cmd: ['sh', '-c', line], stdin, tty: wish.tty, stdout: true, stderr };
+        return (await cri.runtime.exec(request, signal)).url;
+      };
+      return connectExec(ways, address, wish, signal);
+    };
+
+    test(`${way}: the command has all of its input, and its end`, async () => {
+      const connection = await start('wc -c; echo bad >&2; exit 3');
+      const received = heard(connection);
+      for (let sent = 0; sent < 48; sent++) await connection.stdin(Buffer.alloc(65_536, 'x'));
+      await connection.endStdin();
+      assert.deepEqual(await received, { stdout: '3145728\n', stderr: 'bad\n', exitCode: 3 });
+    });
+
+    test(`${way}: what it reads comes back while it is still being sent`, async () => {
+      const connection = await start('cat');
+      const received = heard(connection);
+      const line = Buffer.alloc(65_536, 'abcdefgh');
+      for (let sent = 0; sent < 64; sent++) await connection.stdin(line);
+      await connection.endStdin();
+      assert.deepEqual(await received, { stdout: line.toString().repeat(64), stderr: '', exitCode: 0 });
+    });
+
+    test(`${way}: a command that reads nothing ends all the same`, async () => {
+      const connection = await start('echo done');
+      const flood = async (): Promise<never> => {
+        for (;;) await connection.stdin(Buffer.alloc(65_536));
+      };
+      const flooding = assert.rejects(flood(), NetworkError);
+      assert.deepEqual(await heard(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
+      await flooding;
+    });
+
+    test(`${way}: without input it finds an end at once`, async () => {
+      const connection = await start('cat; echo done', { input: 'none', tty: false });
+      assert.deepEqual(await heard(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
+    });
+
+    test(`${way}: a terminal has the size that it is told`, async () => {
+      const untilItFits = 'until [ "$(stty size)" = "37 101" ]; do sleep 0.05; done';
+      const connection = await start(`read line; ${untilItFits}; echo fits`, { input: 'keys', tty: true });
+      const received = heard(connection);
+      await connection.resize({ columns: 101, rows: 37 });
+      await connection.stdin(Buffer.from('go\r'));
+      assert.deepEqual(await received, { stdout: 'go\r\nfits\r\n', stderr: '', exitCode: 0 });
+    });
+  }
+});
