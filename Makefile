@@ -1,17 +1,18 @@
 # Nodelet. `make help` lists what there is.
 NODE := scripts/node
 TEST := $(NODE) --import ./test/setup.ts --test --test-reporter=spec
-UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/runtime/**/*.test.ts'
+UNIT := 'src/**/*.test.ts' 'tools/**/*.test.ts' 'test/contract/**/*.test.ts' 'test/agent/**/*.test.ts' 'test/sim/**/*.test.ts' 'test/runtime/**/*.test.ts' 'test/critest/**/*.test.ts'
 INTEGRATION := 'test/integration/**/*.test.ts'
 # Those that know no runtime by name: they run on containerd with all the others, then on the embedded one.
-AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,garbage hooks image-credentials image-pulls life-backoff life-delete \
+AGENT_TESTS := $(patsubst %,test/integration/%.test.ts,exec-input garbage hooks image-credentials image-pulls life-backoff life-delete \
   life-timeline log-rotation pod-env pod-inside pod-life pod-namespaces pod-refused pod-volumes probes)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup testsetup run test check types lint boundaries unit integration sim generate generated fmt dist clean
+.PHONY: help setup testsetup run test check types lint boundaries unit integration validation cluster-tools critest sim \
+  generate generated fmt dist clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 setup: ## Install what is missing (Debian packages, Node.js, npm packages)
 	@scripts/setup.sh
@@ -22,7 +23,7 @@ testsetup:
 run: setup ## Run examples/hello.yaml on this machine (ARGS="--once" ends it by itself)
 	@exec bin/nodelet run $(ARGS) examples/hello.yaml
 
-test: testsetup check unit integration ## Run every check
+test: testsetup check unit integration validation ## Run every check
 
 check: types lint boundaries generated ## Types, lint, import directions, generated files
 
@@ -41,6 +42,16 @@ unit: ## Unit and contract tests
 integration: ## Tests against real runtimes (skipped with a reason where this machine cannot)
 	@$(TEST) --test-concurrency=1 $(INTEGRATION)
 	@NODELET_TEST_RUNTIME=embedded $(TEST) --test-concurrency=1 $(AGENT_TESTS)
+
+validation:
+	@$(NODE) test/critest/critest.ts
+
+cluster-tools: ## Build a control plane, kubelet, kubectl, crictl and critest for tests (needs Go; once, outside the checkout)
+	@scripts/cluster-tools.sh
+
+critest: testsetup ## Run critest, the validation suite of CRI, on the embedded runtime (builds it when needed)
+	@scripts/cluster-tools.sh critest
+	@$(NODE) test/critest/critest.ts
 
 sim: setup ## Try to break the agent in 300 simulated worlds, then the simulator by mutations
 	@$(NODE) test/sim/sim.ts --seeds 1-300

@@ -78,7 +78,8 @@ function runningProcesses(): { pid: number; parent: number; args: string[] }[] {
     });
 }
 
-function unmountBelow(folder: string): void {
+/** Nothing to do is fine. */
+export function unmountBelow(folder: string): void {
   const points = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[4] ?? '')

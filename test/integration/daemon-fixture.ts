@@ -47,8 +47,8 @@ function subnetOf(pid: number, count: number): string {
   return `10.${64 + (number >> 8)}.${number & 255}.0/24`;
 }
 
-/** Makes the runtime's folder with a bridge network for its pods in it. */
-export function writeNetwork({ folder, bridge, subnet }: Footprint): void {
+/** Makes the runtime's folder with a bridge network for its pods in it; with `hostPorts` it maps ports of this machine. */
+export function writeNetwork({ folder, bridge, subnet }: Footprint, hostPorts = false): void {
   mkdirSync(join(folder, 'cni'), { recursive: true });
   const network = {
     cniVersion: '0.4.0',
@@ -66,6 +66,7 @@ export function writeNetwork({ folder, bridge, subnet }: Footprint): void {
           routes: [{ dst: '0.0.0.0/0' }],
         },
       },
+      ...(hostPorts ? [{ type: 'portmap', capabilities: { portMappings: true } }] : []),
     ],
   };
   writeFileSync(join(folder, 'cni/10-nodelet-test.conflist'), JSON.stringify(network));

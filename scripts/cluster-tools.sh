@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Builds the programs that tests compare Nodelet with, out of the Go modules that publish them: a control plane, the
+# real kubelet, kubectl, crictl and critest. They go to a cache outside the checkout, nothing is built twice, and two
+# runs at once build once.
+#
+#   scripts/cluster-tools.sh              build what is missing; fail when that is impossible
+#   scripts/cluster-tools.sh --optional   the same, but say why it is impossible, note it for the tests, and succeed
+#   scripts/cluster-tools.sh --where      print the folder
+#   scripts/cluster-tools.sh NAME…        only these programs
+set -euo pipefail
+
+readonly KUBERNETES=v1.36.4 CRI_TOOLS=v1.36.0
+readonly ALL=(kubectl kube-apiserver kubelet etcd crictl critest)
+readonly ROOT=${NODELET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/nodelet/tools}
+readonly FOLDER=$ROOT/$KUBERNETES
+readonly REASON=$FOLDER/unavailable # read by test/integration/cluster-tools.ts
+
+optional=
+names=()
+for argument in "$@"; do
+  case $argument in
+    --where) printf '%s\n' "$FOLDER" && exit ;;
+    --optional) optional=yes ;;
+    -*) printf 'cluster-tools: unknown flag %s\n' "$argument" >&2 && exit 2 ;;
+    *)
+      [[ " ${ALL[*]} " == *" $argument "* ]] || { printf 'cluster-tools: unknown program %s\n' "$argument" >&2 && exit 2; }
+      names+=("$argument")
+      ;;
+  esac
+done
+((${#names[@]})) || names=("${ALL[@]}")
+
+say() {
+  printf 'cluster-tools: %s\n' "$*" >&2
+}
+
+give_up() {
+  say "$1"
+  [[ $optional ]] || exit 1
+  printf '%s\n' "$1" >"$REASON"
+  exit 0
+}
+
+# Fetches a module's go.mod and prints where it is; says why on stderr when it cannot.
+go_mod_of() {
+  local answer
+  answer=$(go mod download -json "$1") || {
+    sed -n 's/^\t"Error": "\(.*\)",\{0,1\}$/\1/p' <<<"$answer" >&2
+    return 1
+  }
+  sed -n 's/^\t"GoMod": "\(.*\)",\{0,1\}$/\1/p' <<<"$answer"
+}
+
+# The module of kubernetes names its staging repositories by folders that a module from a proxy does not have: each is
+# replaced by the published module of the same release.
+kubernetes_module() {
+  local from
+  from=$(go_mod_of "k8s.io/kubernetes@$KUBERNETES") || return 1
+  printf 'module nodelet.test/kubernetes\n\n'
+  grep '^go ' "$from"
+  printf '\nrequire k8s.io/kubernetes %s\n\nreplace (\n' "$KUBERNETES"
+  sed -n "s|^\tk8s.io/\([a-z-]*\) => ./staging/.*|\tk8s.io/\1 => k8s.io/\1 ${KUBERNETES/v1/v0}|p" "$from"
+  printf ')\n'
+}
+
+cri_tools_module() {
+  local from
+  from=$(go_mod_of "sigs.k8s.io/cri-tools@$CRI_TOOLS") || return 1
+  printf 'module nodelet.test/cri-tools\n\n'
+  grep '^go ' "$from"
+  printf '\nrequire sigs.k8s.io/cri-tools %s\n' "$CRI_TOOLS"
+}
+
+# Writes the go.mod of a source, unless it is there, and prints its folder.
+module() {
+  local folder=$FOLDER/modules/$1
+  if [[ ! -f $folder/go.mod ]]; then
+    mkdir -p "$folder"
+    (cd "$folder" && "${1/-/_}_module") >"$folder/go.mod.part" || return 1
+    mv "$folder/go.mod.part" "$folder/go.mod"
+  fi
+  printf '%s\n' "$folder"
+}
+
+# Builds one program from its package into the folder that we are in.
+compile() {
+  local name=$1 stamp
+  case $name in
+    critest) set -- test -c ;;
+    *) set -- build ;;
+  esac
+  case $name in
+    crictl | critest) stamp="-X sigs.k8s.io/cri-tools/pkg/version.Version=${CRI_TOOLS#v}" ;;
+    *) stamp=$(kubernetes_stamp) ;;
+  esac
+  CGO_ENABLED=0 timeout 40m go "$@" -mod=mod -ldflags "-s -w $stamp" -o "$name.part" "$(package "$name")"
+}
+
+package() {
+  case $1 in
+    etcd) printf 'go.etcd.io/etcd/server/v3\n' ;;
+    crictl | critest) printf 'sigs.k8s.io/cri-tools/cmd/%s\n' "$1" ;;
+    *) printf 'k8s.io/kubernetes/cmd/%s\n' "$1" ;;
+  esac
+}
+
+kubernetes_stamp() {
+  local package
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    printf -- '-X %s.%s ' "$package" "gitVersion=$KUBERNETES" "$package" "gitMajor=1" "$package" "gitMinor=36" \
+      "$package" "gitTreeState=clean"
+  done
+}
+
+build() {
+  local name=$1 source=kubernetes folder log=$FOLDER/$1.log started=$SECONDS
+  case $name in crictl | critest) source=cri-tools ;; esac
+  folder=$(module "$source" 2>"$log") || give_up "cannot fetch the module of $name: $(tail -n 1 "$log")"
+  say "building $name (minutes on a machine that has not built such before)"
+  (cd "$folder" && compile "$name") >"$log" 2>&1 || give_up "cannot build $name: $(tail -n 1 "$log"); see $log"
+  mv "$folder/$name.part" "$FOLDER/$name"
+  rm "$log"
+  say "built $name in $((SECONDS - started)) s"
+}
+
+missing() {
+  local name
+  for name in "${names[@]}"; do
+    [[ -x $FOLDER/$name ]] || printf '%s\n' "$name"
+  done
+}
+
+[[ $(missing) ]] || exit 0
+mkdir -p "$FOLDER"
+command -v go >/dev/null || give_up "go is not installed, so these cannot be built: $(missing | paste -sd ' ')"
+exec 9>"$FOLDER/.lock"
+flock 9
+rm -f "$REASON"
+for name in $(missing); do # read again: whoever held the lock may have built them
+  build "$name"
+done

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { goArchitecture } from '../../src/app/go-architecture.ts';
+import type { ImageFile } from '../../src/app/images/oci-archive.ts';
+import { tarArchive } from '../../src/app/images/tar.ts';
+import type { CritestImage } from './critest-images.ts';
+
+const DOCKER = 'application/vnd.docker';
+const TYPES = {
+  list: `${DOCKER}.distribution.manifest.list.v2+json`,
+  manifest: `${DOCKER}.distribution.manifest.v2+json`,
+  config: `${DOCKER}.container.image.v1+json`,
+  layer: `${DOCKER}.image.rootfs.diff.tar.gzip`,
+} as const;
+
+const compress = promisify(gzip);
+
+interface Layer {
+  readonly diffId: string;
+  readonly data: Uint8Array;
+}
+
+/** Brings images to a registry, each as a list of manifests by platform, as the published ones are. */
+export class ImagePusher {
+  readonly #registry: string;
+  /** By the files themselves: images share them. */
+  readonly #layers = new Map<readonly ImageFile[], Promise<Layer>>();
+  /** The repository that has a blob, from where others take it. */
+  readonly #homes = new Map<string, string>();
+
+  constructor(address: string) {
+    this.#registry = `http://${address}`;
+  }
+
+  async push({ repository, tags, layers: trees, config }: CritestImage): Promise<void> {
+    const layers: Layer[] = [];
+    for (const tree of trees) layers.push(await this.#layer(tree));
+    const platform = { architecture: goArchitecture(), os: 'linux' } as const;
+    const imageConfig = json({
+      ...platform,
+      config,
+      rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
+    });
+    for (const data of [...layers.map((layer) => layer.data), imageConfig]) await this.#pushBlob(repository, data);
+    const manifest = json({
+      schemaVersion: 2,
+      mediaType: TYPES.manifest,
+      config: descriptor(TYPES.config, imageConfig),
+      layers: layers.map(({ data }) => descriptor(TYPES.layer, data)),
+    });
+    await this.#pushManifest(repository, digestOf(manifest), TYPES.manifest, manifest);
+    const manifests = [{ ...descriptor(TYPES.manifest, manifest), platform }];
+    const list = json({ schemaVersion: 2, mediaType: TYPES.list, manifests });
+    for (const tag of tags) await this.#pushManifest(repository, tag, TYPES.list, list);
+  }
+
+  #layer(tree: readonly ImageFile[]): Promise<Layer> {
+    const known = this.#layers.get(tree) ?? packed(tree);
+    this.#layers.set(tree, known);
+    return known;
+  }
+
+  async #pushBlob(repository: string, data: Uint8Array): Promise<void> {
+    const digest = digestOf(data);
+    const uploads = `${this.#registry}/v2/${repository}/blobs/uploads/`;
+    const home = this.#homes.get(digest);
+    const started = await fetch(home ? `${uploads}?mount=${digest}&from=${home}` : uploads, { method: 'POST' });
+    if (started.status === 201) return; // it was at home there
+    const place = new URL(started.headers.get('location') ?? '', this.#registry);
+    place.searchParams.set('digest', digest);
+    await expectCreated(fetch(place, { method: 'PUT', body: Uint8Array.from(data) }));
+    this.#homes.set(digest, repository);
+  }
+
+  async #pushManifest(repository: string, reference: string, type: string, data: Uint8Array): Promise<void> {
+    const url = `${this.#registry}/v2/${repository}/manifests/${reference}`;
+    const headers = { 'content-type': type };
+    await expectCreated(fetch(url, { method: 'PUT', headers, body: Uint8Array.from(data) }));
+  }
+}
+
+async function packed(tree: readonly ImageFile[]): Promise<Layer> {
+  const tar = tarArchive(tree);
+  return { diffId: digestOf(tar), data: await compress(tar, { level: 1 }) };
+}
+
+async function expectCreated(answer: Promise<Response>): Promise<void> {
+  const response = await answer;
+  if (response.status !== 201)
+    throw new Error(`the registry refused a push: ${response.status} ${await response.text()}`);
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function descriptor(mediaType: string, data: Uint8Array) {
+  return { mediaType, digest: digestOf(data), size: data.byteLength };
+}
+
+function digestOf(data: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+
+/** What became of one spec. */
+export interface SpecResult {
+  readonly group: string;
+  /** Its texts below the group, joined. */
+  readonly name: string;
+  readonly state: 'passed' | 'failed' | 'skipped';
+  /** Why it failed, or why critest itself skipped it. */
+  readonly message: string;
+  readonly seconds: number;
+}
+
+/** The parts of ginkgo's JSON report that we read. */
+interface GinkgoSpec {
+  readonly ContainerHierarchyTexts: readonly string[] | null;
+  readonly LeafNodeType: string;
+  readonly LeafNodeText: string;
+  readonly State: string;
+  readonly RunTime: number;
+  readonly Failure?: { readonly Message?: string };
+}
+
+/** Reads ginkgo's JSON report: every spec of the suite, also those that a filter left out. */
+export function readSpecReport(path: string): readonly SpecResult[] {
+  const [suite]: readonly { readonly SpecReports: readonly GinkgoSpec[] }[] = JSON.parse(readFileSync(path, 'utf8'));
+  if (suite === undefined) throw new Error(`no suite in ${path}`);
+  return suite.SpecReports.filter(({ LeafNodeType, State }) => LeafNodeType === 'It' || isBad(State)).map(specResult);
+}
+
+function specResult(spec: GinkgoSpec): SpecResult {
+  const [group = spec.LeafNodeType, ...texts] = spec.ContainerHierarchyTexts ?? [];
+  const passed = spec.State === 'passed';
+  return {
+    group: group.replace('[k8s.io] ', ''),
+    name: [...texts, spec.LeafNodeText].join(' '),
+    state: passed ? 'passed' : isBad(spec.State) ? 'failed' : 'skipped',
+    message: spec.Failure?.Message ?? '',
+    seconds: spec.RunTime / 1e9,
+  };
+}
+
+/** A suite's own set-up is in the report too, and matters only when it went wrong. */
+function isBad(state: string): boolean {
+  return !['passed', 'skipped', 'pending'].includes(state);
+}

@@ -1,0 +1,258 @@
+import { type ChildProcess, type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import {
+  type CertificateAuthority,
+  certificatesSkipReason,
+  createAuthority,
+  createSigningKey,
+  type Subject,
+} from './cluster-certificates.ts';
+import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
+import { unmountBelow } from './containerd-leftovers.ts';
+import { end } from './daemon-fixture.ts';
+import { freePort } from './free-port.ts';
+
+const START_MS = 60_000;
+const PORT_ATTEMPTS = 3;
+const ASK_AGAIN_MS = 20;
+const ADMIN: Subject = { user: 'admin', groups: ['system:masters'] };
+const run = promisify(execFile);
+
+/** An etcd and a kube-apiserver of our own on loopback: no scheduler and no controllers. */
+export interface ControlPlane {
+  /** `https://127.0.0.1:…` */
+  readonly url: string;
+  readonly folder: string;
+  readonly authority: CertificateAuthority;
+  /** The file by which a client comes in as that user. */
+  kubeconfig(subject?: Subject): string;
+  /** Runs `kubectl` as an administrator and gives what it writes; rejects when it fails. */
+  kubectl(...args: readonly string[]): Promise<string>;
+  /** Starts `kubectl` as an administrator, for what it says and is told while it runs. */
+  startKubectl(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcessWithoutNullStreams;
+  /** Creates objects from manifests, or changes them. */
+  apply(...objects: readonly object[]): Promise<void>;
+  /** Makes a namespace and what controllers would put into it, without which no pod is let in or starts. */
+  prepareNamespace(name: string): Promise<void>;
+  /** Ends the API server; what it has stays. */
+  pause(): Promise<void>;
+  /** Starts it again where it was. */
+  resume(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Why this machine cannot run it, for `{ skip }` of a test; `false` when it can. */
+export function clusterSkipReason(): string | false {
+  return clusterToolsSkipReason('etcd', 'kube-apiserver', 'kubectl') || certificatesSkipReason();
+}
+
+export async function startControlPlane(): Promise<ControlPlane> {
+  sweepDeadRuns();
+  const folder = mkdtempSync(join(tmpdir(), `nodelet-cluster-${process.pid}-`));
+  const authority = createAuthority(join(folder, 'pki'));
+  createSigningKey(join(folder, 'pki'));
+  try {
+    const etcd = await onFreePorts((ports) => startEtcd(folder, ports));
+    const api = await onFreePorts((ports) => startApiServer({ folder, authority, etcdUrl: etcd.url }, ports));
+    const plane = controlPlane(folder, authority, etcd.daemon, api);
+    await plane.prepareNamespace('default');
+    return plane;
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true }); // the programs go with this process
+    throw error;
+  }
+}
+
+/** Takes away what runs left that were killed; their programs went with them. */
+function sweepDeadRuns(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = /^nodelet-cluster-(\d+)-/.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    unmountBelow(join(tmpdir(), name));
+    rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+/** A program that serves, and how to start it again. */
+interface Server {
+  readonly url: string;
+  readonly daemon: ChildProcess;
+  start(): Promise<ChildProcess>;
+}
+
+function controlPlane(folder: string, authority: CertificateAuthority, etcd: ChildProcess, api: Server): ControlPlane {
+  let daemon = api.daemon;
+  const kubeconfig = (subject = ADMIN): string => writeKubeconfig(api.url, authority, subject);
+  const asAdmin = ['--kubeconfig', kubeconfig()];
+  const kubectl = async (...args: readonly string[]): Promise<string> => {
+    const { stdout } = await run(clusterTool('kubectl'), [...asAdmin, ...args], { maxBuffer: 64 * 2 ** 20 });
+    return stdout;
+  };
+  const apply = async (...objects: readonly object[]): Promise<void> => {
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+    const child = run(clusterTool('kubectl'), [...asAdmin, 'apply', '--server-side', '-f', '-']);
+    child.child.stdin?.end(list);
+    await child;
+  };
+  return {
+    url: api.url,
+    folder,
+    authority,
+    kubeconfig,
+    kubectl,
+    startKubectl: (args, env = {}) =>
+      spawn(clusterTool('kubectl'), [...asAdmin, ...args], { env: { ...process.env, ...env } }),
+    apply,
+    prepareNamespace: (name) => apply(...namespaceObjects(name, readFileSync(authority.caFile, 'utf8'))),
+    pause: () => end(daemon, 'SIGKILL'), // told to end, it would wait for its watchers
+    async resume() {
+      daemon = await api.start();
+    },
+    async stop() {
+      await end(daemon, 'SIGKILL');
+      await end(etcd, 'SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The account that pods run as, and the authority that is projected into them beside its token. */
+function namespaceObjects(name: string, ca: string): readonly object[] {
+  const metadata = (of: string) => ({ name: of, namespace: name });
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata('default') },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata('kube-root-ca.crt'), data: { 'ca.crt': ca } },
+  ];
+}
+
+function writeKubeconfig(url: string, { caFile, issue }: CertificateAuthority, subject: Subject): string {
+  const { certFile, keyFile } = issue(subject);
+  const path = certFile.replace(/\.crt$/, '.kubeconfig');
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server: url, 'certificate-authority': caFile } }],
+    users: [{ name: subject.user, user: { 'client-certificate': certFile, 'client-key': keyFile } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: subject.user } }],
+    'current-context': 'test',
+  };
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
+
+/** Ports cannot be left to the kernel here: they are looked for, and another one may have taken them meanwhile. */
+async function onFreePorts(start: (ports: { first: number; second: number }) => Promise<Server>): Promise<Server> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start({ first: await freePort(), second: await freePort() });
+    } catch (error) {
+      if (attempt === PORT_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function startEtcd(folder: string, { first, second }: { first: number; second: number }): Promise<Server> {
+  const [url, peers] = [`http://127.0.0.1:${first}`, `http://127.0.0.1:${second}`];
+  const args = [
+    `--data-dir=${join(folder, 'etcd')}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    `--listen-peer-urls=${peers}`,
+    `--initial-advertise-peer-urls=${peers}`,
+    `--initial-cluster=default=${peers}`,
+    '--unsafe-no-fsync', // nothing has to survive this machine
+  ];
+  const start = (): Promise<ChildProcess> =>
+    started(launch('etcd', args, folder), async () => (await fetch(`${url}/readyz`)).ok, join(folder, 'etcd.log'));
+  return { url, start, daemon: await start() };
+}
+
+interface ApiServerParts {
+  readonly folder: string;
+  readonly authority: CertificateAuthority;
+  readonly etcdUrl: string;
+}
+
+async function startApiServer(parts: ApiServerParts, { first: port }: { first: number }): Promise<Server> {
+  const { folder, authority } = parts;
+  const url = `https://127.0.0.1:${port}`;
+  const { certFile, keyFile } = authority.issue(ADMIN);
+  const client = { ca: readFileSync(authority.caFile), cert: readFileSync(certFile), key: readFileSync(keyFile) };
+  const isReady = (): Promise<boolean> =>
+    new Promise((resolve, reject) => {
+      const request = get(`${url}/readyz`, { ...client, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      });
+      request.once('error', reject);
+    });
+  const start = (): Promise<ChildProcess> =>
+    started(launch('kube-apiserver', apiServerFlags(parts, port), folder), isReady, join(folder, 'kube-apiserver.log'));
+  return { url, start, daemon: await start() };
+}
+
+function apiServerFlags({ folder, authority, etcdUrl }: ApiServerParts, port: number): readonly string[] {
+  const server = authority.issue({ user: 'kube-apiserver', addresses: ['127.0.0.1', 'localhost', '10.96.0.1'] });
+  const toKubelets = authority.issue({ user: 'kube-apiserver-kubelet-client', groups: ['system:masters'] });
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    '--endpoint-reconciler-type=none', // it would refuse to name an address of loopback
+    `--secure-port=${port}`,
+    `--tls-cert-file=${server.certFile}`,
+    `--tls-private-key-file=${server.keyFile}`,
+    `--client-ca-file=${authority.caFile}`,
+    `--kubelet-certificate-authority=${authority.caFile}`,
+    `--kubelet-client-certificate=${toKubelets.certFile}`,
+    `--kubelet-client-key=${toKubelets.keyFile}`,
+    '--kubelet-preferred-address-types=InternalIP', // the names of nodes are in no name server
+    '--authorization-mode=Node,RBAC',
+    '--enable-admission-plugins=NodeRestriction',
+    '--allow-privileged',
+    '--service-cluster-ip-range=10.96.0.0/24',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${join(folder, 'pki/service-accounts.pub')}`,
+    `--service-account-signing-key-file=${join(folder, 'pki/service-accounts.key')}`,
+  ];
+}
+
+function launch(name: 'etcd' | 'kube-apiserver', args: readonly string[], folder: string): ChildProcess {
+  const log = openSync(join(folder, `${name}.log`), 'a');
+  // It goes when this process goes, however that ends.
+  const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', clusterTool(name), ...args], { stdio: ['ignore', log, log] });
+  closeSync(log);
+  return daemon;
+}
+
+/** Resolves when it answers; rejects with the end of its log when it ends before, or takes too long. */
+export async function started(
+  daemon: ChildProcess,
+  isReady: () => Promise<boolean>,
+  logPath: string,
+): Promise<ChildProcess> {
+  const endsAt = performance.now() + START_MS;
+  while (!(await isReady().catch(() => false))) {
+    if (daemon.exitCode !== null || performance.now() > endsAt) {
+      await end(daemon, 'SIGKILL');
+      throw new Error(`${daemon.spawnargs[3]} did not start: ${readFileSync(logPath, 'utf8').slice(-2000)}`);
+    }
+    await delay(ASK_AGAIN_MS);
+  }
+  return daemon;
+}

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Programs of Kubernetes that tests run beside Nodelet; `make cluster-tools` builds them. */
+export type ClusterTool = 'crictl' | 'critest' | 'etcd' | 'kube-apiserver' | 'kubectl' | 'kubelet';
+
+const SCRIPT = join(import.meta.dirname, '../../scripts/cluster-tools.sh');
+/** What a program of the search path has to say of itself; a cluster of another version is another reference. */
+const VERSIONS: Readonly<Record<ClusterTool, { readonly args: readonly string[]; readonly wanted: RegExp }>> = {
+  crictl: { args: ['--version'], wanted: /1\.36\./ },
+  critest: { args: ['--version'], wanted: /1\.36\./ },
+  etcd: { args: ['--version'], wanted: /etcd Version: 3\.[56]\./ },
+  'kube-apiserver': { args: ['--version'], wanted: /v1\.36\./ },
+  kubectl: { args: ['version', '--client'], wanted: /v1\.36\./ },
+  kubelet: { args: ['--version'], wanted: /v1\.36\./ },
+};
+
+/** Where the script puts them. */
+export function clusterToolsFolder(): string {
+  return execFileSync(SCRIPT, ['--where'], { encoding: 'utf8' }).trim();
+}
+
+/** Looks where `KUBEBUILDER_ASSETS` says, in the cache of `make cluster-tools`, and in `PATH`. */
+export function findClusterTool(name: ClusterTool): string | undefined {
+  const given = process.env['KUBEBUILDER_ASSETS'];
+  const known = [...(given ? [given] : []), clusterToolsFolder()].map((folder) => join(folder, name));
+  const inPath = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, name));
+  return known.find((path) => existsSync(path)) ?? inPath.find((path) => existsSync(path) && isWanted(name, path));
+}
+
+/** The path of a program that `clusterToolsSkipReason` has found. */
+export function clusterTool(name: ClusterTool): string {
+  const path = findClusterTool(name);
+  if (path === undefined) throw new Error(`there is no ${name}; \`make cluster-tools\` builds it`);
+  return path;
+}
+
+/** Why the programs are not there, for `{ skip }` of a test; `false` when they are. */
+export function clusterToolsSkipReason(...names: readonly ClusterTool[]): string | false {
+  const missing = names.filter((name) => findClusterTool(name) === undefined);
+  if (missing.length === 0) return false;
+  const noted = join(clusterToolsFolder(), 'unavailable');
+  if (existsSync(noted)) return readFileSync(noted, 'utf8').trim();
+  return `not built: ${missing.join(', ')} (\`make cluster-tools\` builds them)`;
+}
+
+function isWanted(name: ClusterTool, path: string): boolean {
+  const { args, wanted } = VERSIONS[name];
+  try {
+    return wanted.test(execFileSync(path, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+  } catch {
+    return false;
+  }
+}
