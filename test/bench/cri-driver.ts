@@ -22,7 +22,7 @@ export class CriDriver {
     this.#cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
   }
 
-  async start(): Promise<DrivenPod> {
+  async start(command: readonly string[] = ['sleep', '100000']): Promise<DrivenPod> {
     const { runtime } = this.#cri;
     const config = this.#config(`bench-${this.#pods++}`);
     const { podSandboxId } = await runtime.runPodSandbox({ config, runtimeHandler: '' }, signal);
@@ -32,7 +32,7 @@ export class CriDriver {
       config: {
         metadata: { name: 'main' },
         image: { image: BUSYBOX_IMAGE },
-        command: ['sleep', '100000'],
+        command: [...command],
         logPath: 'main/0.log',
         linux: {
           resources: { cpuShares: 2n, cpuPeriod: 100_000n, oomScoreAdj: 1000n },

@@ -1,0 +1,43 @@
+/**
+ * Runs `true` in a container: by `crictl exec`, synchronously and streamed, and by the bare CRI call. `nodelet cri` beside
+ * Debian's containerd with runc, taking turns in one run.
+ *
+ *   make dist && scripts/node test/bench/exec.ts [--rounds 30] [--source]
+ */
+import { execFile } from 'node:child_process';
+import { parseArgs, promisify } from 'node:util';
+import { clusterTool } from '../integration/cluster-tools.ts';
+import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
+import { CriDriver } from './cri-driver.ts';
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '30' }, source: { type: 'boolean', default: false } },
+});
+
+const run = promisify(execFile);
+const signal = new AbortController().signal;
+const crictl = clusterTool('crictl');
+const rounds = Number(values.rounds);
+
+await using both = await startBoth(values);
+const { sides } = both;
+const containers = new Map<Side, string>();
+for (const side of sides) {
+  const driver = new CriDriver(side.runtime);
+  containers.set(side, (await driver.start()).containerId);
+  driver.close();
+}
+const containerOf = (side: Side): string => containers.get(side) ?? '';
+const byCrictl = (side: Side, ...flags: string[]): Promise<number> =>
+  timed(() => run(crictl, ['-r', side.runtime.endpoint, 'exec', ...flags, containerOf(side), 'true']));
+const bare = (side: Side): Promise<number> =>
+  timed(() => side.cri.runtime.execSync({ containerId: containerOf(side), cmd: ['true'], timeout: 0n }, signal));
+
+header();
+row('ExecSync', await inTurns(sides, rounds, bare), 'ms');
+row('crictl exec --sync', await inTurns(sides, rounds, (side) => byCrictl(side, '--sync')), 'ms');
+row('crictl exec (SPDY)', await inTurns(sides, rounds, (side) => byCrictl(side)), 'ms');
+// containerd 1.6 does not know the protocol that crictl speaks over WebSocket.
+const overWebSocket: number[] = [];
+for (let round = 0; round < rounds; round++) overWebSocket.push(await byCrictl(sides[1], '--transport', 'websocket'));
+row('crictl exec --transport websocket', [undefined, overWebSocket], 'ms');

@@ -1,0 +1,74 @@
+/**
+ * Lists 1,000 images through the CRI socket: `nodelet cri` beside Debian's containerd, taking turns in one run. The images
+ * come from one archive; each has a configuration of its own, and all have the same layer.
+ *
+ *   make dist && scripts/node test/bench/image-list.ts [--images 1000] [--rounds 50] [--source]
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { ListImagesRequest } from '../../src/cri/generated/runtime-v1.ts';
+import { digestOf } from '../../src/runtime/images/digest.ts';
+import { archiveOf, configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
+
+const { values } = parseArgs({
+  options: {
+    images: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '50' },
+    source: { type: 'boolean', default: false },
+  },
+});
+
+/** containerd tells its CRI side of an import by events that we do not see. */
+const ASK_AGAIN_MS = 100;
+const signal = new AbortController().signal;
+const count = Number(values.images);
+
+async function listed({ cri }: Side): Promise<number> {
+  return (await cri.images.listImages(ListImagesRequest.create(), signal)).images.length;
+}
+
+/** An archive of images that have a layer in common and nothing else. */
+async function archiveOfMany(): Promise<Uint8Array> {
+  const layer = await layerOf({ 'etc/image': 'tiny' });
+  const blobs = new Map<string, Uint8Array>();
+  const add = (data: Uint8Array, type: string) => {
+    blobs.set(`blobs/${digestOf(data).replace(':', '/')}`, data);
+    return { mediaType: `application/vnd.oci.image.${type}`, digest: digestOf(data), size: data.byteLength };
+  };
+  const manifests = Array.from({ length: count }, (_, number) => {
+    const config = { Cmd: ['serve', String(number)] };
+    const manifest = {
+      schemaVersion: 2,
+      mediaType: 'application/vnd.oci.image.manifest.v1+json',
+      config: add(configOf({ layers: [layer], architecture: goArchitecture(), config }), 'config.v1+json'),
+      layers: [add(layer, 'layer.v1.tar')],
+    };
+    const name = `localhost/team-${number % 20}/service-${number}:1.${number}.0`;
+    return { ...add(json(manifest), 'manifest.v1+json'), annotations: { 'io.containerd.image.name': name } };
+  });
+  const layout = json({ imageLayoutVersion: '1.0.0' });
+  return archiveOf([...blobs, ['oci-layout', layout], ['index.json', json({ schemaVersion: 2, manifests })]]);
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+const bytes = await archiveOfMany();
+await using both = await startBoth(values);
+for (const side of both.sides) {
+  const archive = join(side.runtime.folder, 'images.tar');
+  writeFileSync(archive, bytes);
+  const ms = await timed(async () => {
+    await side.runtime.load(archive);
+    while ((await listed(side)) < count) await delay(ASK_AGAIN_MS);
+  });
+  console.log(`${side.name}: ${count} images taken in within ${ms.toFixed(0)} ms`);
+}
+header();
+const figures = await inTurns(both.sides, Number(values.rounds), (side) => timed(() => listed(side)));
+row(`ListImages of ${count}`, figures, 'ms');

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { goArchitecture } from '../../src/app/go-architecture.ts';
+import type { TreeMember } from '../../src/host/tree.ts';
+import { writeTar } from '../../src/runtime/images/archive/write-tar.ts';
+
+const SOURCE = '/usr';
+/** A large base, something small on it, a large framework, a few settings, the program, its documents. */
+const SHARES = [0.35, 0.05, 0.3, 0.02, 0.2, 0.08];
+const LARGEST_FILE = 32 * 2 ** 20;
+/** As much is taken of one folder: /usr/bin alone may have hundreds of megabytes. */
+const MOST_OF_FOLDER = 16 * 2 ** 20;
+const ATTRIBUTES = { uid: 0, gid: 0, modifiedMs: 1_700_000_000_000 };
+
+export type LayerCompression = 'gzip' | 'zstd';
+
+/** An image as a registry has it. */
+export interface SoftwareImage {
+  readonly manifest: Uint8Array;
+  readonly config: Uint8Array;
+  readonly layers: readonly Uint8Array[];
+}
+
+/** What layers are made of, and what is in them. */
+export interface SoftwareLayers {
+  readonly archives: readonly Uint8Array[];
+  readonly files: number;
+}
+
+/**
+ * Layers of this machine's own software: whole folders of /usr, in an order that is random to the eye and always the
+ * same. So many bytes before they are compressed.
+ */
+export async function softwareLayers(bytes: number): Promise<SoftwareLayers> {
+  const folders = foldersOf(SOURCE);
+  let files = 0;
+  const archives: Uint8Array[] = [];
+  for (const share of SHARES) {
+    const members = taken(folders, bytes * share);
+    files += members.length;
+    archives.push(await archiveOf(members));
+  }
+  return { archives, files };
+}
+
+export async function softwareImage(
+  archives: readonly Uint8Array[],
+  compression: LayerCompression,
+): Promise<SoftwareImage> {
+  const [gzip, zstd] = [promisify<Uint8Array, Buffer>(zlib.gzip), promisify<Uint8Array, Buffer>(zlib.zstdCompress)];
+  const layers = await Promise.all(archives.map(compression === 'gzip' ? (each) => gzip(each) : (each) => zstd(each)));
+  const rootfs = { type: 'layers', diff_ids: archives.map(digestOf) };
+  const config = json({ architecture: goArchitecture(), os: 'linux', config: { Cmd: ['sh'] }, rootfs });
+  const describe = (data: Uint8Array, mediaType: string) => ({
+    mediaType: `application/vnd.oci.image.${mediaType}`,
+    digest: digestOf(data),
+    size: data.byteLength,
+  });
+  const manifest = json({
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    config: describe(config, 'config.v1+json'),
+    layers: layers.map((layer) => describe(layer, `layer.v1.tar+${compression}`)),
+  });
+  return { manifest, config, layers };
+}
+
+/** Brings it to a registry on this machine that lets everybody in; returns its name. */
+export async function pushSoftware(registry: string, repository: string, image: SoftwareImage): Promise<string> {
+  const base = `http://${registry}/v2/${repository}`;
+  for (const data of [image.config, ...image.layers]) {
+    const { headers } = await fetch(`${base}/blobs/uploads/`, { method: 'POST' });
+    const place = new URL(headers.get('location') ?? '', base);
+    place.searchParams.set('digest', digestOf(data));
+    await created(fetch(place, { method: 'PUT', body: Buffer.from(data), headers: { 'content-type': OCTETS } }));
+  }
+  const type = 'application/vnd.oci.image.manifest.v1+json';
+  const body = Buffer.from(image.manifest);
+  await created(fetch(`${base}/manifests/1`, { method: 'PUT', body, headers: { 'content-type': type } }));
+  return `${registry}/${repository}:1`;
+}
+
+const OCTETS = 'application/octet-stream';
+
+async function created(answer: Promise<Response>): Promise<void> {
+  const { status, url } = await answer;
+  if (status !== 201) throw new Error(`the registry refused ${url}: ${status}`);
+}
+
+/** Folders below it, itself included, in the order in which they are taken. */
+function foldersOf(root: string): string[] {
+  const folders = [root];
+  for (const folder of folders) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.isDirectory()) folders.push(join(folder, entry.name));
+    }
+  }
+  const order = new Map(folders.map((folder) => [folder, digestOf(Buffer.from(folder))]));
+  return folders.sort((one, other) => ((order.get(one) ?? '') < (order.get(other) ?? '') ? -1 : 1));
+}
+
+/** Takes folders off the list until their files hold so much. */
+function taken(folders: string[], bytes: number): TreeMember[] {
+  const members: TreeMember[] = [];
+  const made = new Set<string>();
+  for (let left = bytes; left > 0; ) {
+    const folder = folders.pop();
+    if (folder === undefined) throw new Error(`${SOURCE} holds too little software`);
+    const inside = membersOf(folder);
+    for (const path of waysTo(folder)) {
+      if (!made.has(path)) members.push({ path, node: { ...ATTRIBUTES, mode: 0o755, kind: 'directory' } });
+      made.add(path);
+    }
+    members.push(...inside);
+    for (const { node } of inside) left -= node.kind === 'file' ? node.size : 0;
+  }
+  return members;
+}
+
+/** Files and links that are directly in it. */
+function membersOf(folder: string): TreeMember[] {
+  let left = MOST_OF_FOLDER;
+  return readdirSync(folder)
+    .sort()
+    .flatMap((name): TreeMember[] => {
+      const place = join(folder, name);
+      const stats = lstatSync(place);
+      const [path, mode] = [place.slice(1), stats.mode & 0o7777];
+      if (stats.isSymbolicLink()) {
+        return [{ path, node: { ...ATTRIBUTES, mode, kind: 'symlink', target: readlinkSync(place) } }];
+      }
+      if (!stats.isFile() || stats.size > LARGEST_FILE || left <= 0) return [];
+      left -= stats.size;
+      const content = inTurn(stats.size === 0 ? [] : [readFileSync(place)]);
+      return [{ path, node: { ...ATTRIBUTES, mode, kind: 'file', size: stats.size, content } }];
+    });
+}
+
+async function archiveOf(members: readonly TreeMember[]): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of writeTar(inTurn(members))) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* inTurn<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+/** `a`, `a/b`, `a/b/c` */
+function waysTo(path: string): readonly string[] {
+  const names = path.split('/').filter(Boolean);
+  return names.map((_, index) => names.slice(0, index + 1).join('/'));
+}
+
+function digestOf(data: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
