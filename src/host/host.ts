@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import type { ConnectedPrograms } from './connected-programs.ts';
 import type { Fifos } from './fifos.ts';
 import type { FileSystem } from './file-system.ts';
+import type { FolderClaims } from './folder-claims.ts';
 import type { MachineAddresses } from './machine-addresses.ts';
 import type { Mounts } from './mounts.ts';
 import type { Namespaces } from './namespaces.ts';
@@ -23,6 +24,7 @@ export interface Host {
   readonly random: Random;
   readonly signingKeys: SigningKeys;
   readonly fs: FileSystem;
+  readonly folderClaims: FolderClaims;
   readonly fifos: Fifos;
   readonly mounts: Mounts;
   readonly namespaces: Namespaces;

@@ -18,6 +18,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
   return {
     clock: gate.clock,
     random,
+    signingKeys: plain(host.signingKeys),
     fs: {
       ...failing(fs, fileError),
       watch: (path, signal) => gate.follow(() => fs.watch(path, AbortSignal.any([signal, gate.shut]))),
@@ -33,6 +34,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     packetSockets: plain(host.packetSockets),
     connectedPrograms: plain(host.connectedPrograms),
     processes: plain(host.processes),
+    folderClaims: plain(host.folderClaims),
     fifos: plain(host.fifos),
     network: plain(host.network),
     addresses: host.addresses,

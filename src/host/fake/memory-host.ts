@@ -4,6 +4,7 @@ import { MemoryCgroups } from './memory-cgroups.ts';
 import { MemoryConnectedPrograms } from './memory-connected-programs.ts';
 import { MemoryFifos } from './memory-fifos.ts';
 import { MemoryFileSystem } from './memory-file-system.ts';
+import { MemoryFolderClaims } from './memory-folder-claims.ts';
 import { MemoryMachineAddresses } from './memory-machine-addresses.ts';
 import { MemoryMounts } from './memory-mounts.ts';
 import { MemoryNamespaces } from './memory-namespaces.ts';
@@ -21,6 +22,7 @@ export interface MemoryHost extends Host {
   readonly random: SeededRandom;
   readonly signingKeys: MemorySigningKeys;
   readonly fs: MemoryFileSystem;
+  readonly folderClaims: MemoryFolderClaims;
   readonly fifos: MemoryFifos;
   readonly mounts: MemoryMounts;
   readonly namespaces: MemoryNamespaces;
@@ -52,6 +54,7 @@ export function createMemoryHost({ seed = 1, startMs, cgroupVersion }: MemoryHos
     // Of its own, so that who makes a key does not change what others draw.
     signingKeys: new MemorySigningKeys(new SeededRandom(seed)),
     fs,
+    folderClaims: new MemoryFolderClaims(),
     fifos: new MemoryFifos(),
     mounts,
     namespaces: new MemoryNamespaces(fs, mounts),

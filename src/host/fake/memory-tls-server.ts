@@ -45,7 +45,8 @@ export function memoryTlsService(start: TlsServing, handler: TlsHandler): Memory
       return upgraded(await ask({ ...sent, body: nothing(), signal }, request.upgrade), signal);
     },
     renew: (now) => {
-      if (now.identity && (now.identity.certificate === '' || now.identity.key === '')) {
+      // In memory a name stands for PEM, and a name is one word.
+      if (now.identity && /\s/.test(`${now.identity.certificate}${now.identity.key}`)) {
         throw new NetworkError('ERR_OSSL_PEM_NO_START_LINE', 'no start line');
       }
       serving = now;

@@ -5,6 +5,7 @@ import { linuxClock } from './linux-clock.ts';
 import { linuxConnectedPrograms } from './linux-connected-programs.ts';
 import { linuxFifos } from './linux-fifos.ts';
 import { linuxFileSystem } from './linux-file-system.ts';
+import { linuxFolderClaims } from './linux-folder-claims.ts';
 import { linuxMachineAddresses } from './linux-machine-addresses.ts';
 import { linuxMounts } from './linux-mounts.ts';
 import { createLinuxNamespaces } from './linux-namespaces.ts';
@@ -25,6 +26,7 @@ export function createLinuxHost(): Host {
     random: linuxRandom,
     signingKeys: linuxSigningKeys,
     fs,
+    folderClaims: linuxFolderClaims,
     fifos: linuxFifos,
     mounts: linuxMounts,
     namespaces: createLinuxNamespaces(orders),

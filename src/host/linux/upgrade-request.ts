@@ -1,10 +1,11 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Socket } from 'node:net';
-import { NetworkError, type UpgradedConnection, type UpgradeRequest } from '../network.ts';
+import { type ByteStream, NetworkError, type UpgradedConnection, type UpgradeRequest } from '../network.ts';
 import { UpgradeRefused } from '../upgrade-refused.ts';
 import { byteStreamOf } from './byte-stream.ts';
 import { addressOf } from './dial.ts';
+import { eventLoopTurn } from './event-loop-turn.ts';
 import { groupedHeaders, plainHeaders } from './http-request.ts';
 import { asNetworkError } from './network-error.ts';
 import { secureContexts } from './tls-context.ts';
@@ -35,10 +36,24 @@ export function upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<U
       const end = (): void => void socket.destroy();
       signal.addEventListener('abort', end, { once: true });
       socket.once('close', () => signal.removeEventListener('abort', end));
-      resolve({ headers: plainHeaders(response), stream: byteStreamOf(socket) });
+      resolve({ headers: plainHeaders(response), stream: readFirst(byteStreamOf(socket)) });
     });
     exchange.end();
   });
+}
+
+/**
+ * A server that has said all may break the connection off while we still write, and a write that fails ends the reading,
+ * too: so what has come is taken in before each write.
+ */
+function readFirst(stream: ByteStream): ByteStream {
+  return {
+    ...stream,
+    write: async (data) => {
+      await eventLoopTurn();
+      await stream.write(data);
+    },
+  };
 }
 
 function start({ target, scheme, tls, method, path, upgrade, headers = [] }: UpgradeRequest): ClientRequest {
