@@ -29,6 +29,9 @@ const KINDS = [
   'io.k8s.api.node.v1.RuntimeClass',
   'io.k8s.api.node.v1.RuntimeClassList',
   'io.k8s.api.authentication.v1.TokenRequest',
+  'io.k8s.api.authentication.v1.TokenReview',
+  'io.k8s.api.authorization.v1.SubjectAccessReview',
+  'io.k8s.api.certificates.v1.CertificateSigningRequest',
   'io.k8s.apimachinery.pkg.apis.meta.v1.Status',
 ];
 
@@ -94,7 +97,7 @@ function describe(property: Property): { type: string; shape: 'single' | 'list' 
   return { ...scalarOrMessage(property), shape: 'single' };
 }
 
-function scalarOrMessage({ $ref, type, format }: Property): { type: string; ref?: string } {
+function scalarOrMessage({ $ref, type, format, items }: Property): { type: string; ref?: string } {
   if ($ref) {
     const id = $ref.replace('#/definitions/', '');
     const scalar = SCALARS[id];
@@ -103,6 +106,7 @@ function scalarOrMessage({ $ref, type, format }: Property): { type: string; ref?
   if (type === 'string') return { type: format === 'byte' ? 'bytes' : 'string' };
   if (type === 'integer' && (format === 'int32' || format === 'int64')) return { type: format };
   if (type === 'boolean') return { type: 'bool' };
+  if (type === 'array' && items?.type === 'string') return { type: 'strings' };
   throw new Error(`no name for the type ${JSON.stringify({ type, format })}`);
 }
 

@@ -24,6 +24,7 @@ const SCALARS: Record<string, string> = {
   quantity: 'Quantity',
   'int-or-string': 'IntOrString',
   object: 'Readonly<Record<string, unknown>>',
+  strings: 'ReadonlyArray<string>',
 };
 
 const PRELUDE = `

@@ -86,6 +86,39 @@ export interface CephFSVolumeSource {
   readonly user?: string | undefined;
 }
 
+export interface CertificateSigningRequest {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: CertificateSigningRequestSpec;
+  readonly status?: CertificateSigningRequestStatus | undefined;
+}
+
+export interface CertificateSigningRequestCondition {
+  readonly lastTransitionTime?: Time | undefined;
+  readonly lastUpdateTime?: Time | undefined;
+  readonly message?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly status: string;
+  readonly type: string;
+}
+
+export interface CertificateSigningRequestSpec {
+  readonly expirationSeconds?: number | undefined;
+  readonly extra?: Readonly<Record<string, ReadonlyArray<string>>> | undefined;
+  readonly groups?: ReadonlyArray<string> | undefined;
+  readonly request: string;
+  readonly signerName: string;
+  readonly uid?: string | undefined;
+  readonly usages?: ReadonlyArray<string> | undefined;
+  readonly username?: string | undefined;
+}
+
+export interface CertificateSigningRequestStatus {
+  readonly certificate?: string | undefined;
+  readonly conditions?: ReadonlyArray<CertificateSigningRequestCondition> | undefined;
+}
+
 export interface CinderVolumeSource {
   readonly fsType?: string | undefined;
   readonly readOnly?: boolean | undefined;
@@ -391,6 +424,17 @@ export interface FCVolumeSource {
   readonly wwids?: ReadonlyArray<string> | undefined;
 }
 
+export interface FieldSelectorAttributes {
+  readonly rawSelector?: string | undefined;
+  readonly requirements?: ReadonlyArray<FieldSelectorRequirement> | undefined;
+}
+
+export interface FieldSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: ReadonlyArray<string> | undefined;
+}
+
 export interface FileKeySelector {
   readonly key: string;
   readonly optional?: boolean | undefined;
@@ -494,6 +538,11 @@ export interface KeyToPath {
 export interface LabelSelector {
   readonly matchExpressions?: ReadonlyArray<LabelSelectorRequirement> | undefined;
   readonly matchLabels?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface LabelSelectorAttributes {
+  readonly rawSelector?: string | undefined;
+  readonly requirements?: ReadonlyArray<LabelSelectorRequirement> | undefined;
 }
 
 export interface LabelSelectorRequirement {
@@ -704,6 +753,11 @@ export interface NodeSystemInfo {
   readonly osImage: string;
   readonly swap?: NodeSwapStatus | undefined;
   readonly systemUUID: string;
+}
+
+export interface NonResourceAttributes {
+  readonly path?: string | undefined;
+  readonly verb?: string | undefined;
 }
 
 export interface ObjectFieldSelector {
@@ -1020,6 +1074,18 @@ export interface RBDVolumeSource {
   readonly user?: string | undefined;
 }
 
+export interface ResourceAttributes {
+  readonly fieldSelector?: FieldSelectorAttributes | undefined;
+  readonly group?: string | undefined;
+  readonly labelSelector?: LabelSelectorAttributes | undefined;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly subresource?: string | undefined;
+  readonly verb?: string | undefined;
+  readonly version?: string | undefined;
+}
+
 export interface ResourceClaim {
   readonly name: string;
   readonly request?: string | undefined;
@@ -1254,6 +1320,30 @@ export interface StorageOSVolumeSource {
   readonly volumeNamespace?: string | undefined;
 }
 
+export interface SubjectAccessReview {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: SubjectAccessReviewSpec;
+  readonly status?: SubjectAccessReviewStatus | undefined;
+}
+
+export interface SubjectAccessReviewSpec {
+  readonly extra?: Readonly<Record<string, ReadonlyArray<string>>> | undefined;
+  readonly groups?: ReadonlyArray<string> | undefined;
+  readonly nonResourceAttributes?: NonResourceAttributes | undefined;
+  readonly resourceAttributes?: ResourceAttributes | undefined;
+  readonly uid?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+export interface SubjectAccessReviewStatus {
+  readonly allowed: boolean;
+  readonly denied?: boolean | undefined;
+  readonly evaluationError?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
 export interface Sysctl {
   readonly name: string;
   readonly value: string;
@@ -1290,6 +1380,26 @@ export interface TokenRequestStatus {
   readonly token?: string | undefined;
 }
 
+export interface TokenReview {
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly spec: TokenReviewSpec;
+  readonly status?: TokenReviewStatus | undefined;
+}
+
+export interface TokenReviewSpec {
+  readonly audiences?: ReadonlyArray<string> | undefined;
+  readonly token: string;
+}
+
+export interface TokenReviewStatus {
+  readonly audiences?: ReadonlyArray<string> | undefined;
+  readonly authenticated?: boolean | undefined;
+  readonly error?: string | undefined;
+  readonly user?: UserInfo | undefined;
+}
+
 export interface Toleration {
   readonly effect?: string | undefined;
   readonly key?: string | undefined;
@@ -1320,6 +1430,13 @@ export interface TypedObjectReference {
   readonly kind: string;
   readonly name: string;
   readonly namespace?: string | undefined;
+}
+
+export interface UserInfo {
+  readonly extra?: Readonly<Record<string, ReadonlyArray<string>>> | undefined;
+  readonly groups?: ReadonlyArray<string> | undefined;
+  readonly uid?: string | undefined;
+  readonly username?: string | undefined;
 }
 
 export interface Volume {

@@ -1,4 +1,15 @@
-import type { ConfigMap, Event, Lease, Node, Pod, RuntimeClass, Secret, Service } from '../../api/generated/core-v1.ts';
+import type {
+  CertificateSigningRequest,
+  ConfigMap,
+  Event,
+  Lease,
+  Node,
+  Pod,
+  RuntimeClass,
+  Secret,
+  Service,
+  TokenRequestSpec,
+} from '../../api/generated/core-v1.ts';
 
 /** The kinds of objects that a node agent has to do with. */
 export interface ApiObjects {
@@ -10,11 +21,12 @@ export interface ApiObjects {
   readonly secrets: Secret;
   readonly services: Service;
   readonly runtimeclasses: RuntimeClass;
+  readonly certificatesigningrequests: CertificateSigningRequest;
 }
 
 export type Resource = keyof ApiObjects;
 
-/** Names one object; `namespace` is empty for nodes and runtime classes. */
+/** Names one object; `namespace` is empty for nodes, runtime classes and requests for certificates. */
 export interface ObjectKey<R extends Resource = Resource> {
   readonly resource: R;
   readonly namespace: string;
@@ -68,6 +80,20 @@ export interface ApiServer {
     options: { readonly uid?: string; readonly graceSeconds?: number },
     signal: AbortSignal,
   ): Promise<void>;
+
+  /** A new token of a service account, for who it is bound to (`boundObjectRef`). */
+  createToken(account: ServiceAccountKey, spec: TokenRequestSpec, signal: AbortSignal): Promise<IssuedToken>;
+}
+
+export interface ServiceAccountKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** RFC 3339. */
+  readonly expirationTimestamp: string;
 }
 
 export interface ObjectList<T> {

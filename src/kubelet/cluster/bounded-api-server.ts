@@ -36,6 +36,8 @@ export function boundApiServer(api: ApiServer, { clock, random }: BoundDeps): Ap
     patch: (key, patch, options, signal) =>
       within(REQUEST_MS, signal, (until) => api.patch(key, patch, options, until)),
     delete: (key, options, signal) => within(REQUEST_MS, signal, (until) => api.delete(key, options, until)),
+    createToken: (account, spec, signal) =>
+      within(REQUEST_MS, signal, (until) => api.createToken(account, spec, until)),
     async *watch(selection, signal) {
       const limit = clock.deadline(SHORTEST_WATCH_MS * (1 + random.fraction()));
       try {

@@ -6,6 +6,8 @@ export interface FieldShape {
   readonly list?: { readonly mergeBy: string } | 'set';
   /** Of the map, or of each element of the list. */
   readonly fields?: Readonly<Record<string, FieldShape>>;
+  /** The server remembers that it is there though nothing is in it. */
+  readonly keepsEmpty?: true;
 }
 
 /** The `patchStrategy` and `patchMergeKey` of the API's types, as Kubernetes v1.36 declares them. */
@@ -45,6 +47,7 @@ const POD_STATUS: FieldShape = {
     hostIPs: mergedBy('ip'),
     podIPs: mergedBy('ip'),
     resourceClaimStatuses: mergedBy('name'),
+    resources: { keepsEmpty: true },
   },
 };
 
@@ -63,6 +66,7 @@ const SHAPES: Record<Resource, Readonly<Record<string, FieldShape>>> = {
   configmaps: {},
   secrets: {},
   runtimeclasses: {},
+  certificatesigningrequests: {},
 };
 
 function mergedBy(key: string): FieldShape {

@@ -31,6 +31,10 @@ const cases: Record<string, { after: PatchMap; patch: PatchMap }> = {
     },
     patch: {},
   },
+  'tells of resources that nothing is left in them': {
+    after: { ...before, resources: {} },
+    patch: { resources: { requests: null } },
+  },
   'sends a plain field': { after: { ...before, phase: 'Failed' }, patch: { phase: 'Failed' } },
   'adds a field': { after: { ...before, reason: 'Evicted' }, patch: { reason: 'Evicted' } },
   'deletes a field': { after: { ...before, message: undefined }, patch: { message: null } },
@@ -78,4 +82,10 @@ test('strategicDiff() leaves alone what somebody else has added since', () => {
   const patch = strategicDiff(before, { ...before, conditions: [{ ...ready, status: 'False' }, gate] }, SHAPE);
   const merged = strategicMerge({ ...before, conditions: [ready, gate, other] }, patch, SHAPE);
   assert.deepEqual(merged['conditions'], [{ ...ready, status: 'False' }, gate, other]);
+});
+
+test('strategicDiff() tells that there are resources, though nothing is in them, as kubelet does', () => {
+  const { resources: _, ...without } = before;
+  assert.deepEqual(strategicDiff(without, { ...without, resources: {} }, SHAPE), { resources: {} });
+  assert.deepEqual(strategicDiff({ ...without, resources: {} }, { ...without, resources: {} }, SHAPE), {});
 });

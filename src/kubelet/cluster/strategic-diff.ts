@@ -11,8 +11,9 @@ export function strategicDiff(before: PatchMap, after: PatchMap, shape: FieldSha
   for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [was, is] = [before[field], after[field]];
     const fieldShape = shape.fields?.[field] ?? {};
-    if (isSame(was, is)) continue;
-    if (isAbsent(is)) {
+    const isKept = fieldShape.keepsEmpty === true && isMap(is);
+    if (isSame(was, is) && !(isKept && was === undefined)) continue;
+    if (isAbsent(is) && !isKept) {
       patch.set(field, null);
     } else if (isMap(was) && isMap(is)) {
       patch.set(field, strategicDiff(was, is, fieldShape));

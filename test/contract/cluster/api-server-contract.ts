@@ -1,6 +1,7 @@
 import { after, before, describe } from 'node:test';
 import type { ApiWorld } from './api-world.ts';
 import { deletionContract } from './deletion-contract.ts';
+import { identityContract } from './identity-contract.ts';
 import { objectContract } from './object-contract.ts';
 import { statusContract } from './status-contract.ts';
 import { watchContract } from './watch-contract.ts';
@@ -17,5 +18,6 @@ export function apiServerContract(name: string, make: () => Promise<ApiWorld>, s
     statusContract(() => world);
     deletionContract(() => world);
     watchContract(() => world);
+    identityContract(() => world);
   });
 }

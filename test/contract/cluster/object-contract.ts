@@ -153,8 +153,10 @@ export function objectContract(worldOf: () => ApiWorld): void {
 
   test('an update without the defaults gets them again', async () => {
     const world = worldOf();
-    const { key, pod } = await createPod(world);
-    assert.deepEqual(await world.api.update(key, podOf(world, key.name), patience()), pod);
+    // What an admission plugin would add is no default.
+    const spec = { serviceAccountName: 'default', automountServiceAccountToken: false };
+    const { key, pod } = await createPod(world, spec);
+    assert.deepEqual(await world.api.update(key, podOf(world, key.name, spec), patience()), pod);
   });
 
   test('a lease is created by an update, and later needs its version', async () => {

@@ -17,7 +17,7 @@ export type ApiVerb = keyof ApiServer;
 
 /** What a call is about. */
 export interface ApiRequest {
-  readonly resource: Resource;
+  readonly resource: Resource | 'serviceaccounts';
   readonly namespace?: string;
   readonly name?: string;
   readonly subresource?: 'status';
@@ -81,6 +81,10 @@ export function withFaults(api: ApiServer, faults: ApiFaults, clock: Clock): Api
     patch: (key, patch, options, signal) =>
       call('patch', { ...key, ...options }, signal, () => api.patch(key, patch, options, signal)),
     delete: (key, options, signal) => call('delete', key, signal, () => api.delete(key, options, signal)),
+    createToken: (account, spec, signal) =>
+      call('createToken', { resource: 'serviceaccounts', ...account }, signal, () =>
+        api.createToken(account, spec, signal),
+      ),
     async *watch(selection, signal) {
       signal.throwIfAborted();
       const { outage } = faults;

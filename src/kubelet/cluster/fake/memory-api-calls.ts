@@ -1,11 +1,23 @@
+import type { TokenRequestSpec } from '../../../api/generated/core-v1.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
-import type { ApiObjects, ApiServer, ObjectKey, ObjectList, Resource, Selection, WatchEvent } from '../api-server.ts';
+import type {
+  ApiObjects,
+  ApiServer,
+  IssuedToken,
+  ObjectKey,
+  ObjectList,
+  Resource,
+  Selection,
+  ServiceAccountKey,
+  WatchEvent,
+} from '../api-server.ts';
 import { patchShape } from '../patch-shapes.ts';
 import { BadPatchError, isMap } from '../patch-value.ts';
 import { strategicMerge } from '../strategic-merge.ts';
 import { changedObject, isReleased } from './changed-object.ts';
 import { decideDeletion } from './deletion.ts';
+import { issueToken } from './issue-token.ts';
 import { newObject } from './new-object.ts';
 import type { ObjectStore } from './object-store.ts';
 import {
@@ -115,6 +127,12 @@ export class MemoryApiCalls implements ApiServer {
     const deletion = decideDeletion(key.resource, object, graceSeconds, this.#clock.now());
     if (deletion.kind === 'mark') this.#store.put(key, withMetadata(object, deletion.metadata));
     if (deletion.kind === 'remove' || (deletion.kind === 'mark' && deletion.thenRemove)) this.#store.remove(key);
+  }
+
+  async createToken(account: ServiceAccountKey, spec: TokenRequestSpec, signal: AbortSignal): Promise<IssuedToken> {
+    signal.throwIfAborted();
+    const findPod = (name: string) => this.#store.find({ resource: 'pods', namespace: account.namespace, name });
+    return issueToken(account, spec, findPod, this.#clock.now());
   }
 
   #found(key: ObjectKey): WireObject {

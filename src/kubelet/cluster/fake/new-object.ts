@@ -72,6 +72,8 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     }
     case 'services':
       return toWire({ ...object, status: { loadBalancer: {} } });
+    case 'certificatesigningrequests':
+      return toWire({ ...object, status: {} });
     case 'secrets':
       return toWire({ type: 'Opaque', ...withSecretData(fromWire('secrets', object)) });
     case 'leases':

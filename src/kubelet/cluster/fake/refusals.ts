@@ -63,6 +63,6 @@ export function badRequest(message: string): ApiError {
   return new ApiError('BadRequest', message);
 }
 
-function conflict(what: string, name: string, why: string): ApiError {
+export function conflict(what: string, name: string, why: string): ApiError {
   return new ApiError('Conflict', `Operation cannot be fulfilled on ${what} ${JSON.stringify(name)}: ${why}`);
 }

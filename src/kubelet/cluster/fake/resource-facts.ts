@@ -81,6 +81,14 @@ const FACTS: Record<Resource, ResourceFacts> = {
     isNamespaced: false,
     selectableFields: ['metadata.name'],
   }),
+  certificatesigningrequests: facts('certificatesigningrequests', 'CertificateSigningRequest', {
+    apiVersion: 'certificates.k8s.io/v1',
+    qualifiedName: 'certificatesigningrequests.certificates.k8s.io',
+    qualifiedKind: 'CertificateSigningRequest.certificates.k8s.io',
+    hasStatus: true,
+    isNamespaced: false,
+    selectableFields: ['metadata.name', 'spec.signerName'],
+  }),
 };
 
 function facts(resource: Resource, kind: string, special: Partial<ResourceFacts>): ResourceFacts {

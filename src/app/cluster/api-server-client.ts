@@ -1,0 +1,72 @@
+import type { Log } from '../../base/log.ts';
+import { ProxyError, proxyFor } from '../../base/proxy-for.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Host } from '../../host/host.ts';
+import type { ClientConfig, Pem } from '../../kubelet/cluster/client-config.ts';
+import { createCredentials } from '../../kubelet/cluster/credentials.ts';
+import { createHttpApiServer, type HttpApiServer } from '../../kubelet/cluster/http-api-server.ts';
+import type { RequestRateLimit } from '../../kubelet/cluster/request-rate.ts';
+import { parseKubeconfig } from './kubeconfig.ts';
+import { KubeconfigError } from './kubeconfig-document.ts';
+
+export interface ClientOptions {
+  /** `nodelet/0.7.0 (linux/amd64) kubernetes/v1.36.4` */
+  readonly userAgent: string;
+  readonly rate: RequestRateLimit;
+  /** Of programs that say who we are; and where it names a proxy, this is the one of a kubeconfig that names none. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export type ClientHost = Pick<Host, 'fs' | 'network' | 'processes' | 'clock' | 'random'>;
+
+/** The API server of a kubeconfig. Nothing is asked yet. Rejects with a `KubeconfigError`. */
+export async function connectApiServer(
+  kubeconfig: string,
+  options: ClientOptions,
+  { log, ...host }: ClientHost & { readonly log: Log },
+): Promise<HttpApiServer> {
+  const config = await loadClientConfig(kubeconfig, options.environment, host.fs);
+  const credentials = createCredentials(config, { ...host, log, environment: options.environment });
+  return createHttpApiServer(config, { ...host, ...options, credentials });
+}
+
+/** What a kubeconfig says, with the proxy of the environment where it names none. Rejects with a `KubeconfigError`. */
+export async function loadClientConfig(
+  kubeconfig: string,
+  environment: ClientOptions['environment'],
+  fs: FileSystem,
+): Promise<ClientConfig> {
+  const { cluster, user } = await readKubeconfig(kubeconfig, fs);
+  const proxy = cluster.proxy ?? proxyOf(cluster.server, environment, kubeconfig);
+  return { cluster: { ...cluster, ...(proxy !== undefined && { proxy }) }, user };
+}
+
+function proxyOf(server: string, environment: ClientOptions['environment'], kubeconfig: string): string | undefined {
+  try {
+    return proxyFor(new URL(server), environment);
+  } catch (error) {
+    throw error instanceof ProxyError ? new KubeconfigError(kubeconfig, error.message, { cause: error }) : error;
+  }
+}
+
+/** Of a file, whose own files have to be there. */
+export async function readKubeconfig(path: string, fs: FileSystem): Promise<ClientConfig> {
+  const content = await fs.readText(path).catch((error: unknown) => {
+    throw new KubeconfigError(path, `cannot be read: ${textOf(error)}`, { cause: error });
+  });
+  const config = parseKubeconfig(content, path);
+  const { cluster, user } = config;
+  const files: readonly (readonly [field: string, pem: Pem | undefined])[] = [
+    ['certificate-authority', cluster.authority],
+    ['client-cert', user.certificate?.certificate],
+    ['client-key', user.certificate?.key],
+  ];
+  for (const [field, pem] of files) {
+    if (pem === undefined || !('file' in pem)) continue;
+    await fs.readText(pem.file).catch((error: unknown) => {
+      throw new KubeconfigError(path, `unable to read ${field} ${pem.file}: ${textOf(error)}`, { cause: error });
+    });
+  }
+  return config;
+}

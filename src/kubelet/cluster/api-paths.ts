@@ -1,0 +1,35 @@
+import type { ObjectKey, Resource, Selection } from './api-server.ts';
+
+/** Where the API keeps each kind of object. */
+const PREFIXES: Record<Resource, string> = {
+  pods: '/api/v1',
+  nodes: '/api/v1',
+  events: '/api/v1',
+  configmaps: '/api/v1',
+  secrets: '/api/v1',
+  services: '/api/v1',
+  leases: '/apis/coordination.k8s.io/v1',
+  runtimeclasses: '/apis/node.k8s.io/v1',
+  certificatesigningrequests: '/apis/certificates.k8s.io/v1',
+};
+
+export function objectPath({ resource, namespace, name }: ObjectKey, subresource?: string): string {
+  const parts = [name, ...(subresource === undefined ? [] : [subresource])];
+  return [collectionPath({ resource, namespace }), ...parts.map(encodeURIComponent)].join('/');
+}
+
+/** Of all namespaces when none is named. */
+export function collectionPath({ resource, namespace }: Pick<Selection, 'resource' | 'namespace'>): string {
+  const within = namespace ? `/namespaces/${encodeURIComponent(namespace)}` : '';
+  return `${PREFIXES[resource]}${within}/${resource}`;
+}
+
+export function tokenPath({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(name)}/token`;
+}
+
+/** `?a=1&b=2` of those that are set; nothing of none. */
+export function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+  const set = Object.entries(parameters).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  return set.length === 0 ? '' : `?${new URLSearchParams(set)}`;
+}

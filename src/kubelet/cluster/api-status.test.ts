@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { errorOfAnswer } from './api-status.ts';
+
+const status = (fields: object): string => JSON.stringify({ kind: 'Status', apiVersion: 'v1', ...fields });
+
+const cases: Record<string, { given: [number, Record<string, string>, string]; error: object }> = {
+  'takes the reason and the words of a Status': {
+    given: [404, {}, status({ reason: 'NotFound', code: 404, message: 'pods "a" not found' })],
+    error: { reason: 'NotFound', message: 'pods "a" not found', retryAfterMs: undefined },
+  },
+  'knows both names of a version that is too old': {
+    given: [410, {}, status({ reason: 'Gone', code: 410, message: 'too old' })],
+    error: { reason: 'Expired', message: 'too old' },
+  },
+  'takes a Status that came too late for a server that is away': {
+    given: [504, {}, status({ reason: 'Timeout', code: 504, message: 'm', details: { retryAfterSeconds: 1 } })],
+    error: { reason: 'Unavailable', retryAfterMs: 1000 },
+  },
+  'honours Retry-After': {
+    given: [429, { 'retry-after': '3' }, status({ reason: 'TooManyRequests', code: 429, message: 'm' })],
+    error: { reason: 'TooManyRequests', retryAfterMs: 3000 },
+  },
+  'goes by the code where the reason is unknown or missing': {
+    given: [409, {}, status({ reason: 'New', message: 'm' })],
+    error: { reason: 'Conflict', message: 'm' },
+  },
+  'shows nothing of what is no Status': {
+    given: [502, {}, '<html>secret</html>'],
+    error: { reason: 'Unavailable', message: 'the server answered with status 502' },
+  },
+  'takes whatever else the server refuses for a bad request': {
+    given: [415, {}, ''],
+    error: { reason: 'BadRequest', message: 'the server answered with status 415' },
+  },
+  'takes whatever else the server fails with for its own error': {
+    given: [500, {}, '{}'],
+    error: { reason: 'InternalError', message: 'the server answered with status 500' },
+  },
+};
+
+for (const [name, { given, error }] of Object.entries(cases)) {
+  test(`errorOfAnswer() ${name}`, () => {
+    const { reason, message, retryAfterMs } = errorOfAnswer(...given);
+    assert.deepEqual({ reason, message, retryAfterMs, ...error }, { reason, message, retryAfterMs });
+  });
+}

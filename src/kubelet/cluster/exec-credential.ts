@@ -1,0 +1,80 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { parseTime } from '../../base/rfc3339.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { ExecPlugin } from './client-config.ts';
+import { isMap } from './patch-value.ts';
+
+/** Who the server is told that we are, in PEM. */
+export interface ClientCertificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What a plugin has said. */
+export interface ExecCredential {
+  readonly token: string | undefined;
+  readonly certificate: ClientCertificate | undefined;
+  /** Milliseconds since 1970; absent: as long as the server takes it. */
+  readonly expiresMs: number | undefined;
+}
+
+/** The credentials cannot be used; the message is client-go's own. */
+export class CredentialError extends Error {
+  override readonly name = 'CredentialError';
+}
+
+/** The text of `KUBERNETES_EXEC_INFO`. Nobody sits at our standard input. */
+export function execInfo({ apiVersion, cluster }: ExecPlugin, authority: string | undefined): string {
+  const pem = authority && { 'certificate-authority-data': Buffer.from(authority).toString('base64') };
+  const spec = { ...(cluster && { cluster: { ...cluster, ...pem } }), interactive: false };
+  return JSON.stringify({ kind: 'ExecCredential', apiVersion, spec });
+}
+
+/** Reads what a plugin has written. Throws a `CredentialError` without any of it. */
+export function parseExecCredential(output: string, { apiVersion }: ExecPlugin): ExecCredential {
+  const credential = decoded(output);
+  if (credential['apiVersion'] !== apiVersion) {
+    throw new CredentialError(
+      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(credential['apiVersion'])}`,
+    );
+  }
+  const { status } = credential;
+  if (!isMap(status)) throw new CredentialError("exec plugin didn't return a status field");
+  const [token, certificate, key] = ['token', 'clientCertificateData', 'clientKeyData'].map((field) =>
+    text(status, field),
+  );
+  if (!token && !certificate && !key) throw new CredentialError("exec plugin didn't return a token or cert/key pair");
+  if (!certificate !== !key) throw new CredentialError('exec plugin returned only certificate or key, not both');
+  const expires = text(status, 'expirationTimestamp');
+  return {
+    token: token || undefined,
+    certificate: certificate && key ? checkedPair({ certificate, key }) : undefined,
+    expiresMs: expires ? parseTime(expires) : undefined,
+  };
+}
+
+/** The same, once it is sure that the two belong together. */
+export function checkedPair(pair: ClientCertificate): ClientCertificate {
+  try {
+    if (new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key))) return pair;
+  } catch (error) {
+    throw new CredentialError(`failed parsing client key/certificate: ${textOf(error)}`);
+  }
+  throw new CredentialError('failed parsing client key/certificate: private key does not match public key');
+}
+
+function decoded(output: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(output);
+    if (isMap(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error; // its text would show what was written
+  }
+  throw new CredentialError('decoding stdout: it is no JSON object');
+}
+
+function text(status: Readonly<Record<string, unknown>>, field: string): string {
+  const value = status[field] ?? '';
+  if (typeof value !== 'string') throw new CredentialError(`decoding stdout: status.${field} is no text`);
+  return value;
+}

@@ -1,0 +1,91 @@
+import { abortable } from '../../base/abortable.ts';
+import type { Log } from '../../base/log.ts';
+import type { Clock } from '../../host/clock.ts';
+import { type Processes, ProcessStartError } from '../../host/processes.ts';
+import type { ExecPlugin } from './client-config.ts';
+import { CredentialError, type ExecCredential, execInfo, parseExecCredential } from './exec-credential.ts';
+
+/** Nobody can wait longer for an answer of the server itself. */
+const PLUGIN_MS = 60_000;
+const MAX_OUTPUT_BYTES = 1 << 20;
+const SHOWN_BYTES = 1_000;
+
+export interface PluginDeps {
+  readonly processes: Pick<Processes, 'run'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What programs of ours get. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Asks a plugin who we are, once for all who want to know; its answer holds until it expires or is forgotten. */
+export class PluginCredentials {
+  readonly #plugin: ExecPlugin;
+  readonly #authority: (signal: AbortSignal) => Promise<string | undefined>;
+  readonly #deps: PluginDeps;
+  #known: ExecCredential | undefined;
+  #asking: Promise<ExecCredential> | undefined;
+
+  /** `authority` is of the server, in PEM. */
+  constructor(plugin: ExecPlugin, authority: (signal: AbortSignal) => Promise<string | undefined>, deps: PluginDeps) {
+    this.#plugin = plugin;
+    this.#authority = authority;
+    this.#deps = deps;
+  }
+
+  /** Rejects with a `CredentialError`. */
+  async value(signal: AbortSignal): Promise<ExecCredential> {
+    const { expiresMs = Number.POSITIVE_INFINITY } = this.#known ?? {};
+    if (this.#known && this.#deps.clock.now() <= expiresMs) return this.#known;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return abortable(this.#asking, signal);
+  }
+
+  /** The server does not take it. */
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  async #ask(): Promise<ExecCredential> {
+    const { clock, log, processes, environment } = this.#deps;
+    const { command, args, env } = this.#plugin;
+    const until = clock.deadline(PLUGIN_MS);
+    const info = execInfo(this.#plugin, await this.#authority(until));
+    const { exitCode, stdout, stderr } = await processes
+      .run(
+        {
+          program: command,
+          args,
+          env: setOnly({ ...environment, ...env, KUBERNETES_EXEC_INFO: info }),
+          input: '',
+          maxOutputBytes: MAX_OUTPUT_BYTES,
+        },
+        until,
+      )
+      .catch((error: unknown) => {
+        throw this.#notRun(error);
+      });
+    const words = new TextDecoder().decode(stderr.subarray(0, SHOWN_BYTES)).trim();
+    if (words !== '') log.warn('the exec plugin says something', { command, words });
+    if (exitCode !== 0) throw new CredentialError(`exec: executable ${command} failed with exit code ${exitCode}`);
+    this.#known = parseExecCredential(new TextDecoder().decode(stdout), this.#plugin);
+    return this.#known;
+  }
+
+  #notRun(error: unknown): CredentialError {
+    const { command, installHint } = this.#plugin;
+    if (!(error instanceof ProcessStartError)) {
+      return new CredentialError(`exec: executable ${command} did not end well`, { cause: error });
+    }
+    const hint = installHint === '' ? '' : `\n\n${installHint}`;
+    return new CredentialError(`exec: executable ${command} not found${hint}`, { cause: error });
+  }
+}
+
+function setOnly(variables: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

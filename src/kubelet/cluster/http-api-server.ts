@@ -1,0 +1,84 @@
+import type { Clock } from '../../host/clock.ts';
+import type { Random } from '../../host/random.ts';
+import { collectionPath, objectPath, tokenPath } from './api-paths.ts';
+import type { ApiReviews } from './api-reviews.ts';
+import type { ApiObjects, ApiServer, Resource } from './api-server.ts';
+import type { ClientConfig } from './client-config.ts';
+import type { Credentials } from './credentials.ts';
+import { type ApiCall, HttpCalls } from './http-calls.ts';
+import { listAll } from './http-list.ts';
+import { reviewsBy } from './http-reviews.ts';
+import { watchObjects } from './http-watch.ts';
+import { RequestRate, type RequestRateLimit } from './request-rate.ts';
+import { type ConnectionDeps, ServerConnections } from './server-connections.ts';
+import { mapOf, objectOf, textIn } from './wire-objects.ts';
+
+export interface HttpApiDeps {
+  readonly network: ConnectionDeps['network'];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly credentials: Credentials;
+  /** Of all requests but watches. */
+  readonly rate: RequestRateLimit;
+  readonly userAgent: string;
+}
+
+export interface HttpApiServer extends ApiServer, ApiReviews, Disposable {
+  /** The same server, over the same connections, for requests that have a rate of their own. */
+  atRate(rate: RequestRateLimit): ApiServer;
+}
+
+/**
+ * A real API server, over HTTP/1.1 and in JSON. Nothing is asked and no connection is made before the first call. What it
+ * is given and gives is never shown in an error: of answers only the words of a `Status` are.
+ */
+export function createHttpApiServer({ cluster }: ClientConfig, deps: HttpApiDeps): HttpApiServer {
+  const connections = new ServerConnections(cluster, deps);
+  const callsAt = (limit: RequestRateLimit): HttpCalls =>
+    new HttpCalls({ ...deps, server: cluster.server, connections, rate: new RequestRate(limit, deps.clock) });
+  const calls = callsAt(deps.rate);
+  return {
+    ...objectsBy(calls, deps),
+    ...reviewsBy(calls),
+    atRate: (rate) => objectsBy(callsAt(rate), deps),
+    [Symbol.dispose]: () => connections[Symbol.dispose](),
+  };
+}
+
+function objectsBy(calls: HttpCalls, { random }: Pick<HttpApiDeps, 'random'>): ApiServer {
+  const ask = async <R extends Resource>(resource: R, call: ApiCall, signal: AbortSignal): Promise<ApiObjects[R]> =>
+    objectOf(resource, await calls.call(call, signal));
+  return {
+    get: (key, signal) => ask(key.resource, { method: 'GET', path: objectPath(key) }, signal),
+    list: (selection, signal) => listAll(selection, calls, signal),
+    watch: (selection, signal) => watchObjects(selection, { calls, random }, signal),
+    create: (key, object, signal) =>
+      ask(key.resource, { method: 'POST', path: collectionPath(key), body: object }, signal),
+    update: (key, object, signal) =>
+      ask(key.resource, { method: 'PUT', path: objectPath(key), body: object, isRepeatable: true }, signal),
+    patch: (key, patch, { subresource }, signal) => {
+      const contentType = 'application/strategic-merge-patch+json';
+      const path = objectPath(key, subresource);
+      return ask(key.resource, { method: 'PATCH', path, body: patch, contentType, isRepeatable: true }, signal);
+    },
+    async delete(key, { uid, graceSeconds }, signal) {
+      const body = {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
+        ...(uid !== undefined && { preconditions: { uid } }),
+      };
+      // Without a uid a second one could meet another object of the name.
+      await calls.call({ method: 'DELETE', path: objectPath(key), body, isRepeatable: uid !== undefined }, signal);
+    },
+    async createToken(account, spec, signal) {
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
+      const answer = mapOf(await calls.call({ method: 'POST', path: tokenPath(account), body }, signal));
+      const { token, expirationTimestamp } = mapOf(answer['status']);
+      return {
+        token: textIn('status.token', token),
+        expirationTimestamp: textIn('status.expirationTimestamp', expirationTimestamp),
+      };
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { Clock } from '../../host/clock.ts';
+import { type HttpResponse, NetworkError } from '../../host/network.ts';
+import { ApiError } from './api-server.ts';
+import { errorOfAnswer } from './api-status.ts';
+import { CredentialError } from './exec-credential.ts';
+import { wholeText } from './json-lines.ts';
+import type { RequestRate } from './request-rate.ts';
+import type { Answer, ServerConnections, ServerRequestLine } from './server-connections.ts';
+
+/** As client-go. */
+const MAX_ATTEMPTS = 10;
+/** A server that wants more time is its callers' business: they know what else there is to do. */
+const LONGEST_PAUSE_MS = 2_000;
+
+export interface HttpCallDeps {
+  readonly connections: ServerConnections;
+  readonly rate: RequestRate;
+  readonly clock: Clock;
+  readonly userAgent: string;
+  /** As errors name it. */
+  readonly server: string;
+}
+
+export interface ApiCall extends Pick<ServerRequestLine, 'method' | 'path' | 'isRepeatable'> {
+  /** Goes as JSON. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+/** Requests in the API's own terms: JSON both ways, and an `ApiError` for whatever goes wrong. */
+export class HttpCalls {
+  readonly #deps: HttpCallDeps;
+
+  constructor(deps: HttpCallDeps) {
+    this.#deps = deps;
+  }
+
+  /** The whole answer. A server that asks for a moment is given it. */
+  async call(call: ApiCall, signal: AbortSignal): Promise<unknown> {
+    const { rate, clock } = this.#deps;
+    for (let attempt = 1; ; attempt++) {
+      await rate.turn(signal);
+      const answer = await this.#ask(call, signal);
+      if (!(answer instanceof ApiError)) return answer.value;
+      const { retryAfterMs = Number.POSITIVE_INFINITY } = answer;
+      if (attempt === MAX_ATTEMPTS || retryAfterMs > LONGEST_PAUSE_MS) throw answer;
+      await clock.sleep(retryAfterMs, signal);
+    }
+  }
+
+  /** An answer that is read as it comes; the caller does so, and lets it go. */
+  async open(call: ApiCall, signal: AbortSignal): Promise<Answer> {
+    const answer = await this.#reaching(this.#deps.connections.ask(this.#line(call), signal), signal);
+    if (answer.response.status === 200) return answer;
+    using refusal = answer;
+    throw await this.#reaching(errorOf(refusal.response), signal);
+  }
+
+  /** What comes of reading an answer when its connection breaks. */
+  broken(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    if (error instanceof NetworkError || error instanceof CredentialError) {
+      return new ApiError('Unavailable', `cannot reach ${this.#deps.server}: ${error.message}`, { cause: error });
+    }
+    return error;
+  }
+
+  async #ask(call: ApiCall, signal: AbortSignal): Promise<ApiError | { readonly value: unknown }> {
+    using answer = await this.#reaching(this.#deps.connections.ask(this.#line(call), signal), signal);
+    const { response } = answer;
+    if (response.status < 200 || response.status > 299) return this.#reaching(errorOf(response), signal);
+    return { value: parsed(await this.#reaching(wholeText(response.body), signal)) };
+  }
+
+  async #reaching<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw this.broken(error, signal);
+    }
+  }
+
+  #line({ method, path, body, contentType = 'application/json', isRepeatable }: ApiCall): ServerRequestLine {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    return {
+      method,
+      path,
+      headers: [
+        ['Accept', 'application/json'],
+        ['User-Agent', this.#deps.userAgent],
+        ...(text === undefined ? [] : [['Content-Type', contentType] as const]),
+      ],
+      ...(text !== undefined && { body: text }),
+      ...(isRepeatable !== undefined && { isRepeatable }),
+    };
+  }
+}
+
+async function errorOf({ status, headers, body }: HttpResponse): Promise<ApiError> {
+  return errorOfAnswer(status, headers, await wholeText(body));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // Without the cause: its text shows some of what was answered.
+    throw new ApiError('InternalError', 'the server answered with something that is no JSON');
+  }
+}

@@ -1,0 +1,47 @@
+import { collectionPath, queryOf } from './api-paths.ts';
+import type { ApiObjects, ObjectList, Resource, Selection } from './api-server.ts';
+import type { HttpCalls } from './http-calls.ts';
+import { isApiError } from './is-api-error.ts';
+import { mapOf, objectOf, versionOf } from './wire-objects.ts';
+
+/** As client-go's pager. */
+const PAGE = '500';
+
+/**
+ * All objects, as they are now: not what a cache of some server still has, which could be older than what was seen
+ * before. In pages; when the server has forgotten the rest of them, all at once.
+ */
+export async function listAll<R extends Resource>(
+  selection: Selection<R>,
+  calls: Pick<HttpCalls, 'call'>,
+  signal: AbortSignal,
+): Promise<ObjectList<ApiObjects[R]>> {
+  const { resource, fieldSelector } = selection;
+  const page = async (parameters: { readonly limit?: string; readonly continue?: string }) => {
+    const path = `${collectionPath(selection)}${queryOf({ fieldSelector, ...parameters })}`;
+    const list = mapOf(await calls.call({ method: 'GET', path }, signal));
+    return { items: itemsOf(resource, list['items']), resourceVersion: versionOf(list), next: continueOf(list) };
+  };
+  let { items, resourceVersion, next } = await page({ limit: PAGE });
+  while (next !== '') {
+    try {
+      const rest = await page({ limit: PAGE, continue: next });
+      items = [...items, ...rest.items];
+      ({ resourceVersion, next } = rest);
+    } catch (error) {
+      if (!isApiError(error, 'Expired')) throw error;
+      ({ items, resourceVersion, next } = await page({}));
+    }
+  }
+  return { items, resourceVersion };
+}
+
+/** A list of none may be told as null. */
+function itemsOf<R extends Resource>(resource: R, items: unknown): readonly ApiObjects[R][] {
+  return Array.isArray(items) ? items.map((item) => objectOf(resource, item)) : [];
+}
+
+function continueOf(list: Readonly<Record<string, unknown>>): string {
+  const next = mapOf(list['metadata'])['continue'];
+  return typeof next === 'string' ? next : '';
+}

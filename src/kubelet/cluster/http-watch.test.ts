@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../../base/log.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import type { ServerResponse } from '../../host/network.ts';
+import { createCredentials } from './credentials.ts';
+import { createHttpApiServer } from './http-api-server.ts';
+
+const never = new AbortController().signal;
+const CONFIG = { cluster: { server: 'http://10.0.0.1', insecureSkipVerify: false }, user: {} };
+
+function setUp(body: ServerResponse['body'], status = 200) {
+  const host = createMemoryHost();
+  const credentials = createCredentials(CONFIG, { ...host, log: silentLog, environment: {} });
+  const api = createHttpApiServer(CONFIG, { ...host, credentials, rate: { qps: 0, burst: 0 }, userAgent: 'nodelet/1' });
+  const urls: string[] = [];
+  const listener = host.network.listen(
+    { host: '10.0.0.1', port: 80 },
+    {
+      http: async ({ path, query }) => {
+        urls.push(`${path}?${query}`);
+        return { status, body };
+      },
+    },
+  );
+  const told: string[] = [];
+  const watch = async (): Promise<void> => {
+    for await (const event of api.watch({ resource: 'pods', fieldSelector: 'a=b', resourceVersion: '5' }, never)) {
+      told.push(`${event.type} ${event.resourceVersion}`);
+    }
+  };
+  return { ...host, listener, urls, told, watch };
+}
+
+const line = (type: string, resourceVersion: string, more: object = {}): string =>
+  `${JSON.stringify({ type, object: { kind: 'Pod', metadata: { name: 'grüß', resourceVersion, ...more } } })}\n`;
+const error = (code: number, reason: string): string =>
+  `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code, reason, message: 'too old' } })}\n`;
+
+async function* inPieces(text: string, size: number): AsyncGenerator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+test('a watch asks for bookmarks, for its end in some minutes, and goes on from its version', async () => {
+  const { urls, watch } = setUp('');
+  await watch();
+  assert.match(
+    urls[0] ?? '',
+    /^\/api\/v1\/pods\?watch=true&allowWatchBookmarks=true&timeoutSeconds=[345]\d\d&resourceVersion=5&fieldSelector=a%3Db$/,
+  );
+});
+
+for (const size of [1, 2, 3, 64, 100_000]) {
+  test(`a watch tells everything that comes in pieces of ${size} bytes, and ends quietly`, async () => {
+    const text = [line('ADDED', '6'), line('BOOKMARK', '8'), line('MODIFIED', '9'), line('DELETED', '10')].join('');
+    const { told, watch } = setUp(inPieces(text, size));
+    await watch();
+    assert.deepEqual(told, ['ADDED 6', 'BOOKMARK 8', 'MODIFIED 9', 'DELETED 10']);
+  });
+}
+
+test('a watch tells a very large object', async () => {
+  const { told, watch } = setUp(
+    inPieces(line('ADDED', '6', { annotations: { large: 'x'.repeat(3_000_000) } }), 16_384),
+  );
+  await watch();
+  assert.deepEqual(told, ['ADDED 6']);
+});
+
+const ends: Record<string, { body: string; status?: number; reason: string }> = {
+  'a version that is too old, at once': { body: error(410, 'Expired'), reason: 'Expired' },
+  'the same in the words of another server': { body: error(410, 'Gone'), reason: 'Expired' },
+  'a server that is too busy': { body: error(429, 'TooManyRequests'), reason: 'TooManyRequests' },
+  'an error of the server': { body: error(500, 'InternalError'), reason: 'InternalError' },
+  'something that is no JSON': { body: '{\n', reason: 'InternalError' },
+  'a change of a kind that nobody knows': { body: line('RENAMED', '6'), reason: 'InternalError' },
+  'a refusal': { body: '{"kind":"Status","reason":"Forbidden","message":"no"}', status: 403, reason: 'Forbidden' },
+};
+
+for (const [name, { body, status, reason }] of Object.entries(ends)) {
+  test(`a watch ends with ${name}`, async () => {
+    const { watch } = setUp(body, status);
+    await assert.rejects(watch(), { name: 'ApiError', reason });
+  });
+}
+
+test('a watch whose connection breaks in the middle of a change has not told it', async () => {
+  const broken = Promise.withResolvers<void>();
+  const { listener, told, watch, clock } = setUp(
+    (async function* () {
+      yield `${line('ADDED', '6')}{"type":"MOD`;
+      await broken.promise;
+    })(),
+  );
+  const watching = assert.rejects(watch(), { reason: 'Unavailable' });
+  await clock.advance(0);
+  listener.close();
+  await watching;
+  assert.deepEqual(told, ['ADDED 6']);
+});

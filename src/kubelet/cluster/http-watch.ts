@@ -1,0 +1,72 @@
+import type { Random } from '../../host/random.ts';
+import { collectionPath, queryOf } from './api-paths.ts';
+import { ApiError, type ApiObjects, type Resource, type Selection, type WatchEvent } from './api-server.ts';
+import { errorOfStatus } from './api-status.ts';
+import type { HttpCalls } from './http-calls.ts';
+import { wholeLines } from './json-lines.ts';
+import { mapOf, objectOf, versionOf } from './wire-objects.ts';
+
+/** As client-go's reflector: between this and twice as long, so that not all watches start anew together. */
+const SHORTEST_WATCH_S = 300;
+
+export interface WatchDeps {
+  readonly calls: HttpCalls;
+  readonly random: Random;
+}
+
+/**
+ * Every change as the server tells it, one JSON text a line. Ends quietly when the server has said enough, and when who we
+ * are has changed: the next one goes on where this one was.
+ */
+export async function* watchObjects<R extends Resource>(
+  selection: Selection<R> & { readonly resourceVersion: string },
+  { calls, random }: WatchDeps,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent<ApiObjects[R]>> {
+  const { resource, fieldSelector, resourceVersion } = selection;
+  const query = queryOf({
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: String(Math.floor(SHORTEST_WATCH_S * (1 + random.fraction()))),
+    resourceVersion,
+    fieldSelector,
+  });
+  const left = new AbortController();
+  const until = AbortSignal.any([signal, left.signal]);
+  using answer = await calls.open({ method: 'GET', path: `${collectionPath(selection)}${query}` }, until);
+  const { response, outdated } = answer;
+  outdated.addEventListener('abort', () => left.abort(), { signal: left.signal });
+  if (outdated.aborted) left.abort();
+  try {
+    for await (const line of wholeLines(response.body)) yield eventOf(resource, line);
+  } catch (error) {
+    if (signal.aborted || !outdated.aborted) throw calls.broken(error, signal);
+  } finally {
+    left.abort();
+  }
+}
+
+function eventOf<R extends Resource>(resource: R, line: string): WatchEvent<ApiObjects[R]> {
+  const { type, object } = mapOf(parsed(line));
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: objectOf(resource, object), resourceVersion: versionOf(object) };
+    case 'BOOKMARK':
+      return { type, resourceVersion: versionOf(object) };
+    case 'ERROR':
+      throw errorOfStatus(object);
+    default:
+      throw new ApiError('InternalError', 'the server tells of a change of an unknown kind');
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ApiError('InternalError', 'the server tells of a change in something that is no JSON');
+  }
+}

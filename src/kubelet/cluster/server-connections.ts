@@ -1,0 +1,174 @@
+import type { Clock } from '../../host/clock.ts';
+import {
+  type HttpPool,
+  type HttpRequest,
+  type HttpResponse,
+  type Network,
+  NetworkError,
+  type TlsSettings,
+} from '../../host/network.ts';
+import type { ClusterAddress } from './client-config.ts';
+import type { Credentials, Identity } from './credentials.ts';
+
+/** As kubelet's. */
+const CONNECT_MS = 30_000;
+/** After so many requests in a row that nobody answered, a connection may stand to nobody. */
+const UNANSWERED = 2;
+
+export interface ConnectionDeps {
+  readonly network: Pick<Network, 'lookup' | 'pool'>;
+  readonly clock: Clock;
+  readonly credentials: Credentials;
+}
+
+/** A request without what is the same for all. */
+export interface ServerRequestLine {
+  readonly method: HttpRequest['method'];
+  /** Below the server's own, with the query. */
+  readonly path: string;
+  readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
+  readonly body?: string;
+  /** See `HttpRequest`. */
+  readonly isRepeatable?: boolean;
+}
+
+/** An answer that is being read. Whoever has it lets it go. */
+export interface Answer extends Disposable {
+  readonly response: HttpResponse;
+  /** Aborts when the connections are made anew: what could go on for ever is to end. */
+  readonly outdated: AbortSignal;
+}
+
+/** Connections that were made by one identity. */
+interface Generation {
+  readonly tls: TlsSettings;
+  readonly pool: HttpPool;
+  readonly outdated: AbortController;
+  inUse: number;
+}
+
+/**
+ * The connections to one server. They are made anew when who we are changes, or when the server has not answered for long:
+ * streams end then, other exchanges end in their own time.
+ */
+export class ServerConnections implements Disposable {
+  readonly #cluster: ClusterAddress;
+  readonly #url: URL;
+  readonly #deps: ConnectionDeps;
+  #generation: Generation | undefined;
+  #addresses: readonly string[] | undefined;
+  #unanswered = 0;
+
+  constructor(cluster: ClusterAddress, deps: ConnectionDeps) {
+    this.#cluster = cluster;
+    this.#url = new URL(cluster.server);
+    this.#deps = deps;
+  }
+
+  /** Rejects with a `NetworkError`, a `CredentialError`, or the signal's reason. */
+  async ask(line: ServerRequestLine, signal: AbortSignal): Promise<Answer> {
+    const { credentials } = this.#deps;
+    const identity = await credentials.current(signal);
+    const answer = await this.#askAs(identity, line, signal);
+    if (answer.response.status !== 401) return answer;
+    credentials.refused(identity);
+    const other = await credentials.current(signal);
+    if (other === identity) return answer;
+    await leave(answer);
+    return this.#askAs(other, line, signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#renew();
+  }
+
+  async #askAs(identity: Identity, line: ServerRequestLine, signal: AbortSignal): Promise<Answer> {
+    const generation = this.#generationOf(identity.tls);
+    generation.inUse++;
+    try {
+      const response = await this.#exchange(generation.pool, this.#request(identity, line), signal);
+      this.#unanswered = 0;
+      return { response, outdated: generation.outdated.signal, [Symbol.dispose]: () => this.#letGo(generation) };
+    } catch (error) {
+      this.#letGo(generation);
+      if (isTimeout(signal) && ++this.#unanswered >= UNANSWERED) this.#renew();
+      throw error;
+    }
+  }
+
+  #generationOf(tls: TlsSettings): Generation {
+    if (this.#generation && this.#generation.tls !== tls) this.#renew();
+    const pool = (): HttpPool => this.#deps.network.pool();
+    this.#generation ??= { tls, pool: pool(), outdated: new AbortController(), inUse: 0 };
+    return this.#generation;
+  }
+
+  #renew(): void {
+    const generation = this.#generation;
+    this.#generation = undefined;
+    this.#addresses = undefined;
+    this.#unanswered = 0;
+    if (!generation) return;
+    generation.outdated.abort();
+    if (generation.inUse === 0) generation.pool[Symbol.dispose]();
+  }
+
+  #letGo(generation: Generation): void {
+    if (--generation.inUse === 0 && generation !== this.#generation) generation.pool[Symbol.dispose]();
+  }
+
+  #request({ authorization, tls }: Identity, line: ServerRequestLine): Omit<HttpRequest, 'target'> {
+    const { insecureSkipVerify, proxy } = this.#cluster;
+    const { host, pathname } = this.#url;
+    const { headers = [], path } = line;
+    const isSecure = this.#url.protocol === 'https:';
+    return {
+      ...line,
+      scheme: isSecure ? 'https' : 'http',
+      path: `${pathname.replace(/\/$/, '')}${path}`,
+      headers: [['Host', host], ...(authorization ? [['Authorization', authorization] as const] : []), ...headers],
+      connectUntil: this.#deps.clock.deadline(CONNECT_MS),
+      ...(isSecure && { tls, insecureSkipVerify }),
+      ...(proxy !== undefined && { proxy }),
+    };
+  }
+
+  /** At the first of the server's addresses that takes the connection. */
+  async #exchange(pool: HttpPool, request: Omit<HttpRequest, 'target'>, signal: AbortSignal): Promise<HttpResponse> {
+    const { protocol, hostname, port: written } = this.#url;
+    const port = Number(written || (protocol === 'https:' ? 443 : 80));
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    if (request.proxy !== undefined) return pool.request({ ...request, target: { host, port } }, signal);
+    this.#addresses ??= await this.#deps.network.lookup(host, signal);
+    let failure: unknown;
+    for (const address of this.#addresses) {
+      try {
+        const response = await pool.request({ ...request, target: { host: address, port } }, signal);
+        this.#addresses = [address, ...(this.#addresses ?? []).filter((each) => each !== address)];
+        return response;
+      } catch (error) {
+        if (signal.aborted || !isUnreachable(error)) throw error;
+        failure = error;
+      }
+    }
+    this.#addresses = undefined; // the name may be another's by the next time
+    throw failure;
+  }
+}
+
+function isTimeout(signal: AbortSignal): boolean {
+  return signal.aborted && signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
+}
+
+function isUnreachable(error: unknown): boolean {
+  return (
+    error instanceof NetworkError &&
+    /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL)$/.test(error.code)
+  );
+}
+
+/** Read to its end, so that its connection is of use to others. */
+async function leave(answer: Answer): Promise<void> {
+  using left = answer;
+  for await (const _ of left.response.body);
+}

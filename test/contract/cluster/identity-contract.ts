@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CertificateSigningRequest } from '../../../src/api/generated/core-v1.ts';
+import { type ApiWorld, createPod, freshName, patience, told } from './api-world.ts';
+
+/** A request of `CN=system:node:box, O=system:nodes`, which nobody has to approve. */
+const PEM = `-----BEGIN CERTIFICATE REQUEST-----
+MIHsMIGTAgEAMDExFTATBgNVBAoMDHN5c3RlbTpub2RlczEYMBYGA1UEAwwPc3lz
+dGVtOm5vZGU6Ym94MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVb52mLsLZQoF
+d0S3rjAuxnFKzzQYWsbowMkV2WhQDtJefHT00/7olNVFbSZdWQi6bDEwdZ7COlt1
+BW0IIPIq2KAAMAoGCCqGSM49BAMCA0gAMEUCIG2vrL39ftVuwgyVT6zbzSJO/VPF
+UOcuvN3w6W3gKqz7AiEAy7KHcpeSk+0viELHXzsuVsNEKDFu8neLolNV+m1qE1E=
+-----END CERTIFICATE REQUEST-----
+`;
+
+/** What tells pods and nodes who they are: tokens and certificates. */
+export function identityContract(worldOf: () => ApiWorld): void {
+  const account = () => ({ namespace: worldOf().namespace, name: 'default' });
+  const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+
+  test('a token is for whom it is bound to, and lasts as long as is asked for', async () => {
+    const { pod } = await createPod(worldOf(), { serviceAccountName: 'default' });
+    const { name, uid } = pod.metadata;
+    const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid };
+    const spec = { audiences: ['vault'], expirationSeconds: 900, boundObjectRef };
+    const { token, expirationTimestamp } = await worldOf().api.createToken(account(), spec, patience());
+    const claims = claimsOf(token);
+    assert.deepEqual(
+      [claims.aud, claims.sub, claims.exp - claims.iat, claims['kubernetes.io'].pod],
+      [['vault'], `system:serviceaccount:${worldOf().namespace}:default`, 900, { name, uid }],
+    );
+    assert.match(expirationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  });
+
+  test('a token of nobody, for nobody or for a moment is refused', async () => {
+    const { api } = worldOf();
+    const { pod } = await createPod(worldOf(), { serviceAccountName: 'default' });
+    const { name } = pod.metadata;
+    const bound = (ref: object) => ({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', ...ref } });
+    await assert.rejects(api.createToken({ ...account(), name: 'nobody' }, {}, patience()), {
+      reason: 'NotFound',
+      message: 'serviceaccounts "nobody" not found',
+    });
+    await assert.rejects(api.createToken(account(), bound({ name: 'nobody' }), patience()), {
+      reason: 'NotFound',
+      message: 'pods "nobody" not found',
+    });
+    await assert.rejects(api.createToken(account(), bound({ name, uid: 'other' }), patience()), {
+      reason: 'Conflict',
+      message:
+        `Operation cannot be fulfilled on Pod "${name}": the UID in the bound object reference (other) does not match ` +
+        'the UID in record. The object might have been deleted and then recreated',
+    });
+    await assert.rejects(api.createToken(account(), { expirationSeconds: 60 }, patience()), {
+      reason: 'Invalid',
+      message:
+        'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 60: ' +
+        'may not specify a duration less than 10 minutes',
+    });
+  });
+
+  test('a request for a certificate is kept, found and watched by its name', async () => {
+    const { api } = worldOf();
+    const request: CertificateSigningRequest = {
+      metadata: { name: freshName('csr') },
+      spec: {
+        request: Buffer.from(PEM).toString('base64'),
+        signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+        usages: ['digital signature', 'client auth'],
+      },
+    };
+    const { name } = request.metadata;
+    const key = { resource: 'certificatesigningrequests', namespace: '', name } as const;
+    const created = await api.create(key, request, patience());
+    assert.deepEqual(
+      [created.kind, created.spec.request, created.status],
+      ['CertificateSigningRequest', request.spec.request, {}],
+    );
+    assert.deepEqual(await api.get(key, patience()), created);
+    await api.delete(key, {}, patience());
+    const { resourceVersion = '' } = created.metadata;
+    const selection = { resource: key.resource, fieldSelector: `metadata.name=${name}`, resourceVersion };
+    assert.deepEqual(await told(worldOf(), selection, 1), [`DELETED ${name}`]);
+  });
+}

@@ -1,0 +1,217 @@
+/** The client and a real kube-apiserver: outages, and who we are. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { silentLog } from '../../src/base/log.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
+import { followSelection, type ObjectChange } from '../../src/kubelet/cluster/follow-selection.ts';
+import type { HttpApiServer } from '../../src/kubelet/cluster/http-api-server.ts';
+import { connectTo } from './cluster-client-fixture.ts';
+import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+
+const ACCOUNT = { namespace: 'default', name: 'default' };
+const patience = (): AbortSignal => AbortSignal.timeout(60_000);
+
+const mapOf = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: 'default' }, data });
+const keyOf = (name: string) => ({ resource: 'configmaps', namespace: 'default', name }) as const;
+
+const openssl = (...args: readonly string[]): void =>
+  void execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+
+describe('the client of an API server', { skip: clusterSkipReason() }, () => {
+  let plane: ControlPlane;
+  let api: HttpApiServer;
+  before(async () => {
+    plane = await startControlPlane();
+    api = await connectTo(plane.kubeconfig());
+  });
+  after(async () => {
+    api?.[Symbol.dispose]();
+    await plane?.stop();
+  });
+
+  /** A kubeconfig of one's own for this server, in a folder of the plane. */
+  const kubeconfigOf = (name: string, user: object, cluster: object = {}): string => {
+    const path = join(plane.folder, `${name}.kubeconfig`);
+    const config = {
+      clusters: [{ name, cluster: { server: plane.url, 'certificate-authority': plane.authority.caFile, ...cluster } }],
+      users: [{ name, user }],
+      contexts: [{ name, context: { cluster: name, user: name } }],
+      'current-context': name,
+    };
+    writeFileSync(path, JSON.stringify(config));
+    return path;
+  };
+  const canRead = (client: ApiServer): Promise<unknown> => client.get(keyOf('kube-root-ca.crt'), patience());
+
+  test('nothing is lost and nothing told twice through an outage', async () => {
+    const life = new AbortController();
+    const told: string[] = [];
+    let heard = (): void => {};
+    const tell = (text: string): void => {
+      told.push(text);
+      heard();
+    };
+    const keeper = {
+      listed: (objects: readonly { metadata: { name: string } }[]) =>
+        tell(`listed ${objects.map(({ metadata }) => metadata.name)}`),
+      changed: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) =>
+        tell(`${type} ${object.metadata.name}`),
+    };
+    const until = async (text: string): Promise<void> => {
+      while (!told.includes(text)) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        heard = resolve;
+        await promise;
+      }
+    };
+    const selection = { resource: 'configmaps', namespace: 'default' } as const;
+    const deps = { ...createLinuxHost(), api, log: silentLog };
+    const following = followSelection(selection, keeper, deps, life.signal);
+    await until('listed kube-root-ca.crt');
+    await api.create(keyOf('a'), mapOf('a'), patience());
+    await until('ADDED a');
+    await plane.pause();
+    await assert.rejects(canRead(api), { reason: 'Unavailable' });
+    await plane.resume();
+    await api.create(keyOf('b'), mapOf('b'), patience());
+    await api.delete(keyOf('a'), {}, patience());
+    await until('DELETED a');
+    life.abort();
+    await following;
+    assert.deepEqual(told, ['listed kube-root-ca.crt', 'ADDED a', 'ADDED b', 'DELETED a']);
+    await api.delete(keyOf('b'), {}, patience());
+  });
+
+  test('a token is read again from its file when it is replaced', async () => {
+    await plane.kubectl(
+      'create',
+      'clusterrolebinding',
+      'reader',
+      '--clusterrole=cluster-admin',
+      '--serviceaccount=default:default',
+    );
+    const file = join(plane.folder, 'token');
+    writeFileSync(file, 'nonsense');
+    using client = await connectTo(kubeconfigOf('by-token', { tokenFile: 'token' }));
+    await assert.rejects(canRead(client), { reason: 'Unauthorized' });
+    writeFileSync(file, (await api.createToken(ACCOUNT, {}, patience())).token);
+    await canRead(client);
+  });
+
+  test('the server says whose a token is, and what he may do', async () => {
+    const { token } = await api.createToken(ACCOUNT, {}, patience());
+    const { authenticated, user } = await api.reviewToken({ token }, patience());
+    assert.deepEqual([authenticated, user?.username], [true, 'system:serviceaccount:default:default']);
+    assert.equal((await api.reviewToken({ token: 'nonsense' }, patience())).authenticated ?? false, false);
+    const may = async (name: string, verb: string) => {
+      const resourceAttributes = { resource: 'nodes', subresource: 'proxy', name: 'box', verb };
+      return (await api.reviewAccess({ user: name, resourceAttributes }, patience())).allowed;
+    };
+    assert.deepEqual(
+      [await may('nobody', 'get'), await may('system:serviceaccount:default:default', 'get')],
+      [false, true],
+    );
+  });
+
+  test('a plugin says who we are, by a token or by a certificate', async () => {
+    const { certFile, keyFile } = plane.authority.issue({ user: 'plugged', groups: ['system:masters'] });
+    const answers = {
+      token: { token: (await api.createToken(ACCOUNT, {}, patience())).token },
+      pair: { clientCertificateData: readFileSync(certFile, 'utf8'), clientKeyData: readFileSync(keyFile, 'utf8') },
+    };
+    const apiVersion = 'client.authentication.k8s.io/v1';
+    for (const [name, status] of Object.entries(answers)) {
+      const answer = join(plane.folder, `${name}.json`);
+      writeFileSync(answer, JSON.stringify({ kind: 'ExecCredential', apiVersion, status }));
+      const script = join(plane.folder, `${name}.sh`);
+      writeFileSync(script, `#!/bin/sh\ncase "$KUBERNETES_EXEC_INFO" in *"$1"*) cat ${answer};; esac\n`);
+      chmodSync(script, 0o755);
+      const exec = {
+        apiVersion,
+        command: `./${name}.sh`,
+        args: [plane.url],
+        provideClusterInfo: true,
+        interactiveMode: 'Never',
+      };
+      using client = await connectTo(kubeconfigOf(`by-${name}`, { exec }));
+      await canRead(client);
+    }
+  });
+
+  test('an expired certificate is refused, and its successor found in the same file', async () => {
+    const [certificate, key] = [join(plane.folder, 'node.crt'), join(plane.folder, 'node.key')];
+    const request = join(plane.folder, 'node.csr');
+    const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
+    openssl('req', '-new', ...newKey, '-out', request, '-subj', '/O=system:masters/CN=admin');
+    const authority = ['-CA', plane.authority.caFile, '-CAkey', join(plane.folder, 'pki/ca.key'), '-CAcreateserial'];
+    openssl('x509', '-req', '-in', request, '-days', '-1', ...authority, '-out', certificate);
+    using client = await connectTo(kubeconfigOf('by-pair', { 'client-certificate': certificate, 'client-key': key }));
+    await assert.rejects(canRead(client), { reason: 'Unauthorized' });
+    const good = plane.authority.issue({ user: 'admin', groups: ['system:masters'] });
+    copyFileSync(good.keyFile, key);
+    copyFileSync(good.certFile, certificate);
+    await canRead(client);
+  });
+
+  test('a server is reached through a proxy, which finds it by its name', async () => {
+    const asked: (string | undefined)[] = [];
+    const proxy = createServer().on('connect', (request, client) => {
+      asked.push(request.url);
+      const server = connect(Number(new URL(plane.url).port), '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 OK\r\n\r\n');
+        client.pipe(server).pipe(client);
+      });
+      client.on('error', () => server.destroy());
+      server.on('error', () => client.destroy());
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { certFile, keyFile } = plane.authority.issue({ user: 'admin', groups: ['system:masters'] });
+    const { port } = proxy.address() as AddressInfo; // it listens on TCP
+    const cluster = {
+      server: 'https://api.cluster.test:6443',
+      'tls-server-name': 'localhost',
+      'proxy-url': `http://127.0.0.1:${port}`,
+    };
+    const user = { 'client-certificate': certFile, 'client-key': keyFile };
+    using client = await connectTo(kubeconfigOf('by-proxy', user, cluster));
+    for (let left = 3; left > 0; left--) await canRead(client);
+    proxy.close();
+    assert.deepEqual(asked, ['api.cluster.test:6443']);
+  });
+
+  test('a watch that stands ends when the certificate is another, and the next one goes on', async () => {
+    const pair = join(plane.folder, 'current.pem');
+    const write = (user: string): void => {
+      const { certFile, keyFile } = plane.authority.issue({ user, groups: ['system:masters'] });
+      writeFileSync(pair, readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8'));
+    };
+    write('first');
+    using client = await connectTo(kubeconfigOf('by-current', { 'client-certificate': pair, 'client-key': pair }));
+    const selection = { resource: 'configmaps', namespace: 'default', fieldSelector: 'metadata.name=turn' } as const;
+    const { resourceVersion } = await client.list(selection, patience());
+    const watching = Array.fromAsync(client.watch({ ...selection, resourceVersion }, patience()));
+    await client.create(keyOf('turn'), mapOf('turn'), patience());
+    write('second');
+    let isOver = false;
+    void watching.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await canRead(client);
+      await delay(50);
+    }
+    assert.deepEqual(
+      (await watching).map(({ type }) => type),
+      ['ADDED'],
+    );
+  });
+});
