@@ -16,3 +16,18 @@ test('a runtime is in trouble when it has not answered for 5 s, until it does', 
   health.answered();
   assert.equal(health.trouble(), undefined);
 });
+
+test('who subscribed hears of the first failure and of the first answer after it', () => {
+  const health = new RuntimeHealth(new VirtualClock());
+  const heard: string[] = [];
+  const unsubscribe = health.subscribe(() => void heard.push('turned'));
+  health.answered();
+  health.failed(new Error('EOF'));
+  health.failed(new Error('EOF'));
+  assert.equal(heard.length, 1);
+  health.answered();
+  assert.equal(heard.length, 2);
+  unsubscribe();
+  health.failed(new Error('EOF'));
+  assert.equal(heard.length, 2);
+});

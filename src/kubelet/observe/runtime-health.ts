@@ -10,6 +10,7 @@ const PATIENCE_MS = 5_000;
  */
 export class RuntimeHealth {
   readonly #clock: Clock;
+  readonly #listeners = new Set<() => void>();
   #failing: { readonly sinceMs: number; readonly error: string } | undefined;
 
   constructor(clock: Clock) {
@@ -17,11 +18,21 @@ export class RuntimeHealth {
   }
 
   answered(): void {
+    const wasFailing = this.#failing !== undefined;
     this.#failing = undefined;
+    if (wasFailing) this.#turned();
   }
 
   failed(error: unknown): void {
+    const wasFailing = this.#failing !== undefined;
     this.#failing = { sinceMs: this.#failing?.sinceMs ?? this.#clock.monotonic(), error: textOf(error) };
+    if (!wasFailing) this.#turned();
+  }
+
+  /** Calls back at the first failure and when the runtime answers again. Returns the function that ends it. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** What is wrong with the runtime, for a user to read; `undefined` when nothing is. */
@@ -30,5 +41,9 @@ export class RuntimeHealth {
     const forMs = this.#clock.monotonic() - this.#failing.sinceMs;
     if (forMs < PATIENCE_MS) return undefined;
     return `the runtime has not answered for ${Math.floor(forMs / 1000)} s: ${this.#failing.error}`;
+  }
+
+  #turned(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

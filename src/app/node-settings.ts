@@ -1,0 +1,45 @@
+import type { NodeSettings } from '../kubelet/node/node-settings.ts';
+import { cgroupPath, kubepodsCgroup } from '../kubelet/resources/cgroup-names.ts';
+import type { KubeletSettings } from './config/load-config.ts';
+import { parseNodeIps } from './config/validate-flags.ts';
+import { EMBEDDED } from './embedded/embedded-endpoint.ts';
+import { goArchitecture } from './go-architecture.ts';
+
+/** Of those that kubelet v1.36 declares, what works here. Whoever makes another one work adds it. */
+const DECLARED_FEATURES = ['RestartAllContainersOnContainerExits'];
+/** Of WebSockets to commands only our own runtime knows; for others the API server has to speak SPDY. */
+const DECLARED_WHEN_EMBEDDED = ['ExtendWebSocketsToKubelet', ...DECLARED_FEATURES];
+
+/** The slice of kubelet's configuration that the node object is made from. */
+export function nodeSettings({ config, parsed, flags, nodeName }: KubeletSettings): NodeSettings {
+  const cgroups = { cgroupRoot: config.cgroupRoot || '/' };
+  return {
+    nodeName,
+    rootDir: flags.rootDir,
+    architecture: goArchitecture(),
+    labels: flags.nodeLabels,
+    taints: config.registerWithTaints ?? [],
+    isCloudExternal: flags.cloudProvider === 'external',
+    providerId: config.providerID ?? '',
+    registers: config.registerNode,
+    controllerAttaches: config.enableControllerAttachDetach,
+    nodeIps: parseNodeIps(flags.nodeIp ?? ''),
+    maxPods: config.maxPods,
+    podsPerCore: config.podsPerCore ?? 0,
+    maxImages: config.nodeStatusMaxImages,
+    systemReserved: parsed.systemReserved,
+    kubeReserved: parsed.kubeReserved,
+    reservedCpus: parsed.reservedCpus.length,
+    thresholds: parsed.evictionThresholds,
+    reservesThresholds: !flags.ignoreEvictionInAllocatable,
+    enforcesPods: config.enforceNodeAllocatable.includes('pods'),
+    podsCgroup: cgroupPath(kubepodsCgroup(cgroups), cgroups),
+    pressureTransitionMs: parsed.ms.evictionPressureTransitionPeriod,
+    hasEphemeralStorage: config.localStorageCapacityIsolation,
+    kubeletPort: config.port,
+    statusUpdateMs: parsed.ms.nodeStatusUpdateFrequency,
+    statusReportMs: parsed.ms.nodeStatusReportFrequency,
+    leaseSeconds: config.nodeLeaseDurationSeconds,
+    declaredFeatures: config.containerRuntimeEndpoint === EMBEDDED ? DECLARED_WHEN_EMBEDDED : DECLARED_FEATURES,
+  };
+}

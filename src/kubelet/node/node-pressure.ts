@@ -1,0 +1,89 @@
+import {
+  type PressureSignal,
+  type PressureThreshold,
+  type SignalReadings,
+  thresholdAmount,
+} from './pressure-signal.ts';
+
+export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
+
+/** Whatever has to be known from one look to the next. */
+export interface PressureState {
+  /** Thresholds that are met, and since when. */
+  readonly metSinceMs: ReadonlyMap<PressureThreshold, number>;
+  /** Those for which an eviction would be due: their grace period is over. */
+  readonly due: ReadonlySet<PressureThreshold>;
+  readonly lastSeenMs: ReadonlyMap<PressureCondition, number>;
+  /** What the node shows now. */
+  readonly conditions: ReadonlySet<PressureCondition>;
+}
+
+export const NO_PRESSURE: PressureState = {
+  metSinceMs: new Map(),
+  due: new Set(),
+  lastSeenMs: new Map(),
+  conditions: new Set(),
+};
+
+const CONDITIONS: Readonly<Record<PressureSignal, PressureCondition>> = {
+  'memory.available': 'MemoryPressure',
+  'allocatableMemory.available': 'MemoryPressure',
+  'nodefs.available': 'DiskPressure',
+  'nodefs.inodesFree': 'DiskPressure',
+  'imagefs.available': 'DiskPressure',
+  'imagefs.inodesFree': 'DiskPressure',
+  'containerfs.available': 'DiskPressure',
+  'containerfs.inodesFree': 'DiskPressure',
+  'pid.available': 'PIDPressure',
+};
+
+/**
+ * What the node is under after this look, as kubelet's eviction has it. A condition shows as soon as a threshold is met,
+ * soft ones included, and until none was met for the transition period; a threshold for which an eviction is due counts as
+ * met until the minimum to reclaim is free too.
+ */
+export function nextPressure(
+  state: PressureState,
+  readings: SignalReadings,
+  { thresholds, transitionMs, nowMs }: PressurePolicy & { readonly nowMs: number },
+): PressureState {
+  const met = effective(thresholds).filter(
+    (each) => isMet(each, readings, false) || (state.due.has(each) && isMet(each, readings, true)),
+  );
+  const metSinceMs = new Map(met.map((each) => [each, state.metSinceMs.get(each) ?? nowMs]));
+  const due = new Set(met.filter((each) => nowMs - (metSinceMs.get(each) ?? nowMs) >= each.gracePeriodMs));
+  const lastSeenMs = new Map([...state.lastSeenMs, ...met.map(({ signal }) => [CONDITIONS[signal], nowMs] as const)]);
+  const shown = [...lastSeenMs].filter(([, seenMs]) => nowMs - seenMs < transitionMs).map(([condition]) => condition);
+  return { metSinceMs, due, lastSeenMs, conditions: new Set(shown) };
+}
+
+export interface PressurePolicy {
+  readonly thresholds: readonly PressureThreshold[];
+  readonly transitionMs: number;
+}
+
+/** Those of `containerfs` are replaced by those of the file system that it is on, which are there already. */
+function effective(thresholds: readonly PressureThreshold[]): readonly PressureThreshold[] {
+  return thresholds.filter(({ signal }) => !signal.startsWith('containerfs.'));
+}
+
+function isMet(threshold: PressureThreshold, readings: SignalReadings, withReclaim: boolean): boolean {
+  const { signal, value, minimumReclaim } = threshold;
+  const figures = readings.get(signal);
+  if (!figures) return false;
+  const { available, capacity } = figures;
+  const extra = withReclaim && minimumReclaim ? thresholdAmount(minimumReclaim, capacity) : 0n;
+  return available < thresholdAmount(value, capacity) + extra;
+}
+
+/** With pods held to what is allocatable, each hard threshold of memory also counts for what they have together. */
+export function withAllocatableThresholds(
+  thresholds: readonly PressureThreshold[],
+  enforcesPods: boolean,
+): readonly PressureThreshold[] {
+  if (!enforcesPods) return thresholds;
+  const copies = thresholds
+    .filter(({ signal, gracePeriodMs }) => signal === 'memory.available' && gracePeriodMs === 0)
+    .map((each): PressureThreshold => ({ ...each, signal: 'allocatableMemory.available' }));
+  return [...thresholds, ...copies];
+}

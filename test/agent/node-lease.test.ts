@@ -1,0 +1,160 @@
+/** The lease of a node, and the lease of another machine under the same name, on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../src/api/generated/core-v1.ts';
+import { formatMicroTime, parseTime } from '../../src/base/rfc3339.ts';
+import { ApiError } from '../../src/kubelet/cluster/api-server.ts';
+import { leaseKey } from '../../src/kubelet/node/node-lease.ts';
+import { nodeKey } from '../../src/kubelet/node/own-node.ts';
+import { NODE, type NodeWorld, newNodeWorld, startNode } from './node-world.ts';
+
+const LIFE = new AbortController().signal;
+const KEY = leaseKey(NODE.nodeName);
+const SECOND = 1000;
+const WAITING = 'another machine is alive under the name of this node, waiting for the end of its lease';
+
+async function ageMs({ host, lease }: NodeWorld): Promise<number> {
+  return host.clock.now() - parseTime((await lease())?.spec.renewTime ?? '');
+}
+
+/** Somebody else's node, whose lease was renewed so long ago. */
+async function haveOther({ server, host }: NodeWorld, ageOfLeaseMs: number): Promise<() => Promise<void>> {
+  const nodeInfo = { machineID: 'other' } as NonNullable<NonNullable<Node['status']>['nodeInfo']>; // as much as matters
+  const node = { metadata: { name: 'box' }, spec: {}, status: { nodeInfo } };
+  await server.direct.create(nodeKey('box'), node, LIFE);
+  const spec = { holderIdentity: 'box', leaseDurationSeconds: 40 };
+  const metadata = { name: KEY.name, namespace: KEY.namespace };
+  const renewTime = formatMicroTime(host.clock.now() - ageOfLeaseMs);
+  await server.direct.create(KEY, { metadata, spec: { ...spec, renewTime } }, LIFE);
+  return async () => {
+    const lease = await server.direct.get(KEY, LIFE);
+    const renewed = { ...lease, spec: { ...spec, renewTime: formatMicroTime(host.clock.now()) } };
+    await server.direct.update(KEY, renewed, LIFE);
+  };
+}
+
+test('a lease is renewed four times in its life', async () => {
+  const world = await newNodeWorld();
+  const life = await startNode(world);
+  await world.host.clock.advance(0);
+  const first = await world.lease();
+  assert.deepEqual([first?.spec.holderIdentity, first?.spec.leaseDurationSeconds], ['box', 40]);
+  for (let second = 0; second < 120; second++) {
+    await world.host.clock.advance(SECOND);
+    assert.ok((await ageMs(world)) <= 10_400);
+  }
+  const renewals = Number((await world.lease())?.metadata.resourceVersion) - Number(first?.metadata.resourceVersion);
+  assert.ok(renewals >= 11 && renewals <= 12);
+  await life.stop();
+});
+
+test('another life of a lease is as long as the configuration says', async () => {
+  const world = await newNodeWorld();
+  const life = await startNode(world, { leaseSeconds: 8 });
+  await world.host.clock.advance(10 * SECOND);
+  assert.equal((await world.lease())?.spec.leaseDurationSeconds, 8);
+  assert.ok((await ageMs(world)) <= 2080);
+  await life.stop();
+});
+
+test('a lease from before goes on, and gets the owner that it lacks', async () => {
+  const world = await newNodeWorld();
+  const renewTime = formatMicroTime(world.host.clock.now() - 3_600_000);
+  const spec = { holderIdentity: 'box', leaseDurationSeconds: 10, renewTime };
+  await world.server.direct.create(KEY, { metadata: { name: 'box', namespace: KEY.namespace }, spec }, LIFE);
+  const life = await startNode(world);
+  await world.host.clock.advance(0);
+  const lease = await world.lease();
+  assert.equal(lease?.spec.leaseDurationSeconds, 40);
+  assert.equal(lease?.metadata.ownerReferences?.[0]?.uid, (await world.node())?.metadata.uid);
+  assert.equal(await ageMs(world), 0);
+  await life.stop();
+});
+
+test('a lease that somebody else has written is renewed all the same', async () => {
+  const world = await newNodeWorld();
+  const life = await startNode(world);
+  await world.host.clock.advance(SECOND);
+  const lease = await world.server.direct.get(KEY, LIFE);
+  const labels = { touched: 'yes' };
+  await world.server.direct.update(KEY, { ...lease, metadata: { ...lease.metadata, labels } }, LIFE);
+  await world.host.clock.advance(10 * SECOND);
+  assert.deepEqual((await world.lease())?.metadata.labels, labels);
+  assert.ok((await ageMs(world)) <= SECOND);
+  await life.stop();
+});
+
+test('a lease that was deleted is made anew', async () => {
+  const world = await newNodeWorld();
+  const life = await startNode(world);
+  await world.host.clock.advance(SECOND);
+  await world.server.direct.delete(KEY, {}, LIFE);
+  await world.host.clock.advance(10 * SECOND);
+  assert.ok((await ageMs(world)) <= SECOND);
+  await life.stop();
+});
+
+test('a renewal that fails is tried five times at once', async () => {
+  const world = await newNodeWorld();
+  const life = await startNode(world);
+  await world.host.clock.advance(SECOND);
+  for (let times = 0; times < 4; times++) {
+    world.server.faults.next('update', { kind: 'before', error: new ApiError('InternalError', 'etcd') });
+  }
+  await world.host.clock.advance(10 * SECOND);
+  assert.ok((await ageMs(world)) <= SECOND);
+  await life.stop();
+});
+
+test('after an outage the lease is renewed within seven seconds', async () => {
+  const world = await newNodeWorld();
+  const life = await startNode(world);
+  await world.host.clock.advance(SECOND);
+  world.server.faults.setOutage(true);
+  await world.host.clock.advance(300 * SECOND);
+  world.server.faults.setOutage(false);
+  await world.host.clock.advance(7 * SECOND);
+  assert.ok((await ageMs(world)) <= 7 * SECOND);
+  await life.stop();
+});
+
+test('a machine that lives under our name is waited out, and nothing of it is touched meanwhile', async () => {
+  const world = await newNodeWorld();
+  const renew = await haveOther(world, 5 * SECOND);
+  const life = await startNode(world);
+  for (let times = 0; times < 6; times++) {
+    await world.host.clock.advance(10 * SECOND);
+    await renew();
+  }
+  assert.equal((await world.node())?.status?.nodeInfo?.machineID, 'other');
+  assert.equal(await world.condition('Ready'), undefined);
+  assert.equal(world.told.at(-1), WAITING);
+  await world.host.clock.advance(39 * SECOND); // it has died
+  assert.equal((await world.node())?.status?.nodeInfo?.machineID, 'other');
+  await world.host.clock.advance(8 * SECOND);
+  assert.equal((await world.condition('Ready'))?.status, 'True');
+  assert.notEqual((await world.node())?.status?.nodeInfo?.machineID, 'other');
+  await life.stop();
+});
+
+test('a machine that has died under our name is not waited for', async () => {
+  const world = await newNodeWorld();
+  await haveOther(world, 41 * SECOND);
+  const life = await startNode(world);
+  await world.host.clock.advance(0);
+  assert.equal((await world.condition('Ready'))?.status, 'True');
+  assert.ok(!world.told.includes(WAITING));
+  await life.stop();
+});
+
+test('the same machine goes on at once, whoever kept its lease before', async () => {
+  const world = await newNodeWorld();
+  const first = await startNode(world);
+  await world.host.clock.advance(SECOND);
+  await first.stop();
+  const next = await startNode(world);
+  await world.host.clock.advance(0);
+  assert.equal(await ageMs(world), 0);
+  assert.ok(!world.told.includes(WAITING));
+  await next.stop();
+});

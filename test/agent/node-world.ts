@@ -1,0 +1,139 @@
+import type { Lease, Node, NodeCondition } from '../../src/api/generated/core-v1.ts';
+import type { AgentParts } from '../../src/app/agent.ts';
+import { learnFacts } from '../../src/app/agent-facts.ts';
+import { type ClusterNode, createClusterNode } from '../../src/app/cluster-node.ts';
+import type { Log } from '../../src/base/log.ts';
+import { parseQuantity } from '../../src/base/quantity.ts';
+import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { leaseKey } from '../../src/kubelet/node/node-lease.ts';
+import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
+import { nodeKey } from '../../src/kubelet/node/own-node.ts';
+import { RuntimeHealth } from '../../src/kubelet/observe/runtime-health.ts';
+import { SETTINGS } from './memory-agent.ts';
+
+const LIFE = new AbortController().signal;
+
+export const NODE: NodeSettings = {
+  nodeName: SETTINGS.nodeName,
+  rootDir: SETTINGS.rootDir,
+  architecture: 'amd64',
+  labels: {},
+  taints: [],
+  isCloudExternal: false,
+  providerId: '',
+  registers: true,
+  controllerAttaches: true,
+  nodeIps: ['192.0.2.1'],
+  maxPods: 110,
+  podsPerCore: 0,
+  maxImages: 50,
+  systemReserved: new Map(),
+  kubeReserved: new Map(),
+  reservedCpus: 0,
+  thresholds: [{ signal: 'nodefs.available', value: { quantity: parseQuantity('1Gi') }, gracePeriodMs: 0 }],
+  reservesThresholds: true,
+  enforcesPods: true,
+  podsCgroup: '/kubepods',
+  pressureTransitionMs: 300_000,
+  hasEphemeralStorage: true,
+  kubeletPort: 10_250,
+  statusUpdateMs: 10_000,
+  statusReportMs: 300_000,
+  leaseSeconds: 40,
+  declaredFeatures: ['RestartAllContainersOnContainerExits'],
+};
+
+/** A machine, its runtime and a control plane, all in memory and on virtual time. */
+export interface NodeWorld {
+  readonly host: MemoryHost;
+  readonly runtime: FakeRuntime;
+  readonly server: MemoryApiServer;
+  readonly health: RuntimeHealth;
+  /** Who wants to know of the runtime's networks. */
+  readonly networkListeners: Set<() => void>;
+  /** The runtime tells that its networks may be others. */
+  networkChanged(): void;
+  /** `Reason: message`, in order. */
+  readonly events: string[];
+  /** Messages of the log, in order. */
+  readonly told: string[];
+  node(): Promise<Node | undefined>;
+  lease(): Promise<Lease | undefined>;
+  condition(type: string): Promise<NodeCondition | undefined>;
+}
+
+export interface NodeLife {
+  readonly node: ClusterNode;
+  stop(): Promise<void>;
+}
+
+export async function newNodeWorld(): Promise<NodeWorld> {
+  const host = createMemoryHost();
+  const { clock, random, fs } = host;
+  const server = createMemoryApiServer({ clock, random });
+  const files = {
+    '/etc/machine-id': '3d1219c7c4c5404aaa1f6d2a48adfda4\n',
+    '/proc/sys/kernel/random/boot_id': '28319668-bd43-4697-8129-bcb3afd1ffb8\n',
+    '/proc/sys/kernel/osrelease': '6.18.44\n',
+    '/etc/os-release': 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
+    '/proc/meminfo': 'MemTotal:       16777216 kB\nSwapTotal:             0 kB\n',
+  };
+  for (const [path, text] of Object.entries(files)) {
+    await fs.makeDirectory(path.slice(0, path.lastIndexOf('/')));
+    await fs.writeFile(path, text);
+  }
+  const networkListeners = new Set<() => void>();
+  const find = async <T>(answer: Promise<T>): Promise<T | undefined> => answer.catch(() => undefined);
+  const node = (): Promise<Node | undefined> => find(server.direct.get(nodeKey(NODE.nodeName), LIFE));
+  return {
+    host,
+    runtime: createFakeRuntime({ clock, random }),
+    server,
+    health: new RuntimeHealth(clock),
+    networkListeners,
+    networkChanged: () => {
+      for (const listener of networkListeners) listener();
+    },
+    events: [],
+    told: [],
+    node,
+    lease: () => find(server.direct.get(leaseKey(NODE.nodeName), LIFE)),
+    condition: async (type) => (await node())?.status?.conditions?.find((each) => each.type === type),
+  };
+}
+
+/** Starts the node's part of an agent; in a world that had one before, it is the next one after a crash. */
+export async function startNode(world: NodeWorld, settings: Partial<NodeSettings> = {}): Promise<NodeLife> {
+  const { host, runtime, server, health, networkListeners, events, told } = world;
+  const line = (message: string): void => void told.push(message);
+  const log: Log = { debug() {}, info: line, warn: line, error: line };
+  const parts: AgentParts = {
+    host,
+    cri: runtime.cri,
+    runtimeEvents: undefined,
+    sources: [],
+    apiServer: server,
+    node: { ...NODE, ...settings },
+    onNetworkChange: (listener) => {
+      networkListeners.add(listener);
+      return () => networkListeners.delete(listener);
+    },
+    settings: SETTINGS,
+    log,
+  };
+  const life = new AbortController();
+  const node = createClusterNode(parts, await learnFacts(parts, LIFE), {
+    health,
+    events: { record: (_type, reason, message) => void events.push(`${reason}: ${message}`) },
+  });
+  const done = node.run(life.signal);
+  return {
+    node,
+    async stop() {
+      life.abort(new Error('stopped'));
+      await host.clock.runUntil(done);
+    },
+  };
+}

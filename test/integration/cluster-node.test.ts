@@ -1,0 +1,197 @@
+/** The node object at a real API server, written with the rights of a node, beside that of Kubernetes' own kubelet. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Lease, Node } from '../../src/api/generated/core-v1.ts';
+import type { AgentParts } from '../../src/app/agent.ts';
+import { learnFacts } from '../../src/app/agent-facts.ts';
+import { createClusterNode } from '../../src/app/cluster-node.ts';
+import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { parseQuantity } from '../../src/base/quantity.ts';
+import { connectCri } from '../../src/cri/client.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { readMachineFacts } from '../../src/host/linux/read-machine-facts.ts';
+import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
+import { RuntimeHealth } from '../../src/kubelet/observe/runtime-health.ts';
+import { SETTINGS } from '../agent/memory-agent.ts';
+import { differences } from '../agent/node-differences.ts';
+import { NODE } from '../agent/node-world.ts';
+import { connectTo } from './cluster-client-fixture.ts';
+import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
+import { goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
+
+const OURS = 'ours';
+const THEIRS = 'theirs';
+const ASK_AGAIN_MS = 50;
+const skip = clusterSkipReason() || containerdSkipReason();
+
+/** One life of the node's part of an agent. */
+interface Life {
+  readonly events: readonly string[];
+  /** Messages of the log. */
+  readonly told: readonly string[];
+  stop(): Promise<void>;
+}
+
+suite('a node of a real API server', { skip }, () => {
+  let plane: ControlPlane;
+  let runtime: TestContainerd;
+  let life: Life;
+
+  before(async () => {
+    [plane, runtime] = await Promise.all([startControlPlane(), startContainerd()]);
+    life = await startNode();
+  });
+  after(async () => {
+    await life?.stop();
+    await runtime?.stop();
+    await plane?.stop();
+  });
+
+  async function startNode(): Promise<Life> {
+    const end = new AbortController();
+    const [events, told]: [string[], string[]] = [[], []];
+    const line = (message: string): void => void told.push(message);
+    const host = createLinuxHost();
+    const connection = connectCri(runtime.endpoint, { clock: host.clock, runtimeRequestTimeoutMs: 10_000 });
+    const apiServer = await connectTo(plane.kubeconfig({ user: `system:node:${OURS}`, groups: ['system:nodes'] }));
+    const settings = { ...SETTINGS, nodeName: OURS, memoryCapacityBytes: readMachineFacts().memoryBytes };
+    const parts: AgentParts = {
+      host,
+      cri: connection,
+      runtimeEvents: undefined,
+      sources: [],
+      apiServer,
+      node: nodeSettings(join(runtime.folder, 'kubelet')),
+      settings,
+      log: { debug() {}, info: line, warn: line, error: line },
+    };
+    const node = createClusterNode(parts, await learnFacts(parts, end.signal), {
+      health: new RuntimeHealth(host.clock),
+      events: { record: (_type, reason) => void events.push(reason) },
+    });
+    const done = node.run(end.signal);
+    return {
+      events,
+      told,
+      async stop() {
+        end.abort(new Error('stopped'));
+        await done;
+        apiServer[Symbol.dispose]();
+        connection.close();
+      },
+    };
+  }
+
+  const ready = (status: string): Promise<string> =>
+    plane.kubectl('wait', `node/${OURS}`, `--for=condition=Ready=${status}`, '--timeout=60s');
+  const nodeOf = async (name: string): Promise<Node> => JSON.parse(await plane.kubectl('get', 'node', name, '-ojson'));
+  const lease = async (): Promise<Lease> =>
+    JSON.parse(await plane.kubectl('get', 'lease', '-n', 'kube-node-lease', OURS, '-ojson'));
+
+  test('it registers itself and is ready', async () => {
+    await plane.kubectl('wait', `node/${OURS}`, '--for=create', '--timeout=60s');
+    await ready('True');
+    assert.deepEqual(life.events.slice(-4), [
+      'NodeHasSufficientMemory',
+      'NodeHasNoDiskPressure',
+      'NodeHasSufficientPID',
+      'NodeReady',
+    ]);
+  });
+
+  test('it renews its lease, which belongs to the node', async () => {
+    await plane.kubectl('wait', `lease/${OURS}`, '-n', 'kube-node-lease', '--for=create', '--timeout=60s');
+    const first = await lease();
+    assert.deepEqual(first.metadata.ownerReferences?.[0]?.uid, (await nodeOf(OURS)).metadata.uid);
+    await until(async () => (await lease()).spec.renewTime !== first.spec.renewTime);
+  });
+
+  test('it is the node that kubelet makes on the same machine and runtime', {
+    skip: goKubeletSkipReason(),
+  }, async () => {
+    const { endpoint, cgroupParent } = runtime;
+    const kubelet = await startGoKubelet({ plane, nodeName: THEIRS, endpoint, cgroupParent });
+    try {
+      await until(
+        async () => (await nodeOf(THEIRS)).status?.images?.length === (await nodeOf(OURS)).status?.images?.length,
+      );
+      const found = differences(await nodeOf(OURS), await nodeOf(THEIRS));
+      assert.deepEqual(
+        found.filter((path) => !EXPECTED.some((each) => each.test(path))),
+        [],
+      );
+    } finally {
+      await kubelet.stop();
+    }
+  });
+
+  test('it leaves the conditions of others alone, and follows the network of the runtime', async () => {
+    const foreign = { type: 'NetworkUnavailable', status: 'False', reason: 'RouteCreated', message: 'made' };
+    const patch = JSON.stringify({ status: { conditions: [foreign] } });
+    await plane.kubectl('patch', 'node', OURS, '--subresource=status', '--type=strategic', '-p', patch);
+    const folder = join(runtime.folder, 'cni');
+    const networks = readdirSync(folder).map((name) => [join(folder, name), readFileSync(join(folder, name))] as const);
+    for (const [path] of networks) rmSync(path);
+    try {
+      await ready('False');
+    } finally {
+      for (const [path, network] of networks) writeFileSync(path, network);
+    }
+    await ready('True');
+    const { conditions = [] } = (await nodeOf(OURS)).status ?? {};
+    const kept = conditions.find(({ type }) => type === foreign.type);
+    assert.deepEqual([kept?.status, kept?.reason], [foreign.status, foreign.reason]);
+  });
+
+  test('it goes on after the server was away', async () => {
+    const { spec } = await lease();
+    await plane.pause();
+    await plane.resume();
+    await until(async () => (await lease()).spec.renewTime !== spec.renewTime);
+    await ready('True');
+  });
+
+  test('it does not come back by itself when it was deleted, but with the next start', async () => {
+    await plane.kubectl('delete', 'node', OURS);
+    await until(async () => life.told.includes('cannot update the status of the node for now'));
+    await assert.rejects(plane.kubectl('get', 'node', OURS), /not found/);
+    await life.stop();
+    life = await startNode();
+    await plane.kubectl('wait', `node/${OURS}`, '--for=create', '--timeout=60s');
+    await ready('True');
+  });
+});
+
+/** What is another for each node of a cluster, or has a reason. */
+const EXPECTED: readonly RegExp[] = [
+  /^metadata\.(name|uid|resourceVersion|creationTimestamp|labels\.kubernetes\.io\/hostname)$/,
+  /^status\.addresses\.Hostname\.address$/,
+  /^status\.conditions\.\w+\.last(Heartbeat|Transition)Time$/,
+  /^status\.daemonEndpoints\./,
+  /^status\.declaredFeatures\./, // only what works here is declared
+];
+
+function nodeSettings(rootDir: string): NodeSettings {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const address = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  return {
+    ...NODE,
+    nodeName: OURS,
+    rootDir,
+    architecture: goArchitecture(),
+    nodeIps: address === undefined ? [] : [address],
+    thresholds: [{ signal: 'memory.available', value: { quantity: parseQuantity('1Mi') }, gracePeriodMs: 0 }],
+    statusUpdateMs: 1000,
+    leaseSeconds: 4,
+  };
+}
+
+/** Whatever happens happens at its own pace; the runner ends a test that takes too long. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo().catch(() => false))) await delay(ASK_AGAIN_MS);
+}
