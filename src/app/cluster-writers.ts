@@ -2,6 +2,10 @@ import type { Pod } from '../api/generated/core-v1.ts';
 import { podFullName } from '../api/pod-names.ts';
 import type { ApiServer } from '../kubelet/cluster/api-server.ts';
 import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
+import { nodeReference, podReference } from '../kubelet/events/event-objects.ts';
+import { EventWriter } from '../kubelet/events/event-writer.ts';
+import type { PodEvents } from '../kubelet/explain/pod-events.ts';
+import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
 import type { StatusStore } from '../kubelet/status/status-store.ts';
 import { createStatusWriter } from '../kubelet/status/status-writer.ts';
@@ -17,13 +21,24 @@ export interface ClusterWriters {
   podChanged(pod: Pod): void;
   /** A source has spoken. */
   sourceSpoke(): void;
+  /** What is told of the node goes to the API server too; before `run` it waits. */
+  readonly nodeEvents: NodeEvents;
 }
 
+/** kubelet's defaults. */
+const EVENT_RATE = { qps: 50, burst: 100 };
+
 /** An agent without a cluster has nobody to write to. */
-const NOBODY: ClusterWriters = { run: async () => undefined, podChanged() {}, sourceSpoke() {} };
+const NOBODY: ClusterWriters = {
+  run: async () => undefined,
+  podChanged() {},
+  sourceSpoke() {},
+  nodeEvents: { record() {} },
+};
 
 export interface ClusterWriterParts {
   readonly statuses: StatusStore;
+  readonly events: PodEvents;
   /** Asked when they are there: writers come before workers. */
   readonly loop: () => SyncLoop;
   readonly workers: () => PodWorkers;
@@ -55,13 +70,33 @@ function writersTo(apiServer: ApiServer, parts: AgentParts, own: ClusterWriterPa
     log,
     view: () => ({ index: own.loop().index, sources: sources.map(({ name }) => name), ending: endingNames(own) }),
   });
+  const events = eventsTo(boundApiServer(parts.eventApiServer ?? apiServer, { clock, random }), parts, own.events);
   return {
-    run: async (signal) => void (await Promise.all([statuses.run(signal), mirrors.run(signal)])),
+    run: async (signal) => void (await Promise.all([statuses, mirrors, events].map((each) => each.run(signal)))),
+    nodeEvents: events,
     podChanged: (pod) => {
       statuses.reconcile((own.loop().index.staticOf(pod) ?? pod).metadata.uid);
       mirrors.changed();
     },
     sourceSpoke: () => mirrors.changed(),
+  };
+}
+
+/** Writes what pods are told from now on, and what is recorded of the node. */
+function eventsTo(
+  api: ApiServer,
+  { host, log, settings: { nodeName, eventRate = EVENT_RATE } }: AgentParts,
+  ofPods: PodEvents,
+): NodeEvents & Pick<EventWriter, 'run'> {
+  const { clock, random } = host;
+  const writer = new EventWriter({ api, nodeName, rate: eventRate, clock, random, log });
+  ofPods.subscribe((pod, { fieldPath, ...event }) =>
+    writer.record({ ...event, involvedObject: podReference(pod, fieldPath) }),
+  );
+  const involvedObject = nodeReference(nodeName);
+  return {
+    run: (signal) => writer.run(signal),
+    record: (type, reason, message) => writer.record({ involvedObject, type, reason, message, atMs: clock.now() }),
   };
 }
 

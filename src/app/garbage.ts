@@ -1,6 +1,7 @@
 import { ContainerCollector } from '../kubelet/garbage/container-collector.ts';
 import { ImageCollector } from '../kubelet/garbage/image-collector.ts';
 import type { TellOfNode } from '../kubelet/garbage/node-event.ts';
+import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
@@ -10,6 +11,7 @@ export interface GarbageParts {
   readonly workers: () => PodWorkers;
   /** Images were removed, and these are left. */
   readonly collected: (imageIds: readonly string[], beganMs: number) => Promise<void>;
+  readonly nodeEvents: NodeEvents;
 }
 
 /** What removes what nobody needs any more. */
@@ -24,7 +26,10 @@ export interface Garbage {
 export function createGarbage(agent: AgentParts, parts: GarbageParts, life: AbortSignal): Garbage {
   const { host, cri, log, settings } = agent;
   const { clock, fs } = host;
-  const tell: TellOfNode = (type, reason, message) => log.warn('event of the node', { type, reason, message });
+  const tell: TellOfNode = (type, reason, message) => {
+    log.warn('event of the node', { type, reason, message });
+    parts.nodeEvents.record(type, reason, message);
+  };
   const workerOf = (uid: string) => parts.workers().all.get(uid);
   const policy = settings.deadContainers;
   const { observed, collected } = parts;

@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
 import type { ContainerBehaviour } from '../../src/cri/fake/behaviour.ts';
+import type { ObjectKey } from '../../src/kubelet/cluster/api-server.ts';
+import type { MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
 import { protoJson } from '../../src/kubelet/sync/config/proto-json.fixture.ts';
 import { type MemoryAgent, newClusterWorld, SETTINGS, startAgent } from './memory-agent.ts';
 
@@ -122,6 +124,7 @@ for (const [name, behaviours] of Object.entries(cases)) {
     const told = it.agent.pods()[0]?.events.map(({ type, reason, message }) => ({ type, reason, message })) ?? [];
     const expected = recorded.events.map(({ type, reason, message }) => ({ type, reason, message }));
     assert.deepEqual(distinct(told), distinct(expected));
+    assert.deepEqual(inOrder(await eventsAt(world.apiServer, key)), inOrder(expected));
 
     if (recorded.cri_delete.length > 0) {
       calls.length = 0;
@@ -147,8 +150,25 @@ function mountsOf(calls: readonly Call[]): Record<string, unknown> {
 }
 
 /** kubelet counts repetitions; the order between containers is that of its events' names. */
-function distinct(events: readonly { reason: string; message: string; type: string }[]): string[] {
-  return [...new Set(events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`))].toSorted((a, b) =>
-    a < b ? -1 : 1,
-  );
+function distinct(events: readonly ToldEvent[]): string[] {
+  return [...new Set(inOrder(events))];
+}
+
+interface ToldEvent {
+  readonly type?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+function inOrder(events: readonly ToldEvent[]): string[] {
+  return events
+    .map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
+    .toSorted((a, b) => (a < b ? -1 : 1));
+}
+
+/** What users of the API server see of the pod's events. */
+async function eventsAt({ direct }: MemoryApiServer, { namespace, name }: ObjectKey<'pods'>): Promise<ToldEvent[]> {
+  const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`;
+  const { items } = await direct.list({ resource: 'events', namespace, fieldSelector }, LIFE);
+  return [...items];
 }

@@ -8,6 +8,7 @@ import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { linuxMounts } from '../../src/host/linux/linux-mounts.ts';
 import { PodEvents } from '../../src/kubelet/explain/pod-events.ts';
 import { ManifestObjects } from '../../src/kubelet/objects/manifest-objects.ts';
+import { NO_TOKENS } from '../../src/kubelet/tokens/pod-tokens.ts';
 import { PodVolumes } from '../../src/kubelet/volumes/pod-volumes.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { needsMounts } from '../contract/host/temporary-folder.ts';
@@ -46,7 +47,8 @@ async function machine(t: TestContext): Promise<Machine> {
   };
   const settings = { rootDir, memoryCapacityBytes: 2 ** 30 };
   const events = new PodEvents(host.clock);
-  const deps = { ...host, settings, objects, events, allocatable: { memory: '1Gi' }, tmpfsNoswap: false };
+  const own = { settings, objects, tokens: NO_TOKENS, events, allocatable: { memory: '1Gi' }, tmpfsNoswap: false };
+  const deps = { ...host, ...own };
   return { volumes: new PodVolumes(deps), disk, rootDir, set };
 }
 

@@ -1,10 +1,9 @@
 import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
 import type { ApiObjects, ApiServer } from '../cluster/api-server.ts';
 import type { FollowDeps } from '../cluster/follow-selection.ts';
-import { isApiError } from '../cluster/is-api-error.ts';
+import { fetchObject } from './fetch-object.ts';
 import { type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
-import { missingObject, ObjectError, type PodObjects } from './pod-objects.ts';
+import type { PodObjects } from './pod-objects.ts';
 import { WatchedObject, type WatchedObjectDeps } from './watched-object.ts';
 
 export interface ClusterObjectsDeps extends FollowDeps {
@@ -87,17 +86,6 @@ class ObjectWatches<R extends 'configmaps' | 'secrets'> {
 
   async value(ref: ObjectRef, signal: AbortSignal): Promise<ApiObjects[R]> {
     const watched = this.#watched.get(ref.id);
-    return watched ? watched.value(signal) : this.#fetch(ref, signal);
-  }
-
-  async #fetch(ref: ObjectRef, signal: AbortSignal): Promise<ApiObjects[R]> {
-    const { namespace, name } = ref;
-    try {
-      return await this.#deps.api.get({ resource: this.#resource, namespace, name }, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isApiError(error, 'NotFound')) throw missingObject(ref);
-      throw new ObjectError(textOf(error), { cause: error, isMissing: false });
-    }
+    return watched ? watched.value(signal) : fetchObject(this.#resource, ref, this.#deps.api, signal);
   }
 }

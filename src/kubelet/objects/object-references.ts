@@ -16,13 +16,22 @@ export function objectRef(kind: ObjectKind, namespace: string, name: string): Ob
   return { kind, namespace, name, id: `${kind} ${namespace}/${name}` };
 }
 
+export interface ReferenceChange {
+  /** Those that nobody referred to before. */
+  readonly added: readonly ObjectRef[];
+  /** Those that the pod itself did not refer to before. */
+  readonly gained: readonly ObjectRef[];
+  /** Those that nobody refers to any more. */
+  readonly dropped: readonly ObjectRef[];
+}
+
 /** Which pods refer to which objects. */
 export class ObjectReferences {
   readonly #byPod = new Map<string, ReadonlyMap<string, ObjectRef>>();
   readonly #byObject = new Map<string, Set<string>>();
 
   /** What this version of the pod refers to replaces what the version before did. */
-  follow(pod: Pod): { readonly added: readonly ObjectRef[]; readonly dropped: readonly ObjectRef[] } {
+  follow(pod: Pod): ReferenceChange {
     const { uid, namespace } = pod.metadata;
     const { configMaps, secrets } = referencedObjects(pod);
     const refs = [
@@ -34,7 +43,8 @@ export class ObjectReferences {
     this.#byPod.set(uid, now);
     const added = refs.filter(({ id }) => this.#add(id, uid));
     const lost = [...(before?.values() ?? [])].filter(({ id }) => !now.has(id));
-    return { added, dropped: lost.filter(({ id }) => this.#remove(id, uid)) };
+    const gained = refs.filter(({ id }) => !before?.has(id));
+    return { added, gained, dropped: lost.filter(({ id }) => this.#remove(id, uid)) };
   }
 
   /** The objects that nobody refers to any more. */

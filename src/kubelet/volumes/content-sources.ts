@@ -3,6 +3,7 @@ import type {
   ConfigMap,
   ConfigMapProjection,
   DownwardAPIVolumeFile,
+  Pod,
   Secret,
   SecretProjection,
   Volume,
@@ -11,8 +12,10 @@ import type {
 import { assertNever } from '../../base/assert-never.ts';
 import { textOf } from '../../base/text-of.ts';
 import { ObjectError, type PodObjects } from '../objects/pod-objects.ts';
+import { type PodTokens, TokenError } from '../tokens/pod-tokens.ts';
 import { type DownwardContext, downwardContent } from './downward-content.ts';
 import { configMapContent, secretContent } from './object-content.ts';
+import { tokenContent } from './token-content.ts';
 import type { VolumeContent, VolumeFile } from './volume-content.ts';
 import type { OwnVolumeType } from './volume-paths.ts';
 
@@ -24,14 +27,21 @@ export interface ContentVolume {
   readonly sources: readonly VolumeProjection[];
 }
 
-/** The object that a source refers to, or why there is none. */
-type Found<T> = { readonly object: T } | { readonly lack: ObjectError };
+/** What a source refers to, or why there is none. */
+type Found<T, Lack extends Error = ObjectError> = { readonly object: T } | { readonly lack: Lack };
+
+/** Where sources find what they refer to. */
+export interface SourceOrigins {
+  readonly objects: PodObjects;
+  readonly tokens: PodTokens;
+}
 
 /** A source with what it refers to. */
 export type FoundSource =
   | { readonly kind: 'configMap'; readonly keys: ConfigMapProjection; readonly found: Found<ConfigMap> }
   | { readonly kind: 'secret'; readonly keys: SecretProjection; readonly found: Found<Secret> }
-  | { readonly kind: 'downwardAPI'; readonly items: readonly DownwardAPIVolumeFile[] };
+  | { readonly kind: 'downwardAPI'; readonly items: readonly DownwardAPIVolumeFile[] }
+  | { readonly kind: 'token'; readonly path: string; readonly found: Found<string, TokenError> };
 
 const DEFAULT_MODE = 0o644;
 
@@ -55,37 +65,45 @@ function saysSomething(source: VolumeProjection): boolean {
   return Object.values(source).some((part) => part !== undefined);
 }
 
-/** Asks for every object of the volume's sources. One that was found before and is immutable is not asked for again. */
+/** Asks for all that the volume's sources refer to. What was found before and is immutable is not asked for again. */
 export function findSources(
   { sources }: ContentVolume,
-  namespace: string,
-  objects: PodObjects,
+  pod: Pod,
+  { objects, tokens }: SourceOrigins,
   before: readonly FoundSource[] | undefined,
   signal: AbortSignal,
 ): Promise<FoundSource[]> {
+  const { namespace } = pod.metadata;
   const find = async (source: VolumeProjection, index: number): Promise<FoundSource> => {
     const known = before?.[index];
     if (known && objectOf(known)?.immutable) return known;
-    const { configMap, secret, downwardAPI } = source;
+    const { configMap, secret, downwardAPI, serviceAccountToken } = source;
     if (configMap) {
-      const found = await orLack(objects.configMap(namespace, configMap.name ?? '', signal));
+      const found = await orLack(objects.configMap(namespace, configMap.name ?? '', signal), ObjectError);
       return { kind: 'configMap', keys: configMap, found };
     }
     if (secret) {
-      const found = await orLack(objects.secret(namespace, secret.name ?? '', signal));
+      const found = await orLack(objects.secret(namespace, secret.name ?? '', signal), ObjectError);
       return { kind: 'secret', keys: secret, found };
     }
     if (downwardAPI) return { kind: 'downwardAPI', items: downwardAPI.items ?? [] };
+    if (serviceAccountToken) {
+      const found = await orLack(tokens.token(pod, serviceAccountToken, signal), TokenError);
+      return { kind: 'token', path: serviceAccountToken.path, found };
+    }
     throw new Error(`source ${Object.keys(source).join(', ')} is not supported yet`);
   };
   return Promise.all(sources.map(find));
 }
 
-async function orLack<T>(asked: Promise<T>): Promise<Found<T>> {
+async function orLack<T, Lack extends Error>(
+  asked: Promise<T>,
+  kind: abstract new (...args: never) => Lack,
+): Promise<Found<T, Lack>> {
   try {
     return { object: await asked };
   } catch (error) {
-    if (error instanceof ObjectError) return { lack: error };
+    if (error instanceof kind) return { lack: error };
     throw error;
   }
 }
@@ -101,7 +119,7 @@ function isSameSource(a: FoundSource, b: FoundSource | undefined): boolean {
 }
 
 function objectOf(source: FoundSource | undefined): ConfigMap | Secret | undefined {
-  if (source === undefined || source.kind === 'downwardAPI') return undefined;
+  if (source === undefined || source.kind === 'downwardAPI' || source.kind === 'token') return undefined;
   return 'object' in source.found ? source.found.object : undefined;
 }
 
@@ -133,6 +151,9 @@ function sourceContent(source: FoundSource, defaultMode: number, context: Downwa
       return secretContent(objectOrNothing(source), source.keys, defaultMode);
     case 'downwardAPI':
       return downwardContent(source.items, defaultMode, context);
+    case 'token':
+      if ('lack' in source.found) throw source.found.lack;
+      return tokenContent(source.path, source.found.object, defaultMode, context.pod);
     default:
       return assertNever(source);
   }

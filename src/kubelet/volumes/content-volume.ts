@@ -1,14 +1,19 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
-import type { PodObjects } from '../objects/pod-objects.ts';
-import { areSameSources, type ContentVolume, contentOf, type FoundSource, findSources } from './content-sources.ts';
+import {
+  areSameSources,
+  type ContentVolume,
+  contentOf,
+  type FoundSource,
+  findSources,
+  type SourceOrigins,
+} from './content-sources.ts';
 import { type EmptyDirDeps, prepareEmptyDir } from './empty-dir.ts';
 import { giveToGroup } from './fs-group.ts';
 import { nestedMountPoints } from './nested-mount-points.ts';
 import { type WriteContentDeps, writeContent } from './write-content.ts';
 
-export interface ContentVolumeDeps extends EmptyDirDeps, WriteContentDeps {
-  readonly objects: PodObjects;
+export interface ContentVolumeDeps extends EmptyDirDeps, WriteContentDeps, SourceOrigins {
   readonly allocatable: ResourceList;
 }
 
@@ -31,7 +36,7 @@ export async function prepareContent(
   deps: ContentVolumeDeps,
   signal: AbortSignal,
 ): Promise<PlacedContent> {
-  const sources = await findSources(volume, pod.metadata.namespace, deps.objects, undefined, signal);
+  const sources = await findSources(volume, pod, deps, undefined, signal);
   const content = contentOf(sources, volume.defaultMode, { pod, allocatable: deps.allocatable });
   const source = volume.type === 'configMap' ? ON_DISK : IN_MEMORY;
   const path = await prepareEmptyDir(pod, { name: volume.name, type: volume.type, source }, mountPoints, deps);
@@ -52,7 +57,7 @@ export async function refreshContent(
   deps: ContentVolumeDeps,
   signal: AbortSignal,
 ): Promise<PlacedContent> {
-  const sources = await findSources(volume, pod.metadata.namespace, deps.objects, placed.sources, signal);
+  const sources = await findSources(volume, pod, deps, placed.sources, signal);
   if (areSameSources(sources, placed.sources)) return placed;
   const content = contentOf(sources, volume.defaultMode, { pod, allocatable: deps.allocatable });
   await writeContent(placed.path, content, pod.spec.securityContext?.fsGroup, deps);

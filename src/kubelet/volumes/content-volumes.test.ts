@@ -9,6 +9,7 @@ import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { ObjectError } from '../objects/pod-objects.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
+import { NO_TOKENS } from '../tokens/pod-tokens.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
@@ -34,7 +35,7 @@ function machine(given: Partial<PodVolumesDeps> = {}) {
   const events = new PodEvents(host.clock);
   const told: string[] = [];
   events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
-  const deps = { ...host, settings, tmpfsNoswap: false, objects, events, allocatable, ...given };
+  const deps = { ...host, settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable, ...given };
   return { ...host, told, set, volumes: new PodVolumes(deps) };
 }
 
@@ -156,8 +157,15 @@ const faults: Record<string, { volume: Volume; fault: string }> = {
     fault: "invalid path: must not contain '..': ../../../x",
   },
   'a source that comes with a cluster': {
-    volume: { name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } },
-    fault: 'source serviceAccountToken is not supported yet',
+    volume: { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca.crt' } }] } },
+    fault: 'source clusterTrustBundle is not supported yet',
+  },
+  'a token where there is no API server, beside another trouble': {
+    volume: {
+      name: 'v',
+      projected: { sources: [{ serviceAccountToken: { path: 'token' } }, { configMap: { name: 'no' } }] },
+    },
+    fault: '[cannot use TokenManager when kubelet is in standalone mode, configmap "no" not found]',
   },
 };
 

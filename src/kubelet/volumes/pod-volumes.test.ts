@@ -7,6 +7,7 @@ import { PodEvents } from '../explain/pod-events.ts';
 import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
+import { NO_TOKENS } from '../tokens/pod-tokens.ts';
 import { memoryVolumeBytes } from './empty-dir.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
 
@@ -25,7 +26,8 @@ async function machine(given: Partial<PodVolumesDeps> = {}) {
   const events = new PodEvents(clock);
   const told: string[] = [];
   events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason}: ${message}`));
-  const deps = { ...host, settings, tmpfsNoswap: false, objects, events, allocatable: { memory: '1Gi' }, ...given };
+  const own = { settings, tmpfsNoswap: false, objects, tokens: NO_TOKENS, events, allocatable: { memory: '1Gi' } };
+  const deps = { ...host, ...own, ...given };
   return { fs, mounts, objects, told, volumes: new PodVolumes(deps) };
 }
 

@@ -97,6 +97,7 @@ export class PodVolumes implements PodStep {
     const { fs, mounts, settings } = this.#deps;
     const { rootDir } = settings;
     this.#placed.delete(uid);
+    this.#deps.tokens.forget(uid);
     const own = [subPathsDirectory(rootDir, uid), volumesDirectory(rootDir, uid)];
     const mountPoints = await mountPointsBelow(podDirectory(rootDir, uid), this.#deps);
     const ours = mountPoints.filter((each) => own.some((folder) => each.startsWith(`${folder}/`)));

@@ -2,6 +2,8 @@
 export interface VolumeFile {
   readonly data: Uint8Array;
   readonly mode: number;
+  /** Absent: it is root's. */
+  readonly owner?: number | undefined;
 }
 
 /** By path below the volume: `app.conf`, `sub/app.conf`. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import { giveToGroup } from './fs-group.ts';
-import type { VolumeContent } from './volume-content.ts';
+import type { VolumeContent, VolumeFile } from './volume-content.ts';
 
 const DATA = '..data';
 const NEW_DATA = '..data_tmp';
@@ -14,6 +14,7 @@ const NEW_DATA = '..data_tmp';
 const VERSION = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/;
 /** As many files are written or read at a time. */
 const AT_ONCE = 32;
+const ROOT_GROUP = 0;
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 4096;
 
@@ -105,7 +106,7 @@ async function writeVersion(
   try {
     await fs.makeDirectory(at, 0o755);
     for (const subfolder of foldersOf(content)) await fs.makeDirectory(`${at}/${subfolder}`, 0o755);
-    await inGroups([...content], AT_ONCE, ([path, { data, mode }]) => fs.writeFile(`${at}/${path}`, data, { mode }));
+    await inGroups([...content], AT_ONCE, ([path, file]) => writeOwned(`${at}/${path}`, file, fs));
     if (group !== undefined) await giveToGroup(fs, at, group, 'read');
     await fs.remove(`${folder}/${NEW_DATA}`);
     await fs.symbolicLink(version, `${folder}/${NEW_DATA}`);
@@ -115,6 +116,11 @@ async function writeVersion(
     await fs.removeTree(at).catch(() => undefined);
     throw error;
   }
+}
+
+async function writeOwned(path: string, { data, mode, owner }: VolumeFile, fs: FileSystem): Promise<void> {
+  await fs.writeFile(path, data, { mode });
+  if (owner !== undefined) await fs.changeOwner(path, owner, ROOT_GROUP);
 }
 
 function versionName(nowMs: number, random: Random): string {
@@ -133,14 +139,17 @@ function foldersOf(content: VolumeContent): readonly string[] {
 
 /** The names that users see. What stands there and is no link of ours is the place of another volume. */
 async function showNames(folder: string, content: VolumeContent, fs: FileSystem): Promise<void> {
-  const wanted = new Set([...content.keys()].map((path) => path.split('/')[0] ?? path));
+  const owners = new Map([...content].map(([path, { owner }]) => [path.split('/')[0] ?? path, owner]));
   const entries = (await fs.readDirectory(folder)).filter(({ name }) => !name.startsWith('..'));
   for (const { name, kind } of entries) {
-    if (kind === 'symlink' && !wanted.has(name)) await fs.remove(`${folder}/${name}`);
+    if (kind === 'symlink' && !owners.has(name)) await fs.remove(`${folder}/${name}`);
   }
   const there = new Set(entries.map(({ name }) => name));
-  const missing = [...wanted].filter((name) => !there.has(name));
-  await inGroups(missing, AT_ONCE, (name) => fs.symbolicLink(`${DATA}/${name}`, `${folder}/${name}`));
+  const missing = [...owners].filter(([name]) => !there.has(name));
+  await inGroups(missing, AT_ONCE, async ([name, owner]) => {
+    await fs.symbolicLink(`${DATA}/${name}`, `${folder}/${name}`);
+    if (owner !== undefined) await fs.changeOwner(`${folder}/${name}`, owner, ROOT_GROUP);
+  });
 }
 
 /** Versions that are not shown any more, or never were. */

@@ -1,0 +1,89 @@
+import { Buffer } from 'node:buffer';
+import type { Event, ObjectReference } from '../../api/generated/core-v1.ts';
+import { dnsSubdomainFaults } from '../../base/dns-names.ts';
+import { formatTime } from '../../base/rfc3339.ts';
+import type { Random } from '../../host/random.ts';
+
+/** Something to tell users, about one object. */
+export interface EventReport {
+  readonly involvedObject: ObjectReference;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+export interface NewEventDeps {
+  readonly nodeName: string;
+  readonly random: Random;
+}
+
+const NS_PER_MS = 1_000_000n;
+/** Events about what has no namespace go here. */
+const DEFAULT_NAMESPACE = 'default';
+
+/** Makes events as client-go does; no two have one name, also when they are about one object at one moment. */
+export class NewEvents {
+  readonly #deps: NewEventDeps;
+  #lastNs = 0n;
+
+  constructor(deps: NewEventDeps) {
+    this.#deps = deps;
+  }
+
+  make({ involvedObject, type, reason, message, atMs }: EventReport): Event {
+    const { nodeName } = this.#deps;
+    const component = 'kubelet';
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: {
+        name: this.#name(involvedObject.name ?? '', atMs),
+        namespace: involvedObject.namespace || DEFAULT_NAMESPACE,
+      },
+      involvedObject,
+      reason,
+      message,
+      source: { component, host: nodeName },
+      firstTimestamp: formatTime(atMs),
+      lastTimestamp: formatTime(atMs),
+      count: 1,
+      type,
+      reportingComponent: component,
+      reportingInstance: nodeName,
+    };
+  }
+
+  /** The same event once more, as one of now with other words; client-go does not say who reports such a one. */
+  combined({ metadata, involvedObject, source, type, reason }: Event, message: string, atMs: number): Event {
+    const time = formatTime(atMs);
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: this.#name(involvedObject.name ?? '', atMs), namespace: metadata.namespace },
+      involvedObject,
+      reason,
+      message,
+      source,
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      type,
+    };
+  }
+
+  #name(objectName: string, atMs: number): string {
+    const ns = BigInt(Math.floor(atMs)) * NS_PER_MS;
+    this.#lastNs = ns > this.#lastNs ? ns : this.#lastNs + 1n;
+    const name = `${objectName}.${this.#lastNs.toString(16)}`;
+    return dnsSubdomainFaults(name).length === 0 ? name : randomUid(this.#deps.random);
+  }
+}
+
+/** As RFC 9562 has it for random ones. */
+function randomUid(random: Random): string {
+  const bytes = Buffer.from(random.bytes(16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}

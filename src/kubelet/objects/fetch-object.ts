@@ -1,0 +1,22 @@
+import { textOf } from '../../base/text-of.ts';
+import type { ApiObjects, ApiServer } from '../cluster/api-server.ts';
+import { isApiError } from '../cluster/is-api-error.ts';
+import type { ObjectRef } from './object-references.ts';
+import { missingObject, ObjectError } from './pod-objects.ts';
+
+/** Asks the API server for an object. Rejects with an `ObjectError`. */
+export async function fetchObject<R extends 'configmaps' | 'secrets'>(
+  resource: R,
+  ref: ObjectRef,
+  api: Pick<ApiServer, 'get'>,
+  signal: AbortSignal,
+): Promise<ApiObjects[R]> {
+  const { namespace, name } = ref;
+  try {
+    return await api.get({ resource, namespace, name }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isApiError(error, 'NotFound')) throw missingObject(ref);
+    throw new ObjectError(textOf(error), { cause: error, isMissing: false });
+  }
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { test } from 'node:test';
+import type { Pod, ServiceAccountTokenProjection } from '../../api/generated/core-v1.ts';
+import type { Log } from '../../base/log.ts';
+import { SeededRandom } from '../../host/fake/seeded-random.ts';
+import { VirtualClock } from '../../host/fake/virtual-clock.ts';
+import { ApiError } from '../cluster/api-server.ts';
+import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { NO_TOKENS } from './pod-tokens.ts';
+import { ServiceAccountTokens } from './service-account-tokens.ts';
+
+const LIFE = new AbortController().signal;
+const MINUTE_MS = 60_000;
+/** Whatever the jitter, an hour's token is fresh before and due after. */
+const FRESH_MS = 47 * MINUTE_MS;
+const DUE_MS = 48 * MINUTE_MS + 1;
+const HOUR: ServiceAccountTokenProjection = { path: 'token', expirationSeconds: 3600 };
+
+async function setUp() {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const api = createMemoryApiServer({ clock, random });
+  const asked: unknown[] = [];
+  api.faults.everyCall((verb, request) => {
+    if (verb === 'createToken') asked.push(request.name);
+    return undefined;
+  });
+  const woken: string[] = [];
+  const logged: unknown[] = [];
+  const line = (message: string, fields: unknown): void => void logged.push(message, fields);
+  const log: Log = { debug: line, info: line, warn: line, error: line };
+  const life = new AbortController();
+  const changed = (uid: string): void => void woken.push(uid);
+  const tokens = new ServiceAccountTokens({ api, changed, clock, random, log }, life.signal);
+  const pod = await create('web');
+  return { clock, api, asked, woken, logged, life, tokens, pod, create };
+
+  function create(name: string): Promise<Pod> {
+    const key = { resource: 'pods', namespace: 'shop', name } as const;
+    const metadata = { name, namespace: 'shop', uid: '' };
+    const spec = { serviceAccountName: 'default', containers: [{ name: 'main', image: 'busybox' }] };
+    return api.direct.create(key, { metadata, spec }, LIFE);
+  }
+}
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+}
+
+test('a token is that of the pod’s account, bound to the pod', async () => {
+  const { tokens, pod } = await setUp();
+  const claims = claimsOf(await tokens.token(pod, { path: 'token', audience: 'vault', expirationSeconds: 7200 }, LIFE));
+  const { uid } = pod.metadata;
+  assert.deepEqual(
+    {
+      sub: claims['sub'],
+      aud: claims['aud'],
+      life: Number(claims['exp']) - Number(claims['iat']),
+      to: claims['kubernetes.io'],
+    },
+    {
+      sub: 'system:serviceaccount:shop:default',
+      aud: ['vault'],
+      life: 7200,
+      to: { namespace: 'shop', serviceaccount: { name: 'default' }, pod: { name: 'web', uid } },
+    },
+  );
+});
+
+test('without an audience the token is for the API server, and lives for an hour', async () => {
+  const { tokens, pod } = await setUp();
+  const claims = claimsOf(await tokens.token(pod, { path: 'token' }, LIFE));
+  assert.deepEqual(claims['aud'], ['https://kubernetes.default.svc']);
+  assert.equal(Number(claims['exp']) - Number(claims['iat']), 3600);
+});
+
+test('while it is fresh it is asked for once', async () => {
+  const { tokens, pod, asked, clock } = await setUp();
+  const first = await tokens.token(pod, HOUR, LIFE);
+  await clock.advance(FRESH_MS);
+  assert.equal(await tokens.token(pod, HOUR, LIFE), first);
+  assert.equal(asked.length, 1);
+});
+
+test('each audience, each life and each pod has a token of its own', async () => {
+  const { tokens, pod, create, asked } = await setUp();
+  const other = await create('api');
+  const all = [
+    await tokens.token(pod, HOUR, LIFE),
+    await tokens.token(pod, { ...HOUR, audience: 'vault' }, LIFE),
+    await tokens.token(pod, { ...HOUR, expirationSeconds: 7200 }, LIFE),
+    await tokens.token(other, HOUR, LIFE),
+  ];
+  assert.equal(new Set(all).size, 4);
+  assert.equal(asked.length, 4);
+});
+
+test('late in its life it is renewed while the old one serves, and then the pod is woken', async () => {
+  const { tokens, pod, asked, clock, woken } = await setUp();
+  const first = await tokens.token(pod, HOUR, LIFE);
+  await clock.advance(DUE_MS);
+  assert.equal(await tokens.token(pod, HOUR, LIFE), first);
+  await clock.advance(0);
+  assert.deepEqual(woken, [pod.metadata.uid]);
+  const second = await tokens.token(pod, HOUR, LIFE);
+  assert.notEqual(second, first);
+  await clock.advance(FRESH_MS);
+  assert.equal(await tokens.token(pod, HOUR, LIFE), second);
+  assert.equal(asked.length, 2);
+});
+
+test('a renewal that hangs holds up nobody, and is not begun twice', async () => {
+  const { tokens, pod, api, clock, asked } = await setUp();
+  const first = await tokens.token(pod, HOUR, LIFE);
+  await clock.advance(DUE_MS);
+  api.faults.next('createToken', { kind: 'hang' });
+  assert.equal(await tokens.token(pod, HOUR, LIFE), first);
+  assert.equal(await tokens.token(pod, HOUR, LIFE), first);
+  assert.equal(asked.length, 1);
+});
+
+test('a renewal that fails is tried again at the next asking, and the old token serves as long as it lives', async () => {
+  const { tokens, pod, api, clock, woken, logged } = await setUp();
+  const first = await tokens.token(pod, HOUR, LIFE);
+  api.faults.setOutage(true);
+  await clock.advance(59 * MINUTE_MS);
+  assert.equal(await tokens.token(pod, HOUR, LIFE), first);
+  await clock.advance(0);
+  assert.equal(logged[0], 'cannot renew a service account token');
+  api.faults.setOutage(false);
+  assert.equal(await tokens.token(pod, HOUR, LIFE), first);
+  await clock.advance(0);
+  assert.equal(woken.length, 1);
+  assert.notEqual(await tokens.token(pod, HOUR, LIFE), first);
+});
+
+test('the first token that cannot be had is told as kubelet tells it', async () => {
+  const { tokens, pod, api } = await setUp();
+  api.faults.next('createToken', { kind: 'before', error: new ApiError('Unavailable', 'connection refused') });
+  const message = 'failed to fetch token: connection refused';
+  await assert.rejects(tokens.token(pod, HOUR, LIFE), { name: 'TokenError', message });
+});
+
+test('a token that has expired and cannot be renewed is no token', async () => {
+  const { tokens, pod, api, clock } = await setUp();
+  const vault = { ...HOUR, audience: 'vault' };
+  await tokens.token(pod, vault, LIFE);
+  await clock.advance(60 * MINUTE_MS + 1);
+  api.faults.next('createToken', { kind: 'before', error: new ApiError('Unavailable', 'connection refused') });
+  const { uid } = pod.metadata;
+  const key = `"default"/"shop"/[]string{"vault"}/3600/v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:"web", UID:"${uid}"}/""`;
+  const message = `token ${key} expired and refresh failed: connection refused`;
+  await assert.rejects(tokens.token(pod, vault, LIFE), { name: 'TokenError', message });
+});
+
+test('a token that has expired is renewed before anybody gets it', async () => {
+  const { tokens, pod, clock } = await setUp();
+  const first = await tokens.token(pod, HOUR, LIFE);
+  await clock.advance(61 * MINUTE_MS);
+  assert.notEqual(await tokens.token(pod, HOUR, LIFE), first);
+});
+
+test('tokens go with their pod, also when they are just being renewed', async () => {
+  const { tokens, pod, api, clock, asked, woken } = await setUp();
+  await tokens.token(pod, HOUR, LIFE);
+  await clock.advance(DUE_MS);
+  api.faults.next('createToken', { kind: 'delay', ms: 1000 });
+  await tokens.token(pod, HOUR, LIFE);
+  tokens.forget(pod.metadata.uid);
+  await clock.advance(1000);
+  assert.deepEqual(woken, []);
+  await tokens.token(pod, HOUR, LIFE);
+  assert.equal(asked.length, 2);
+});
+
+test('tokens of other pods stay', async () => {
+  const { tokens, pod, create, asked } = await setUp();
+  const other = await create('api');
+  await tokens.token(other, HOUR, LIFE);
+  tokens.forget(pod.metadata.uid);
+  await tokens.token(other, HOUR, LIFE);
+  assert.equal(asked.length, 1);
+});
+
+test('a pod that ends does not wait for its token', async () => {
+  const { tokens, pod, api } = await setUp();
+  api.faults.next('createToken', { kind: 'hang' });
+  const end = new AbortController();
+  const asked = tokens.token(pod, HOUR, end.signal);
+  end.abort(new Error('over'));
+  await assert.rejects(asked, { message: 'over' });
+});
+
+test('no token is ever logged', async () => {
+  const { tokens, pod, api, clock, logged } = await setUp();
+  const token = await tokens.token(pod, HOUR, LIFE);
+  await clock.advance(DUE_MS);
+  api.faults.next('createToken', { kind: 'after', error: new ApiError('Unavailable', 'connection reset') });
+  await tokens.token(pod, HOUR, LIFE);
+  await clock.advance(0);
+  assert.ok(logged.length > 0);
+  assert.ok(!JSON.stringify(logged).includes(token));
+});
+
+test('without an API server there are none', async () => {
+  const { pod } = await setUp();
+  const message = 'cannot use TokenManager when kubelet is in standalone mode';
+  await assert.rejects(NO_TOKENS.token(pod, HOUR, LIFE), { message });
+});

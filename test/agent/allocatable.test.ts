@@ -1,0 +1,54 @@
+/** What pods may have of a node: what the agent finds out at its start, and what it makes of it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AgentParts } from '../../src/app/agent.ts';
+import { type AgentFacts, learnFacts } from '../../src/app/agent-facts.ts';
+import { createAllocatable } from '../../src/app/allocatable.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { parseQuantity } from '../../src/base/quantity.ts';
+import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
+import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
+import { SETTINGS } from './memory-agent.ts';
+import { NODE } from './node-world.ts';
+
+const LIFE = new AbortController().signal;
+
+async function factsOf(node?: Partial<NodeSettings>): Promise<{ parts: AgentParts; facts: AgentFacts }> {
+  const host = createMemoryHost();
+  const { cri } = createFakeRuntime(host);
+  const of = { host, cri, runtimeEvents: undefined, sources: [], settings: SETTINGS, log: silentLog };
+  const parts = { ...of, ...(node && { node: { ...NODE, ...node } }) };
+  return { parts, facts: await learnFacts(parts, LIFE) };
+}
+
+test('pods of a node get what is not reserved, and its labels are those that it would be registered with', async () => {
+  const { facts } = await factsOf({
+    kubeReserved: new Map([['memory', parseQuantity('1Gi')]]),
+    thresholds: [{ signal: 'memory.available', value: { quantity: parseQuantity('1Gi') }, gracePeriodMs: 0 }],
+    podsPerCore: 1,
+    labels: { disk: 'fast' },
+  });
+  assert.equal(facts.allocatable['memory'], '14Gi');
+  assert.equal(facts.node.maxPods, facts.hostFacts.cpuCount);
+  assert.equal(facts.node.labels['disk'], 'fast');
+  assert.equal(facts.node.labels['kubernetes.io/hostname'], 'box');
+});
+
+test('who is no node keeps nothing back', async () => {
+  const { facts } = await factsOf();
+  assert.equal(facts.allocatable['memory'], String(16 * 2 ** 30));
+  assert.equal(facts.node.maxPods, 110);
+});
+
+test('the control group of all pods is limited, of a node only', async () => {
+  const told: string[] = [];
+  const events = { record: (_type: string, reason: string) => void told.push(reason) };
+  const alone = await factsOf();
+  await createAllocatable(alone.parts, alone.facts, events).run(LIFE);
+  assert.ok(!(await alone.parts.host.cgroups.exists('/kubepods')));
+  const node = await factsOf({});
+  await createAllocatable(node.parts, node.facts, events).run(LIFE);
+  assert.ok(await node.parts.host.cgroups.exists('/kubepods'));
+  assert.deepEqual(told, ['NodeAllocatableEnforced']);
+});

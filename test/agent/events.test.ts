@@ -1,0 +1,146 @@
+/** What of the whole agent's events arrives at the API server, on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Event, Pod } from '../../src/api/generated/core-v1.ts';
+import { toStaticPod } from '../../src/api/static-pod.ts';
+import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+
+const LIFE = new AbortController().signal;
+const { nodeName } = SETTINGS;
+const AT_ONCE_MS = 1000;
+
+async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
+  const world = await newClusterWorld();
+  const it = await startAgent(world);
+  it.source.set();
+  return { world, it };
+}
+
+async function create({ apiServer }: Required<World>, name: string): Promise<Pod> {
+  const { metadata, spec } = podOf(name, { dnsPolicy: 'Default' });
+  const key = { resource: 'pods', namespace: 'default', name } as const;
+  return apiServer.direct.create(key, { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } }, LIFE);
+}
+
+async function eventsOf({ apiServer }: Required<World>, kind: string): Promise<readonly Event[]> {
+  const fieldSelector = `involvedObject.kind=${kind}`;
+  return (await apiServer.direct.list({ resource: 'events', fieldSelector }, LIFE)).items;
+}
+
+function reasons(events: readonly Event[]): string[] {
+  return events.map(({ reason = '' }) => reason);
+}
+
+test('events of a container name the pod, its version and the container', async () => {
+  const { world, it } = await start();
+  const { metadata } = await create(world, 'web');
+  await it.host.clock.advance(AT_ONCE_MS);
+  const events = await eventsOf(world, 'Pod');
+  assert.deepEqual(reasons(events), ['Pulled', 'Created', 'Started']);
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const fieldPath = 'spec.containers{main}';
+  const expected = { kind: 'Pod', apiVersion: 'v1', namespace, name, uid, resourceVersion, fieldPath };
+  for (const { involvedObject } of events) assert.deepEqual(involvedObject, expected);
+  await it.stop();
+});
+
+test('events of a static pod name it by its own UID, by which users of its mirror find them', async () => {
+  const { world, it } = await start();
+  const origin = { source: 'file', location: '/etc/web.yaml', nodeName, seen: 'now' } as const;
+  const pod = toStaticPod(podOf('web', { dnsPolicy: 'Default' }), origin);
+  it.source.set(pod);
+  await it.host.clock.advance(AT_ONCE_MS);
+  const events = await eventsOf(world, 'Pod');
+  assert.deepEqual(reasons(events), ['Pulled', 'Created', 'Started']);
+  const key = { resource: 'pods', namespace: 'default', name: `web-${nodeName}` } as const;
+  const mirror = await world.apiServer.direct.get(key, LIFE);
+  const uids = new Set(events.map(({ involvedObject }) => involvedObject.uid));
+  assert.deepEqual(uids, new Set([pod.metadata.uid]));
+  assert.deepEqual(uids, new Set([mirror.metadata.annotations?.['kubernetes.io/config.mirror']]));
+  assert.notEqual(mirror.metadata.uid, pod.metadata.uid);
+  await it.stop();
+});
+
+test('a pod that is refused is told so there too', async () => {
+  const { world, it } = await start();
+  const { metadata, spec } = podOf('web', { resourceClaims: [{ name: 'c' }] });
+  const key = { resource: 'pods', namespace: 'default', name: 'web' } as const;
+  const pod = { metadata: { ...metadata, uid: '' }, spec: { ...spec, nodeName } };
+  await world.apiServer.direct.create(key, pod, LIFE);
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.deepEqual(
+    (await eventsOf(world, 'Pod')).map(({ type, reason }) => `${type} ${reason}`),
+    ['Warning PodFeatureUnsupported'],
+  );
+  await it.stop();
+});
+
+test('a server that takes no events holds up no pod, and gets them all once it does', async () => {
+  const { world, it } = await start();
+  let isHanging = true;
+  world.apiServer.faults.everyCall((verb, { resource }) =>
+    verb === 'create' && resource === 'events' && isHanging ? { kind: 'hang' } : undefined,
+  );
+  await create(world, 'web');
+  await it.host.clock.advance(AT_ONCE_MS);
+  await create(world, 'api');
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.deepEqual(
+    it.agent.pods().map(({ status }) => status.phase),
+    ['Running', 'Running'],
+  );
+  isHanging = false;
+  await it.host.clock.advance(60_000);
+  assert.equal((await eventsOf(world, 'Pod')).length, 6);
+  await it.stop();
+});
+
+test('a container that fails again and again is told of in few events that count', async () => {
+  const { world, it } = await start();
+  it.runtime.behaviours.set('main', { exits: { afterMs: 100, code: 1 } });
+  await create(world, 'web');
+  await it.host.clock.advance(600_000);
+  const events = await eventsOf(world, 'Pod');
+  assert.deepEqual(new Set(reasons(events)), new Set(['Pulled', 'Created', 'Started', 'BackOff']));
+  assert.equal(events.length, 4);
+  const restarts = it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount ?? 0;
+  assert.equal(events.find(({ reason }) => reason === 'Started')?.count, restarts + 1);
+  await it.stop();
+});
+
+test('an agent that ends leaves nothing untold', async () => {
+  const { world, it } = await start();
+  await create(world, 'web');
+  await it.host.clock.advance(AT_ONCE_MS);
+  let isHeld = true;
+  world.apiServer.faults.everyCall((verb, { resource }) =>
+    verb === 'create' && resource === 'events' && isHeld ? { kind: 'hang' } : undefined,
+  );
+  await create(world, 'api');
+  await it.host.clock.advance(AT_ONCE_MS);
+  isHeld = false;
+  await it.stop();
+  assert.equal((await eventsOf(world, 'Pod')).length, 6);
+});
+
+test('that the disk stays full is told of the node', async () => {
+  const world = await newClusterWorld();
+  await world.host.fs.makeDirectory('/var/lib/fake-runtime');
+  const usage = { capacityBytes: 100 * 2 ** 20, availableBytes: 1, inodes: 1, inodesFree: 1 };
+  world.host.fs.setUsage('/var/lib/fake-runtime', usage);
+  const it = await startAgent(world);
+  it.source.set();
+  await it.host.clock.advance(601_000);
+  const events = await eventsOf(world, 'Node');
+  assert.ok(reasons(events).includes('ImageGCFailed'));
+  const { involvedObject, metadata, source } = events.find(({ reason }) => reason === 'ImageGCFailed') ?? {};
+  assert.deepEqual(
+    { involvedObject, namespace: metadata?.namespace, source },
+    {
+      involvedObject: { kind: 'Node', name: nodeName, apiVersion: 'v1' },
+      namespace: 'default',
+      source: { component: 'kubelet', host: nodeName },
+    },
+  );
+  await it.stop();
+});

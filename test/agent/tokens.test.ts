@@ -1,0 +1,181 @@
+/** The whole agent and the tokens of its pods' service accounts, on virtual time. */
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { test } from 'node:test';
+import type { Pod, PodSpec } from '../../src/api/generated/core-v1.ts';
+import { ApiError } from '../../src/kubelet/cluster/api-server.ts';
+import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+
+const LIFE = new AbortController().signal;
+const MINUTE_MS = 60_000;
+const AT_ONCE_MS = 100;
+const VOLUME = 'kube-api-access-abcde';
+const KEY = { resource: 'pods', namespace: 'default', name: 'web' } as const;
+
+/** As the ServiceAccount admission plugin of the API server leaves it. */
+function podWithAccount(more: Partial<PodSpec> = {}): Pod {
+  const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const { metadata, spec } = podOf('web', {
+    nodeName: SETTINGS.nodeName,
+    serviceAccountName: 'default',
+    dnsPolicy: 'Default',
+    containers: [{ name: 'main', image: 'busybox:1', volumeMounts: [{ name: VOLUME, mountPath, readOnly: true }] }],
+    volumes: [
+      {
+        name: VOLUME,
+        projected: {
+          defaultMode: 0o644,
+          sources: [
+            { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+            { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+            { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+          ],
+        },
+      },
+    ],
+    ...more,
+  });
+  return { metadata: { ...metadata, uid: '' }, spec };
+}
+
+async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
+  const world = await newClusterWorld();
+  const name = 'kube-root-ca.crt';
+  const ca = { metadata: { name, namespace: 'default' }, data: { 'ca.crt': 'AUTHORITY' } };
+  await world.apiServer.direct.create({ resource: 'configmaps', namespace: 'default', name }, ca, LIFE);
+  const it = await startAgent(world);
+  it.source.set();
+  return { world, it };
+}
+
+async function create({ apiServer }: Required<World>, pod: Pod = podWithAccount()): Promise<string> {
+  const { metadata } = await apiServer.direct.create(KEY, pod, LIFE);
+  return `/var/lib/kubelet/pods/${metadata.uid}/volumes/kubernetes.io~projected/${VOLUME}`;
+}
+
+function phaseOf({ agent }: MemoryAgent): string | undefined {
+  return agent.pods()[0]?.status.phase;
+}
+
+function warnings({ agent }: MemoryAgent): string[] {
+  const events = agent.pods()[0]?.events ?? [];
+  const texts = events.flatMap(({ type, reason, message }) => (type === 'Warning' ? [`${reason}: ${message}`] : []));
+  return [...new Set(texts)];
+}
+
+function issuedAt(token: string): number {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).iat;
+}
+
+test('a pod of the default service account finds a token, the authority and its namespace', async () => {
+  const { world, it } = await start();
+  const folder = await create(world);
+  await it.host.clock.advance(AT_ONCE_MS);
+  assert.equal(phaseOf(it), 'Running');
+  const { fs } = it.host;
+  assert.ok(issuedAt(await fs.readText(`${folder}/token`)) > 0);
+  assert.equal(await fs.readText(`${folder}/ca.crt`), 'AUTHORITY');
+  assert.equal(await fs.readText(`${folder}/namespace`), 'default');
+  const { mode, uid } = (await fs.stat(`${folder}/token`)) ?? {};
+  assert.deepEqual({ mode, uid }, { mode: 0o644, uid: 0 });
+  await it.stop();
+});
+
+test('a token is the pod’s user’s alone, and may be read by the group of its volumes', async () => {
+  const { world, it } = await start();
+  const folder = await create(world, podWithAccount({ securityContext: { runAsUser: 1000, fsGroup: 2000 } }));
+  await it.host.clock.advance(AT_ONCE_MS);
+  const { fs } = it.host;
+  const { mode, uid, gid } = (await fs.stat(`${folder}/token`)) ?? {};
+  assert.deepEqual({ mode, uid, gid }, { mode: 0o640, uid: 1000, gid: 2000 });
+  assert.equal((await fs.lstat(`${folder}/token`))?.uid, 1000);
+  assert.equal((await fs.stat(`${folder}/ca.crt`))?.uid, 0);
+  await it.stop();
+});
+
+test('a running pod has a new token before the old one ends, again and again', async () => {
+  const { world, it } = await start();
+  const folder = await create(world);
+  const tokens = new Set<string>();
+  for (let minute = 0; minute < 180; minute++) {
+    await it.host.clock.advance(MINUTE_MS);
+    const token = await it.host.fs.readText(`${folder}/token`);
+    tokens.add(token);
+    assert.ok(it.host.clock.now() / 1000 - issuedAt(token) < 51 * 60);
+  }
+  assert.equal(tokens.size, 4);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 0);
+  await it.stop();
+});
+
+test('while the API server is away the old token stays, and the pod is told once it has expired', async () => {
+  const { world, it } = await start();
+  const folder = await create(world);
+  await it.host.clock.advance(MINUTE_MS);
+  const first = await it.host.fs.readText(`${folder}/token`);
+  world.apiServer.faults.setOutage(true);
+  await it.host.clock.advance(55 * MINUTE_MS);
+  assert.deepEqual(warnings(it), []);
+  await it.host.clock.advance(15 * MINUTE_MS);
+  assert.equal(await it.host.fs.readText(`${folder}/token`), first);
+  assert.equal(phaseOf(it), 'Running');
+  const [warning = ''] = warnings(it);
+  const words = `FailedMount: MountVolume.SetUp failed for volume "${VOLUME}" : token "default"/"default"/`;
+  assert.ok(warning.startsWith(words), warning);
+  world.apiServer.faults.setOutage(false);
+  await it.host.clock.advance(10 * MINUTE_MS);
+  assert.notEqual(await it.host.fs.readText(`${folder}/token`), first);
+  await it.stop();
+});
+
+test('a pod does not start without its token, and does so once there is one', async () => {
+  const { world, it } = await start();
+  let isOut = true;
+  world.apiServer.faults.everyCall((verb) => {
+    const error = new ApiError('Unavailable', 'connection refused');
+    return verb === 'createToken' && isOut ? { kind: 'before', error } : undefined;
+  });
+  await create(world);
+  await it.host.clock.advance(MINUTE_MS);
+  assert.equal(phaseOf(it), 'Pending');
+  const text = 'failed to fetch token: connection refused';
+  assert.deepEqual(warnings(it), [`FailedMount: MountVolume.SetUp failed for volume "${VOLUME}" : ${text}`]);
+  isOut = false;
+  await it.host.clock.advance(5 * MINUTE_MS);
+  assert.equal(phaseOf(it), 'Running');
+  await it.stop();
+});
+
+test('a pod whose account is not there is told so', async () => {
+  const { world, it } = await start();
+  await create(world, podWithAccount({ serviceAccountName: 'nobody' }));
+  await it.host.clock.advance(AT_ONCE_MS);
+  const text = 'failed to fetch token: serviceaccounts "nobody" not found';
+  assert.deepEqual(warnings(it), [`FailedMount: MountVolume.SetUp failed for volume "${VOLUME}" : ${text}`]);
+  await it.stop();
+});
+
+test('an agent that starts anew gives running pods new tokens, and restarts nothing', async () => {
+  const { world, it } = await start();
+  const folder = await create(world);
+  await it.host.clock.advance(MINUTE_MS);
+  const first = await it.host.fs.readText(`${folder}/token`);
+  await it.stop();
+  const next = await startAgent(world);
+  next.source.set();
+  await next.host.clock.advance(MINUTE_MS);
+  assert.notEqual(await next.host.fs.readText(`${folder}/token`), first);
+  assert.equal(next.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 0);
+  await next.stop();
+});
+
+test('without an API server such a pod is refused, and told what it would need', async () => {
+  const it = await startAgent();
+  it.source.set({ ...podWithAccount(), metadata: podOf('web').metadata });
+  await it.host.clock.advance(AT_ONCE_MS);
+  const { status } = it.agent.pods()[0] ?? {};
+  assert.equal(status?.reason, 'PodFeatureUnsupported');
+  const field = 'spec.volumes[0].projected.sources[0].serviceAccountToken';
+  assert.equal(status?.message, `Pod was rejected: ${field} needs an API server, and this node has none`);
+  await it.stop();
+});
