@@ -1,0 +1,71 @@
+import { dirname } from 'node:path/posix';
+import { stringify } from 'yaml';
+import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { CertificateError, certificatesIn, holdCertificate } from '../../kubelet/certificates/held-certificate.ts';
+import type { ClusterAddress, Pem } from '../../kubelet/cluster/client-config.ts';
+import { readKubeconfig } from './api-server-client.ts';
+import { KubeconfigError } from './kubeconfig-document.ts';
+
+export interface KubeconfigDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+}
+
+/**
+ * Why a kubeconfig is of no use and another one has to be made, by kubelet's rule: only one with a client certificate of
+ * which no part has come to its end is taken as it is. Nothing when it is good.
+ */
+export async function whyUnusable(path: string, { fs, clock }: KubeconfigDeps): Promise<string | undefined> {
+  if (!(await fs.stat(path))) return 'it does not exist';
+  try {
+    const { certificate } = (await readKubeconfig(path, fs)).user;
+    if (!certificate) return 'it has no client certificate';
+    const text = async (pem: Pem): Promise<string> => ('pem' in pem ? pem.pem : fs.readText(pem.file));
+    const chain = await text(certificate.certificate);
+    holdCertificate(chain, await text(certificate.key));
+    const isExpired = certificatesIn(chain).some(({ validUntilMs }) => clock.now() > validUntilMs);
+    return isExpired ? 'part of its client certificate is expired' : undefined;
+  } catch (error) {
+    if (error instanceof KubeconfigError || error instanceof CertificateError) return textOf(error);
+    throw error;
+  }
+}
+
+/** Writes one that reaches the same server, with the certificate and the key in `pemPath`, as kubelet does. */
+export async function writeBootstrapped(
+  path: string,
+  { cluster, pemPath }: { readonly cluster: ClusterAddress; readonly pemPath: string },
+  fs: FileSystem,
+): Promise<void> {
+  const { server, authority, insecureSkipVerify, tlsServerName, proxy } = cluster;
+  const trusted = authority && {
+    ...('file' in authority
+      ? { 'certificate-authority': authority.file }
+      : { 'certificate-authority-data': Buffer.from(authority.pem).toString('base64') }),
+  };
+  const config = {
+    apiVersion: 'v1',
+    clusters: [
+      {
+        cluster: {
+          ...trusted,
+          ...(insecureSkipVerify && { 'insecure-skip-tls-verify': true }),
+          ...(proxy !== undefined && { 'proxy-url': proxy }),
+          server,
+          ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+        },
+        name: 'default-cluster',
+      },
+    ],
+    contexts: [
+      { context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' }, name: 'default-context' },
+    ],
+    'current-context': 'default-context',
+    kind: 'Config',
+    users: [{ name: 'default-auth', user: { 'client-certificate': pemPath, 'client-key': pemPath } }],
+  };
+  await fs.makeDirectory(dirname(path), 0o755);
+  await fs.writeAtomic(path, stringify(config, { lineWidth: 0, indentSeq: false }), { mode: 0o600 });
+}

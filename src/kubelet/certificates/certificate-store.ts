@@ -1,0 +1,108 @@
+import { join } from 'node:path/posix';
+import { formatTime } from '../../base/rfc3339.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { CertificateError, type HeldCertificate, holdCertificate } from './held-certificate.ts';
+
+export interface StorePlace {
+  /** `kubelet-client` or `kubelet-server`. */
+  readonly prefix: string;
+  readonly folder: string;
+  /** Of somebody else, read as long as the store has none of its own. */
+  readonly given?: { readonly certificateFile: string; readonly keyFile: string };
+}
+
+export interface StoreDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+}
+
+/**
+ * A certificate on disk, as kubelet keeps it: `kubelet-client-current.pem` is a link to a file that has the
+ * certificate and its key, named after the second in which it came. Kubelet can take over from here, and the other way
+ * round. A crash leaves the old one or the new one.
+ */
+export class CertificateStore {
+  readonly #place: StorePlace;
+  readonly #deps: StoreDeps;
+
+  constructor(place: StorePlace, deps: StoreDeps) {
+    this.#place = place;
+    this.#deps = deps;
+  }
+
+  /** Always names the one that counts, once there is one. */
+  get currentPath(): string {
+    return this.#path('-current.pem');
+  }
+
+  /** Throws a `CertificateError` for what is there but makes no sense. */
+  async current(): Promise<HeldCertificate | undefined> {
+    await this.#finishUpdate();
+    const { given, prefix, folder } = this.#place;
+    const places = [
+      [this.currentPath, this.currentPath],
+      ...(given ? [[given.certificateFile, given.keyFile] as const] : []),
+      [join(folder, `${prefix}.crt`), join(folder, `${prefix}.key`)],
+    ] as const;
+    for (const [certificate, key] of places) {
+      const { fs } = this.#deps;
+      if ((await fs.stat(certificate)) && (await fs.stat(key))) return this.#load(certificate, key);
+    }
+    return undefined;
+  }
+
+  /** From now on it is the current one. */
+  async update(certificate: string, key: string): Promise<HeldCertificate> {
+    const { fs, clock } = this.#deps;
+    const held = holdCertificate(certificate, key);
+    const seconds = formatTime(clock.now()).replaceAll(/[T:]/g, '-').slice(0, -1);
+    const path = this.#path(`-${seconds}.pem`);
+    await fs.makeDirectory(this.#place.folder, 0o755);
+    await this.#checkLink(this.currentPath);
+    if (await this.#checkLink(this.#updatedPath)) await fs.remove(this.#updatedPath);
+    await fs.writeAtomic(path, held.certificate + held.key, { mode: 0o600 });
+    await fs.symbolicLink(path, this.#updatedPath);
+    await fs.rename(this.#updatedPath, this.currentPath);
+    return held;
+  }
+
+  get #updatedPath(): string {
+    return this.#path('-updated.pem');
+  }
+
+  #path(rest: string): string {
+    return join(this.#place.folder, `${this.#place.prefix}${rest}`);
+  }
+
+  /** Kubelet removes the old link before it puts the new one there: between the two only the new one is left. */
+  async #finishUpdate(): Promise<void> {
+    const { fs } = this.#deps;
+    if (await fs.stat(this.currentPath)) return;
+    if (await this.#checkLink(this.#updatedPath)) await fs.rename(this.#updatedPath, this.currentPath);
+  }
+
+  /** Whether there is something, which has to be a link then. */
+  async #checkLink(path: string): Promise<boolean> {
+    const found = await this.#deps.fs.lstat(path);
+    if (found && found.kind !== 'symlink') {
+      throw new CertificateError(`expected ${JSON.stringify(path)} to be a symlink but it is a file`);
+    }
+    return found !== undefined;
+  }
+
+  async #load(certificatePath: string, keyPath: string): Promise<HeldCertificate> {
+    const { fs } = this.#deps;
+    const certificate = await fs.readText(certificatePath);
+    const key = certificatePath === keyPath ? certificate : await fs.readText(keyPath);
+    try {
+      return holdCertificate(certificate, key);
+    } catch (error) {
+      throw new CertificateError(
+        `could not convert data from ${JSON.stringify(certificatePath)} into cert/key pair: ${textOf(error)}`,
+        { cause: error },
+      );
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { pemBlocks, pemText } from '../../base/pem.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { CertificateSubject } from './certificate-subject.ts';
+import type { KeyPair } from './serving-certificate.ts';
+
+/** What stands in files is no certificate with its key. */
+export class CertificateError extends Error {
+  override readonly name = 'CertificateError';
+}
+
+/** What a certificate says. */
+export interface CertificateFacts {
+  readonly subject: CertificateSubject;
+  /** Milliseconds since 1970. */
+  readonly validFromMs: number;
+  readonly validUntilMs: number;
+}
+
+/** A certificate whose key we have. */
+export interface HeldCertificate extends KeyPair, CertificateFacts {}
+
+/**
+ * From one text for both, or one for each. The certificate is the first one, what follows leads to its authority. Throws
+ * a `CertificateError`.
+ */
+export function holdCertificate(certificateText: string, keyText: string): HeldCertificate {
+  const chain = pemBlocks(certificateText).filter(({ label }) => label === 'CERTIFICATE');
+  const key = pemBlocks(keyText).find(({ label }) => label.endsWith('PRIVATE KEY'));
+  const [leaf] = chain;
+  if (!leaf) throw new CertificateError('invalid certificate data: there is no certificate');
+  if (!key) throw new CertificateError('invalid key data: there is no private key');
+  const pair = { certificate: chain.map(pemText).join(''), key: pemText(key) };
+  const certificate = parsed(leaf.der);
+  if (!fits(certificate, pair.key)) throw new CertificateError('private key does not match public key');
+  return { ...pair, ...factsOf(certificate) };
+}
+
+/** What each of the certificates in a text says. Throws a `CertificateError` where there is none, or one is broken. */
+export function certificatesIn(text: string): readonly CertificateFacts[] {
+  const chain = pemBlocks(text).filter(({ label }) => label === 'CERTIFICATE');
+  if (chain.length === 0) throw new CertificateError('data does not contain any valid RSA or ECDSA certificates');
+  return chain.map(({ der }) => factsOf(parsed(der)));
+}
+
+function parsed(der: Uint8Array): X509Certificate {
+  try {
+    return new X509Certificate(der);
+  } catch (error) {
+    throw new CertificateError(`unable to parse certificate data: ${textOf(error)}`, { cause: error });
+  }
+}
+
+function fits(certificate: X509Certificate, key: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(key));
+  } catch (error) {
+    throw new CertificateError('invalid key data: it cannot be read', { cause: error });
+  }
+}
+
+function factsOf(certificate: X509Certificate): CertificateFacts {
+  const { subject } = certificate.toLegacyObject();
+  const all = (value: string | readonly string[] | undefined): readonly string[] =>
+    value === undefined ? [] : typeof value === 'string' ? [value] : value;
+  return {
+    subject: {
+      commonName: all(subject?.CN).at(-1) ?? '',
+      organizations: all(subject?.O),
+      dnsNames: namesOf(certificate, 'DNS:'),
+      ipAddresses: namesOf(certificate, 'IP Address:'),
+    },
+    validFromMs: certificate.validFromDate.getTime(),
+    validUntilMs: certificate.validToDate.getTime(),
+  };
+}
+
+function namesOf({ subjectAltName = '' }: X509Certificate, kind: 'DNS:' | 'IP Address:'): readonly string[] {
+  const names = (subjectAltName ?? '').split(', ');
+  return names.filter((each) => each.startsWith(kind)).map((each) => each.slice(kind.length));
+}

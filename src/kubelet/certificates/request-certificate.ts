@@ -1,0 +1,96 @@
+import type { CertificateSigningRequest } from '../../api/generated/core-v1.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { SigningKey } from '../../host/signing-keys.ts';
+import { ApiError, type ApiServer } from '../cluster/api-server.ts';
+import { isApiError } from '../cluster/is-api-error.ts';
+import { certificateRequest, readCertificateRequest } from './certificate-request.ts';
+import type { CertificateSubject } from './certificate-subject.ts';
+import { certificatesIn } from './held-certificate.ts';
+
+export const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
+export const SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
+
+/** There will be no certificate for this request; the message is client-go's own. */
+export class CertificateRequestError extends Error {
+  override readonly name = 'CertificateRequestError';
+}
+
+/** What the API server is asked for. */
+export interface WantedCertificate {
+  readonly subject: CertificateSubject;
+  readonly key: SigningKey;
+  readonly signerName: string;
+  readonly usages: readonly string[];
+  /** Under which the same request is found again; absent: it is named by the server. */
+  readonly name?: string;
+}
+
+/** A request that the API server has. */
+export interface PlacedRequest {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Rejects with an `ApiError` or a `CertificateRequestError`. */
+export async function requestCertificate(
+  wanted: WantedCertificate,
+  { api, nowMs }: { readonly api: Pick<ApiServer, 'create' | 'get'>; readonly nowMs: number },
+  signal: AbortSignal,
+): Promise<PlacedRequest> {
+  const { name = '' } = wanted;
+  const key = { resource: 'certificatesigningrequests', namespace: '', name } as const;
+  try {
+    return placed(await api.create(key, requestObject(wanted), signal));
+  } catch (error) {
+    if (name === '' || !isApiError(error, 'AlreadyExists')) throw worded(error, 'cannot create');
+  }
+  const there = await api.get(key, signal).catch((error: unknown) => {
+    throw worded(error, 'cannot retrieve');
+  });
+  const fault = whyAnother(there, wanted, nowMs);
+  if (fault !== undefined) throw new CertificateRequestError(`retrieved csr is not compatible: ${fault}`);
+  return placed(there);
+}
+
+function requestObject({ name, subject, key, signerName, usages }: WantedCertificate): CertificateSigningRequest {
+  const request = Buffer.from(certificateRequest(subject, key)).toString('base64');
+  return {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: name === undefined ? { name: '', generateName: 'csr-' } : { name },
+    spec: { request, signerName, usages },
+  };
+}
+
+function placed({ metadata }: CertificateSigningRequest): PlacedRequest {
+  return { name: metadata.name, uid: metadata.uid ?? '' };
+}
+
+function worded(error: unknown, what: string): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const { reason, message, retryAfterMs } = error;
+  const text = `${what} certificate signing request: ${message}`;
+  return new ApiError(reason, text, { cause: error, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+}
+
+/** Why a request that has our name is not ours; nothing when it is. */
+function whyAnother(
+  { spec, status }: CertificateSigningRequest,
+  { subject, key, signerName }: WantedCertificate,
+  nowMs: number,
+): string | undefined {
+  try {
+    const theirs = readCertificateRequest(Buffer.from(spec.request, 'base64').toString());
+    const ours = readCertificateRequest(certificateRequest(subject, key));
+    if (!Buffer.from(theirs.subject).equals(ours.subject)) return 'csr subjects differ';
+    if (spec.signerName !== signerName) {
+      return `csr signerNames differ: new ${JSON.stringify(spec.signerName)}, orig: ${JSON.stringify(signerName)}`;
+    }
+    if (!key.isSignature(theirs.signature, theirs.content)) return 'error validating signature new CSR against old key';
+    const issued = Buffer.from(status?.certificate ?? '', 'base64').toString();
+    const isExpired = issued !== '' && certificatesIn(issued).some(({ validUntilMs }) => nowMs > validUntilMs);
+    return isExpired ? 'one of the certificates for the CSR has expired' : undefined;
+  } catch (error) {
+    return `unable to parse new csr: ${textOf(error)}`;
+  }
+}

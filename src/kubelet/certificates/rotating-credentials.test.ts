@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Identity } from '../cluster/credentials.ts';
+import { rotatingCredentials } from './rotating-credentials.ts';
+import type { KeyPair } from './serving-certificate.ts';
+
+const never = new AbortController().signal;
+
+test('who we are is the same until the certificate or whom we trust is another', async () => {
+  let trusted: Identity = { authorization: undefined, tls: { authorities: ['one'] } };
+  let pair: KeyPair | undefined;
+  const credentials = rotatingCredentials({ current: async () => trusted, refused() {} }, { current: () => pair });
+  const nobody = await credentials.current(never);
+  assert.deepEqual(nobody, trusted);
+  assert.equal(await credentials.current(never), nobody);
+  pair = { certificate: 'c', key: 'k' };
+  const somebody = await credentials.current(never);
+  assert.deepEqual(somebody.tls, { authorities: ['one'], clientCertificates: [pair] });
+  assert.equal(await credentials.current(never), somebody);
+  trusted = { authorization: undefined, tls: { authorities: ['two'] } };
+  assert.deepEqual((await credentials.current(never)).tls, { authorities: ['two'], clientCertificates: [pair] });
+  pair = undefined;
+  assert.deepEqual((await credentials.current(never)).tls, { authorities: ['two'] });
+});

@@ -1,0 +1,19 @@
+import type { Credentials, Identity } from '../cluster/credentials.ts';
+import type { KeyPair, ServingCertificate } from './serving-certificate.ts';
+
+/** `server` says whom we trust, the other who we are: nobody while there is no certificate. */
+export function rotatingCredentials(server: Credentials, client: Pick<ServingCertificate, 'current'>): Credentials {
+  let last: { readonly trusted: Identity; readonly pair: KeyPair | undefined; readonly identity: Identity } | undefined;
+  return {
+    async current(signal) {
+      const trusted = await server.current(signal);
+      const pair = client.current();
+      if (last?.trusted === trusted && last.pair === pair) return last.identity;
+      const own = pair && { clientCertificates: [{ certificate: pair.certificate, key: pair.key }] };
+      const identity = { authorization: undefined, tls: { ...trusted.tls, ...own } };
+      last = { trusted, pair, identity };
+      return identity;
+    },
+    refused() {}, // a certificate is renewed by the clock, not by a server that does not know it
+  };
+}

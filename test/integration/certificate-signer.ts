@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CertificateSigningRequest } from '../../src/api/generated/core-v1.ts';
+import { derValues } from '../../src/base/der.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { pemBlocks } from '../../src/base/pem.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { readSigningKey } from '../../src/host/signing-keys.ts';
+import { readCertificateRequest } from '../../src/kubelet/certificates/certificate-request.ts';
+import { issueCertificate } from '../../src/kubelet/certificates/x509.ts';
+import { followSelection } from '../../src/kubelet/cluster/follow-selection.ts';
+import { connectTo } from './cluster-client-fixture.ts';
+import type { ControlPlane } from './cluster-fixture.ts';
+
+const LIFE_MS = 3600_000;
+/** Of those who may ask for the first certificate of a node. */
+const GROUP = 'system:bootstrappers';
+
+/** The kubeconfig of somebody who may ask for the first certificate of a node, and for nothing else. */
+export async function bootstrapKubeconfig(plane: ControlPlane): Promise<string> {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  await plane.apply({
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'bootstrap' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'system:node-bootstrapper' },
+    subjects: [{ apiGroup, kind: 'Group', name: GROUP }],
+  });
+  return plane.kubeconfig({ user: 'bootstrap', groups: [GROUP] });
+}
+
+/** Stands in for who approves and who signs in a cluster: this one has no controllers. */
+export interface CertificateSigner {
+  /** In the order in which they came. */
+  readonly requests: readonly CertificateSigningRequest[];
+  stop(): Promise<void>;
+}
+
+export async function startSigner(plane: ControlPlane): Promise<CertificateSigner> {
+  const { clock, random } = createLinuxHost();
+  const api = await connectTo(plane.kubeconfig());
+  const life = new AbortController();
+  const requests: CertificateSigningRequest[] = [];
+  const answers: Promise<void>[] = [];
+  const see = (request: CertificateSigningRequest): void => {
+    if (requests.some(({ metadata }) => metadata.uid === request.metadata.uid)) return;
+    requests.push(request);
+    answers.push(answer(plane, request, random.bytes(8)));
+  };
+  const keeper = {
+    listed: (all: readonly CertificateSigningRequest[]) => all.forEach(see),
+    changed: ({ object }: { readonly object: CertificateSigningRequest }) => see(object),
+  };
+  const deps = { api, clock, random, log: silentLog };
+  const following = followSelection({ resource: 'certificatesigningrequests' }, keeper, deps, life.signal);
+  return {
+    requests,
+    async stop() {
+      life.abort();
+      await following;
+      api[Symbol.dispose]();
+      await Promise.all(answers);
+    },
+  };
+}
+
+async function answer(
+  plane: ControlPlane,
+  { metadata, spec }: CertificateSigningRequest,
+  serial: Uint8Array,
+): Promise<void> {
+  await plane.kubectl('certificate', 'approve', metadata.name);
+  const certificate = certificateFor(plane, Buffer.from(spec.request, 'base64').toString(), serial);
+  const patch = JSON.stringify({ status: { certificate: Buffer.from(certificate).toString('base64') } });
+  await plane.kubectl('patch', 'csr', metadata.name, '--subresource=status', '--type=merge', '-p', patch);
+}
+
+/** By the cluster's own authority, which is the one that its API server knows clients by. */
+function certificateFor({ folder, authority }: ControlPlane, request: string, serial: Uint8Array): string {
+  const [block] = pemBlocks(readFileSync(authority.caFile, 'utf8'));
+  const [body] = derValues(derValues(block?.der ?? new Uint8Array())[0]?.content ?? new Uint8Array());
+  const issuer = derValues(body?.content ?? new Uint8Array())[5]?.encoded ?? new Uint8Array(); // its subject
+  const nowMs = Date.now();
+  const times = { validFromMs: nowMs - 60_000, validUntilMs: nowMs + LIFE_MS };
+  const key = readSigningKey(readFileSync(join(folder, 'pki/ca.key'), 'utf8'));
+  return issueCertificate({ ...readCertificateRequest(request), ...times, serial, issuer }, key);
+}
