@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost } from '../host/fake/memory-host.ts';
+import { loadKubeletConfig } from './config/load-config.ts';
+import { type KubeletServerSettings, kubeletServerSettings } from './kubelet-server.ts';
+
+async function settingsOf(...flags: readonly string[]): Promise<KubeletServerSettings> {
+  const { fs } = createMemoryHost();
+  const { settings } = await loadKubeletConfig(flags, { fs, hostname: 'box' }, new AbortController().signal);
+  return kubeletServerSettings(settings);
+}
+
+test('kubeletServerSettings(): what kubelet does unless it is told otherwise', async () => {
+  const { configuration: _, ...settings } = await settingsOf();
+  assert.deepEqual(settings, {
+    place: {
+      address: '0.0.0.0',
+      port: 10250,
+      clientCaFile: undefined,
+      minVersion: undefined,
+      cipherSuites: undefined,
+    },
+    authentication: { anonymous: false, webhookCacheTtlMs: 120_000 },
+    authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
+    splitStreams: false,
+    debugging: true,
+  });
+});
+
+test('kubeletServerSettings(): what it is told', async () => {
+  const { place, authentication, authorization, debugging } = await settingsOf(
+    '--address=127.0.0.1',
+    '--port=1234',
+    '--client-ca-file=/etc/ca.crt',
+    '--tls-min-version=VersionTLS13',
+    '--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256',
+    '--anonymous-auth=true',
+    '--authentication-token-webhook=false',
+    '--authorization-mode=AlwaysAllow',
+    '--enable-debugging-handlers=false',
+  );
+  assert.deepEqual(place, {
+    address: '127.0.0.1',
+    port: 1234,
+    clientCaFile: '/etc/ca.crt',
+    minVersion: 'TLSv1.3',
+    cipherSuites: ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'],
+  });
+  assert.deepEqual(authentication, { anonymous: true, webhookCacheTtlMs: undefined });
+  assert.deepEqual(authorization, { mode: 'AlwaysAllow' });
+  assert.equal(debugging, false);
+});

@@ -1,0 +1,108 @@
+import type { Log } from '../base/log.ts';
+import type { RuntimeService } from '../cri/services.ts';
+import type { Host } from '../host/host.ts';
+import type { TlsVersion } from '../host/tls-server.ts';
+import type { ServingCertificate } from '../kubelet/certificates/serving-certificate.ts';
+import type { ApiReviews } from '../kubelet/cluster/api-reviews.ts';
+import { type AuthenticationSettings, createAuthenticate } from '../kubelet/https/authenticate.ts';
+import { type AuthorizationSettings, createAuthorize } from '../kubelet/https/authorize.ts';
+import type { HealthChecks } from '../kubelet/https/healthz.ts';
+import { createKubeletApi } from '../kubelet/https/kubelet-api.ts';
+import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/https/serve-kubelet-api.ts';
+import { KUBERNETES_VERSION } from '../kubelet/node/kubernetes-version.ts';
+import type { AgentView } from '../kubelet/server/agent-view.ts';
+import type { KubeletSettings } from './config/load-config.ts';
+import { goArchitecture } from './go-architecture.ts';
+
+/** How long the API server may take to say who somebody is, or what he may. */
+const REVIEW_MS = 10_000;
+
+const TLS_VERSIONS: Readonly<Record<string, TlsVersion>> = {
+  VersionTLS10: 'TLSv1',
+  VersionTLS11: 'TLSv1.1',
+  VersionTLS12: 'TLSv1.2',
+  VersionTLS13: 'TLSv1.3',
+};
+
+export interface KubeletServerSettings {
+  readonly place: KubeletApiAddress;
+  readonly authentication: AuthenticationSettings;
+  readonly authorization: AuthorizationSettings;
+  /** The feature gate PodLogsQuerySplitStreams. */
+  readonly splitStreams: boolean;
+  readonly debugging: boolean;
+  /** What `/configz` shows. */
+  readonly configuration: unknown;
+}
+
+export interface KubeletServerParts {
+  readonly host: Pick<Host, 'network' | 'fs' | 'clock'>;
+  readonly log: Log;
+  readonly settings: KubeletServerSettings;
+  readonly view: AgentView;
+  readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
+  readonly certificate: ServingCertificate;
+  /** Absent: the node has no API server that could say who may do what. */
+  readonly reviews?: ApiReviews | undefined;
+  /** The UID of a static pod for that of its mirror; absent: every UID is its own. */
+  readonly translateUid?: ((uid: string) => string) | undefined;
+  /** What is wrong with the work on pods as a whole, if anything. */
+  readonly syncLoopFault?: (() => string | undefined) | undefined;
+  /** Hears of the port once it is listened on. */
+  readonly listening?: ((port: number) => void) | undefined;
+}
+
+/** The slice of kubelet's configuration that its server works with. */
+export function kubeletServerSettings({ config, parsed, featureGates }: KubeletSettings): KubeletServerSettings {
+  const { authentication, authorization, tlsMinVersion = '', tlsCipherSuites } = config;
+  const { ms } = parsed;
+  return {
+    place: {
+      address: config.address,
+      port: config.port,
+      clientCaFile: authentication.x509.clientCAFile || undefined,
+      minVersion: TLS_VERSIONS[tlsMinVersion],
+      cipherSuites: tlsCipherSuites,
+    },
+    authentication: {
+      anonymous: authentication.anonymous.enabled,
+      webhookCacheTtlMs: authentication.webhook.enabled ? ms['authentication.webhook.cacheTTL'] : undefined,
+    },
+    authorization:
+      authorization.mode === 'AlwaysAllow'
+        ? { mode: 'AlwaysAllow' }
+        : {
+            mode: 'Webhook',
+            allowedTtlMs: ms['authorization.webhook.cacheAuthorizedTTL'],
+            refusedTtlMs: ms['authorization.webhook.cacheUnauthorizedTTL'],
+          },
+    splitStreams: featureGates.get('PodLogsQuerySplitStreams') ?? false,
+    debugging: config.enableDebuggingHandlers,
+    configuration: config,
+  };
+}
+
+/** What the cluster asks of a node on :10250. It runs until its signal aborts, and rejects when it cannot listen. */
+export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
+  const { host, log, settings, view, runtime, reviews, translateUid, certificate, listening } = parts;
+  const { clock, fs, network } = host;
+  const { authentication, authorization, splitStreams, debugging, configuration } = settings;
+  const asking = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
+  const checks: HealthChecks = new Map([
+    ['ping', healthy],
+    ['log', healthy],
+    ['syncloop', parts.syncLoopFault ?? healthy],
+  ]);
+  const handler = createKubeletApi({
+    ...{ view, runtime, translateUid, fs, clock, network, log },
+    ...{ splitStreams, debugging, configuration, checks },
+    build: { kubernetesVersion: KUBERNETES_VERSION, platform: `linux/${goArchitecture()}` },
+    authenticate: createAuthenticate(authentication, asking),
+    authorize: createAuthorize(authorization, { ...asking, nodeName: view.nodeName }),
+  });
+  const serving = { network, fs, log, certificate, ...(listening && { listening }) };
+  return { run: (signal) => serveKubeletApi(settings.place, handler, serving, signal) };
+}
+
+/** An answer at all is the proof. */
+function healthy(): undefined {}

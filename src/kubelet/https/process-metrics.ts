@@ -1,0 +1,61 @@
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Metric } from './metrics-text.ts';
+
+/** Linux counts the time of processes in hundredths of a second, whatever its own clock does. */
+const TICKS_PER_SECOND = 100;
+
+/** What the kernel counts of this process. What it does not tell is left out. */
+export async function processMetrics(fs: Pick<FileSystem, 'readText' | 'readDirectory'>): Promise<readonly Metric[]> {
+  const [stat, status, limits, machine, open] = await Promise.all([
+    fs.readText('/proc/self/stat'),
+    fs.readText('/proc/self/status'),
+    fs.readText('/proc/self/limits'),
+    fs.readText('/proc/stat'),
+    fs.readDirectory('/proc/self/fd'),
+  ]);
+  // The name before may have spaces and brackets of its own.
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [userTicks, systemTicks, startTicks] = [fields[11], fields[12], fields[19]];
+  const bootSeconds = numberIn(/^btime (\d+)/m, machine);
+  return [
+    counter(
+      'process_cpu_seconds_total',
+      'Total user and system CPU time spent in seconds.',
+      seconds(userTicks, systemTicks),
+    ),
+    gauge('process_max_fds', 'Maximum number of open file descriptors.', numberIn(/^Max open files +(\d+)/m, limits)),
+    gauge('process_open_fds', 'Number of open file descriptors.', open.length),
+    gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', kilobytes(/^VmRSS:\s+(\d+) kB/m, status)),
+    gauge(
+      'process_start_time_seconds',
+      'Start time of the process since unix epoch in seconds.',
+      seconds(startTicks, bootSeconds === undefined ? undefined : bootSeconds * TICKS_PER_SECOND),
+    ),
+    gauge('process_virtual_memory_bytes', 'Virtual memory size in bytes.', kilobytes(/^VmSize:\s+(\d+) kB/m, status)),
+  ];
+}
+
+function counter(name: string, help: string, value: number | undefined): Metric {
+  return { name, type: 'counter', help, samples: value === undefined ? [] : [{ value }] };
+}
+
+function gauge(name: string, help: string, value: number | undefined): Metric {
+  return { ...counter(name, help, value), type: 'gauge' };
+}
+
+function seconds(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : (a + b) / TICKS_PER_SECOND;
+}
+
+function numberIn(pattern: RegExp, text: string): number | undefined {
+  const found = pattern.exec(text)?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+function kilobytes(pattern: RegExp, text: string): number | undefined {
+  const found = numberIn(pattern, text);
+  return found === undefined ? undefined : found * 1024;
+}

@@ -1,0 +1,111 @@
+import { dirname } from 'node:path';
+import { aborted } from '../../base/aborted.ts';
+import type { Log } from '../../base/log.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { Network } from '../../host/network.ts';
+import type { TlsHandler, TlsServer, TlsServing, TlsVersion } from '../../host/tls-server.ts';
+import type { ServingCertificate } from '../certificates/serving-certificate.ts';
+
+export interface KubeletApiAddress {
+  readonly address: string;
+  readonly port: number;
+  /** Who vouches for clients; absent: certificates of clients mean nothing. */
+  readonly clientCaFile?: string | undefined;
+  readonly minVersion?: TlsVersion | undefined;
+  readonly cipherSuites?: readonly string[] | undefined;
+}
+
+export interface KubeletApiServing {
+  readonly network: Pick<Network, 'serveTls'>;
+  readonly fs: Pick<FileSystem, 'readText' | 'watch'>;
+  readonly log: Log;
+  readonly certificate: ServingCertificate;
+  /** Hears of the port once it is listened on. */
+  listening?(port: number): void;
+}
+
+/**
+ * Serves until the signal aborts. A certificate of ours, or a file of authorities, that changes is used from the next
+ * connection on; what makes no sense is told, and what was in use before stays. Rejects when it cannot begin.
+ */
+export async function serveKubeletApi(
+  settings: KubeletApiAddress,
+  handler: TlsHandler,
+  deps: KubeletApiServing,
+  signal: AbortSignal,
+): Promise<void> {
+  const { network, log, certificate } = deps;
+  const { address: host, port, clientCaFile } = settings;
+  let authorities = clientCaFile === undefined ? undefined : await readAuthorities(clientCaFile, deps.fs);
+  if (signal.aborted) return;
+  const serving = (): TlsServing => servingOf(settings, certificate, authorities);
+  const server = await network.serveTls({ host, port }, serving(), handler);
+  const over = new AbortController();
+  const stop = AbortSignal.any([signal, over.signal]);
+  const unsubscribe = certificate.subscribe(() => renew(server, serving(), log));
+  renew(server, serving(), log); // it may have changed before anybody listened
+  try {
+    log.info('serving the API of the node', { address: host, port: server.port });
+    deps.listening?.(server.port);
+    const following =
+      clientCaFile !== undefined &&
+      followAuthorities(clientCaFile, deps, stop, (text) => {
+        if (text === authorities) return;
+        authorities = text;
+        renew(server, serving(), log);
+      });
+    await Promise.all([aborted(signal), following]);
+  } finally {
+    over.abort();
+    unsubscribe();
+    await server.close();
+  }
+}
+
+function servingOf(
+  { minVersion, cipherSuites }: KubeletApiAddress,
+  certificate: ServingCertificate,
+  authorities: string | undefined,
+): TlsServing {
+  const identity = certificate.current();
+  return {
+    ...(identity && { identity }),
+    ...(authorities !== undefined && { clientAuthorities: [authorities] }),
+    ...(minVersion && { minVersion }),
+    ...(cipherSuites && { cipherSuites }),
+  };
+}
+
+function renew(server: TlsServer, serving: TlsServing, log: Log): void {
+  try {
+    server.renew(serving);
+  } catch (error) {
+    log.error('cannot use a new certificate, the one before stays in use', { error });
+  }
+}
+
+async function readAuthorities(path: string, fs: Pick<FileSystem, 'readText'>): Promise<string> {
+  try {
+    return await fs.readText(path);
+  } catch (error) {
+    throw new Error(`unable to load client CA file ${path}: ${textOf(error)}`, { cause: error });
+  }
+}
+
+async function followAuthorities(
+  path: string,
+  { fs, log }: Pick<KubeletApiServing, 'fs' | 'log'>,
+  signal: AbortSignal,
+  changed: (text: string) => void,
+): Promise<void> {
+  try {
+    for await (const _ of fs.watch(dirname(path), signal)) {
+      // While it is replaced there may be none, or half of one.
+      const text = await fs.readText(path).catch(() => '');
+      if (text.trim() !== '') changed(text);
+    }
+  } catch (error) {
+    if (!signal.aborted) log.error('changes of the client CA file are not seen any more', { path, error });
+  }
+}

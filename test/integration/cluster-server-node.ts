@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentSettings } from '../../src/app/agent.ts';
+import { buildAgent } from '../../src/app/build-agent.ts';
+import { connectCluster } from '../../src/app/cluster/connect-cluster.ts';
+import { createKubeletServer, type KubeletServerSettings } from '../../src/app/kubelet-server.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { connectEndpoint } from '../../src/cli/build-on-runtime.ts';
+import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { SETTINGS } from '../agent/memory-agent.ts';
+import type { ControlPlane } from './cluster-fixture.ts';
+import type { TestRuntime } from './runtime-fixture.ts';
+
+/** An agent in this process with its server, as a node of a control plane whose object the test keeps. */
+export interface ServingNode {
+  readonly nodeName: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const ADDRESS = '127.0.0.1';
+
+export async function startServingNode(
+  plane: ControlPlane,
+  runtime: TestRuntime,
+  { declaredFeatures }: { readonly declaredFeatures: readonly string[] },
+): Promise<ServingNode> {
+  const { nodeName } = SETTINGS;
+  const host = createLinuxHost();
+  const log = silentLog;
+  const life = new AbortController();
+  const kubeconfig = plane.kubeconfig({ user: `system:node:${nodeName}`, groups: ['system:nodes'] });
+  const client = { userAgent: 'nodelet/test', rate: { qps: 50, burst: 100 }, environment: {} };
+  await plane.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
+  const files = { certDir: join(plane.folder, 'node', 'pki'), kubeconfig, bootstrapKubeconfig: undefined };
+  const certificate = { nodeName, rotateCertificates: false, ...files };
+  const cluster = await connectCluster(certificate, client, { ...host, log }, life.signal);
+  const { endpoint } = runtime;
+  const cri = connectEndpoint(endpoint, { ...host, runtimeRequestTimeoutMs: 120_000 });
+  const runtimeEvents = await chooseRuntimeEvents({ ...host, endpoint, runtime: cri.runtime }, life.signal);
+  const { apiServer, source, reviews } = cluster;
+  const settings = agentSettings(plane, runtime);
+  const agent = await buildAgent(
+    { host, cri, runtimeEvents, sources: [source], apiServer, settings, log },
+    life.signal,
+  );
+  const listening = Promise.withResolvers<number>();
+  const server = createKubeletServer({
+    host,
+    log,
+    settings: serverSettings(plane),
+    view: agent,
+    runtime: cri.runtime,
+    certificate: servingCertificate(plane, nodeName),
+    reviews,
+    listening: listening.resolve,
+  });
+  const running = Promise.all([agent.run(life.signal), server.run(life.signal)]);
+  const port = await Promise.race([listening.promise, running.then(() => 0)]);
+  await announce(plane, nodeName, { port, declaredFeatures });
+  return {
+    nodeName,
+    port,
+    async stop() {
+      life.abort(new Error('the test is over'));
+      await running;
+      cluster.close();
+      cri.close();
+    },
+  };
+}
+
+function agentSettings(plane: ControlPlane, { cgroupParent }: TestRuntime): AgentSettings {
+  const folder = join(plane.folder, 'node');
+  return { ...SETTINGS, rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs'), cgroupRoot: cgroupParent };
+}
+
+function serverSettings({ authority }: ControlPlane): KubeletServerSettings {
+  return {
+    place: { address: ADDRESS, port: 0, clientCaFile: authority.caFile },
+    authentication: { anonymous: false, webhookCacheTtlMs: 120_000 },
+    authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
+    splitStreams: false,
+    debugging: true,
+    configuration: { kind: 'KubeletConfiguration' },
+  };
+}
+
+function servingCertificate({ authority }: ControlPlane, nodeName: string) {
+  const { certFile, keyFile } = authority.issue({ user: `serving-${nodeName}`, addresses: [ADDRESS] });
+  const pair = { certificate: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+  return { current: () => pair, subscribe: () => () => {} };
+}
+
+/** Where the API server finds the node. */
+async function announce(
+  plane: ControlPlane,
+  nodeName: string,
+  { port, declaredFeatures }: { readonly port: number; readonly declaredFeatures: readonly string[] },
+): Promise<void> {
+  const status = {
+    addresses: [{ type: 'InternalIP', address: ADDRESS }],
+    daemonEndpoints: { kubeletEndpoint: { Port: port } },
+    declaredFeatures,
+  };
+  await plane.kubectl('patch', 'node', nodeName, '--subresource=status', '-p', JSON.stringify({ status }));
+}
