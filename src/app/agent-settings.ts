@@ -1,6 +1,7 @@
 import { resolve } from 'node:path/posix';
 import type { MachineFacts } from '../host/machine-facts.ts';
 import type { VerificationPolicy } from '../kubelet/images/judge-present-image.ts';
+import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { AgentSettings } from './agent.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import type { ImagePullSettings } from './image-pulls.ts';
@@ -8,12 +9,16 @@ import type { ImagePullSettings } from './image-pulls.ts';
 /** Where log collectors look; kubelet knows no other place. */
 const CONTAINER_LOGS_DIR = '/var/log/containers';
 
-/** The slice of kubelet's configuration that the agent works with. */
-export function agentSettings(settings: KubeletSettings, machine: MachineFacts): AgentSettings {
+/** The slice of kubelet's configuration that the agent works with; `hostIPs` when it is known where the node is. */
+export function agentSettings(
+  settings: KubeletSettings,
+  machine: MachineFacts,
+  hostIPs: readonly string[] = [],
+): AgentSettings {
   const { config, parsed, flags, featureGates, nodeName } = settings;
   return {
     nodeName,
-    hostIPs: flags.nodeIp ? flags.nodeIp.split(',') : primaryAddress(machine),
+    hostIPs: hostIPs.length > 0 ? hostIPs : primaryAddress(machine),
     rootDir: flags.rootDir,
     podLogsDir: config.podLogsDir,
     containerLogsDir: CONTAINER_LOGS_DIR,
@@ -50,6 +55,8 @@ export function agentSettings(settings: KubeletSettings, machine: MachineFacts):
       minimumAgeMs: parsed.ms.imageMinimumGCAge,
       maximumAgeMs: parsed.ms.imageMaximumGCAge,
     },
+    changeDetection: changeDetection(config),
+    eventRate: { qps: config.eventRecordQPS || 5, burst: config.eventBurst || 10 }, // client-go takes 0 for these
     deadContainers: {
       minimumAgeMs: flags.minimumContainerTtlMs,
       maxPerContainer: limitOf(flags.maximumDeadContainersPerContainer),
@@ -81,6 +88,12 @@ function verificationPolicy(config: KubeletSettings['config']): VerificationPoli
     default:
       return undefined; // refused when the configuration was checked
   }
+}
+
+function changeDetection({
+  configMapAndSecretChangeDetectionStrategy: how,
+}: KubeletSettings['config']): ChangeDetection {
+  return how === 'Cache' || how === 'Get' ? how : 'Watch'; // anything else was refused when it was checked
 }
 
 /** kubelet says "no limit" with a number below zero. */

@@ -10,6 +10,7 @@ import type { PodSource, SourceProblem, SourceSnapshot } from './sources/pod-sou
 import type { SourceObjects } from './sources/source-objects.ts';
 import { isTerminal } from './status/pod-phase.ts';
 import type { PodVerdict } from './status/pod-status-view.ts';
+import { haveGatesMoved } from './status/readiness-gates.ts';
 import { graceOf } from './workers/pod-grace.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 
@@ -114,7 +115,7 @@ export class SyncLoop {
       case 'REMOVE':
         return this.#remove(pod);
       case 'RECONCILE':
-        return undefined; // the status at the API server is its writer's business
+        return this.#reconcile(pod);
       default:
         return assertNever(change);
     }
@@ -131,6 +132,12 @@ export class SyncLoop {
     }
     this.#endNamesakes(pod);
     workers.update(pod);
+  }
+
+  /** The status at the API server is its writer's business; but whether the pod is ready may hang on others' words in it. */
+  #reconcile(pod: Pod): void {
+    const worker = this.#deps.workers.all.get(pod.metadata.uid);
+    if (worker && haveGatesMoved(worker.pod, pod)) worker.update(pod);
   }
 
   /** A pod on its way out, or done: nothing is started, what runs is ended. It may be known only from now on. */

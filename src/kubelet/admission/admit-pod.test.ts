@@ -74,9 +74,27 @@ const cases: Record<string, { given?: PodChanges; node?: Partial<NodeView>; verd
     },
     verdict: reject(
       'PodFeatureUnsupported',
-      'spec.readinessGates is not supported yet; spec.resourceClaims is not supported yet; ' +
+      'spec.resourceClaims is not supported yet; ' +
+        'spec.readinessGates[0] needs an API server, and this node has none; ' +
         'spec.containers[0].lifecycle.stopSignal needs the feature gate ContainerStopSignals, which is off',
     ),
+  },
+  'refuses a token where there is nobody to give it': {
+    given: { spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] } },
+    verdict: reject(
+      'PodFeatureUnsupported',
+      'spec.volumes[0].projected.sources[0].serviceAccountToken needs an API server, and this node has none',
+    ),
+  },
+  'takes it where there is an API server': {
+    given: { spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] } },
+    node: { hasApiServer: true },
+    verdict: admit,
+  },
+  'takes a pod whose readiness others decide on at the API server': {
+    given: { spec: { readinessGates: [{ conditionType: 'x' }] } },
+    node: { hasApiServer: true },
+    verdict: admit,
   },
   'takes what a feature gate allows': {
     given: { container: { lifecycle: { stopSignal: 'SIGUSR1' } } },

@@ -2,6 +2,7 @@ import type { ContainerPort, Pod } from '../../api/generated/core-v1.ts';
 import { podRequests, type ResourceAmounts } from '../../api/pod-resources.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 import { appArmorTrouble } from './app-armor.ts';
+import { clusterFields } from './cluster-fields.ts';
 import { type FieldGates, gatedFields } from './gated-fields.ts';
 import { matchesNode } from './node-affinity.ts';
 import { forbiddenSysctl } from './sysctl-allowlist.ts';
@@ -21,6 +22,8 @@ export interface NodeView {
   readonly supportsSupplementalGroupsPolicy: boolean;
   /** Sysctls that pods may set though others feel it: names, or beginnings with a `*`; absent: none. */
   readonly allowedUnsafeSysctls?: readonly string[] | undefined;
+  /** Absent: none, the node stands alone. */
+  readonly hasApiServer?: boolean | undefined;
   /** Absent: all are off. */
   readonly gates?: FieldGates | undefined;
 }
@@ -67,9 +70,11 @@ function operatingSystem({ metadata, spec }: Pod): Verdict {
   return ADMIT;
 }
 
-function supportedFields(pod: Pod, { gates = {} }: NodeView): Verdict {
+function supportedFields(pod: Pod, { gates = {}, hasApiServer = false }: NodeView): Verdict {
   const unsupported = unsupportedFields(pod).map((field) => `${field} is not supported yet`);
-  const problems = [...unsupported, ...gatedFields(pod, gates)];
+  const unanswered = hasApiServer ? [] : clusterFields(pod);
+  const lacking = unanswered.map((field) => `${field} needs an API server, and this node has none`);
+  const problems = [...unsupported, ...lacking, ...gatedFields(pod, gates)];
   return problems.length === 0 ? ADMIT : reject('PodFeatureUnsupported', problems.join('; '));
 }
 

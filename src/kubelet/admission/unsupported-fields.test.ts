@@ -75,6 +75,8 @@ const supported: Record<string, PodChanges> = {
       ],
     },
   },
+  'readiness gates, which only an API server has': { spec: { readinessGates: [{ conditionType: 'c' }] } },
+  'volumes that are relabelled file by file': { spec: { securityContext: { seLinuxChangePolicy: 'Recursive' } } },
   'an empty lifecycle': { container: { lifecycle: {} } },
   'hooks, even those that fail when they run': {
     container: { lifecycle: { postStart: { tcpSocket: { port: 1 } }, preStop: { sleep: { seconds: 0 } } } },
@@ -93,11 +95,28 @@ for (const [what, changes] of Object.entries(supported)) {
 const container = 'spec.containers[0]';
 
 const unsupported: Record<string, PodChanges> = {
-  'spec.readinessGates': { spec: { readinessGates: [{ conditionType: 'c' }] } },
+  'spec.securityContext.seLinuxChangePolicy: "MountOption"': {
+    spec: { securityContext: { seLinuxChangePolicy: 'MountOption' } },
+  },
   'spec.resourceClaims': { spec: { resourceClaims: [{ name: 'c' }] } },
   'spec.securityContext.windowsOptions': { spec: { securityContext: { windowsOptions: {} } } },
-  'spec.volumes[0].projected.sources[0].serviceAccountToken': {
-    spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] },
+  'spec.volumes[0].projected.sources[0].clusterTrustBundle': {
+    spec: { volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca' } }] } }] },
+  },
+  'spec.volumes[0].projected.sources[1].podCertificate': {
+    spec: {
+      volumes: [
+        {
+          name: 'v',
+          projected: {
+            sources: [
+              { serviceAccountToken: { path: 'token' } },
+              { podCertificate: { keyType: 'ED25519', signerName: 'example.com/s' } },
+            ],
+          },
+        },
+      ],
+    },
   },
   [`${container}.resources.limits["example.com/gpu"]`]: {
     container: { resources: { limits: { 'example.com/gpu': 1 } } },

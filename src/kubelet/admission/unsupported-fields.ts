@@ -117,10 +117,12 @@ const VOLUME_TYPES: Shape<Volume> = Object.fromEntries(
 
 const VOLUME: Shape<Volume> = {
   ...VOLUME_TYPES,
-  // What only a cluster can fill is missing: serviceAccountToken, clusterTrustBundle, podCertificate.
+  // What is missing: clusterTrustBundle, podCertificate.
   projected: {
     defaultMode: anything,
-    sources: { each: { configMap: anything, secret: anything, downwardAPI: anything } },
+    sources: {
+      each: { configMap: anything, secret: anything, downwardAPI: anything, serviceAccountToken: anything },
+    },
   },
 };
 
@@ -134,6 +136,7 @@ const POD_SPEC: Shape<PodSpec> = {
   activeDeadlineSeconds: anything,
   resources: RESOURCES,
   overhead: anything,
+  readinessGates: anything,
   runtimeClassName: anything,
   dnsConfig: anything,
   dnsPolicy: anything,
@@ -156,6 +159,7 @@ const POD_SPEC: Shape<PodSpec> = {
     runAsGroup: anything,
     runAsNonRoot: anything,
     runAsUser: anything,
+    seLinuxChangePolicy: only('Recursive'), // the runtime relabels file by file
     seLinuxOptions: anything,
     seccompProfile: anything,
     supplementalGroups: anything,
@@ -177,7 +181,7 @@ const POD_SPEC: Shape<PodSpec> = {
   schedulingGroup: anything,
   tolerations: anything,
   topologySpreadConstraints: anything,
-  automountServiceAccountToken: anything, // the token comes as a projected volume, which is refused as such
+  automountServiceAccountToken: anything, // the token comes as a projected volume
 
   // Only names: what comes of them (tokens, pull secrets) is put into the pod by the API server.
   serviceAccount: anything,

@@ -86,6 +86,24 @@ const cases: Record<string, { given: Partial<StatusMerge>; status: PodStatus }> 
     status: { ...failed, conditions: unready },
   },
   'lets the mirror of a static pod run again': { given: { api: failed, isMirror: true }, status: own },
+  'keeps the times of the mirror of a static pod that an agent before has told of': {
+    given: {
+      own: { ...own, conditions: own.conditions?.map((each) => ({ ...each, lastTransitionTime: NOW })) },
+      isMirror: true,
+    },
+    status: own,
+  },
+  'tells the time of what has changed meanwhile of a static pod': {
+    given: {
+      api: { ...own, conditions: [condition('Ready', 'False'), condition('ContainersReady', 'True')] },
+      own: { ...own, conditions: own.conditions?.map((each) => ({ ...each, lastTransitionTime: NOW })) },
+      isMirror: true,
+    },
+    status: {
+      ...own,
+      conditions: [condition('Ready', 'True', { lastTransitionTime: NOW }), condition('ContainersReady', 'True')],
+    },
+  },
   'holds a disruption back together with the phase': {
     given: { own: { ...failed, conditions: [disruption] } },
     status: { ...own, conditions: undefined },

@@ -42,6 +42,8 @@ export interface StatusMerge {
  * 2. A terminal phase is told only when no container can run any more, and is never left.
  * 3. A pod with a terminal phase is not ready.
  * 4. What holds for as long as the pod lives is never taken back: its start, its QoS class, the generation seen.
+ * 5. The manifest of a static pod has no status: what its mirror says holds since when it says so, also in the next life
+ *    of the agent.
  */
 export function mergePodStatus(merge: StatusMerge): PodStatus {
   const { api, own } = merge;
@@ -91,7 +93,7 @@ function conditionsOf(merge: StatusMerge, phase: string | undefined): PodConditi
       (condition) => ourOf(condition.type) ?? (OWN_CONDITIONS.includes(condition.type) ? [] : condition),
     ),
     ...ours.filter(({ type }) => !before.some((condition) => condition.type === type)),
-  ].map((condition) => (condition.type === SHARED_CONDITION ? sinceWhen(condition, merge) : condition));
+  ].map((condition) => (isTimedByServer(condition, merge) ? sinceWhen(condition, merge) : condition));
   return isTerminal(phase) ? merged.map((condition) => unready(condition, phase, merge)) : merged;
 }
 
@@ -100,7 +102,12 @@ function isOurs({ type }: PodCondition, { api, own, mayRun }: StatusMerge): bool
   return !isTerminal(api.phase) && isTerminal(own.phase) && !mayRun;
 }
 
-/** It was held back until the containers had stopped: it holds from when it is told. */
+/** A disruption was held back until the containers had stopped: it holds from when it is told. */
+function isTimedByServer({ type, status }: PodCondition, { api, isMirror }: StatusMerge): boolean {
+  if (type === SHARED_CONDITION) return true;
+  return isMirror && api.conditions?.find((before) => before.type === type)?.status === status;
+}
+
 function sinceWhen(condition: PodCondition, { api, nowMs }: StatusMerge): PodCondition {
   const before = api.conditions?.find(({ type }) => type === condition.type);
   const isNews = before?.status !== condition.status;

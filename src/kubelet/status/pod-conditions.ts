@@ -4,6 +4,7 @@ import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import type { PodPhase } from './pod-phase.ts';
 import type { PodVerdict } from './pod-status-view.ts';
+import { closedGates } from './readiness-gates.ts';
 import { isCleared, RESTARTING_ALL_CONDITION, restartsAll } from './restart-of-all.ts';
 import { couldRestartAll, isSidecar } from './restart-rules.ts';
 
@@ -142,12 +143,7 @@ function containersReadyVerdict({ pod, statuses, phase }: ConditionsView): Verdi
 
 /** Of a pod whose containers are ready. */
 function gatesVerdict(pod: Pod, conditions: readonly PodCondition[]): Verdict {
-  const messages = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
-    const status = conditions.find(({ type }) => type === conditionType)?.status;
-    const gate = `pod readiness gate ${JSON.stringify(conditionType)}`;
-    if (status === undefined) return [`corresponding condition of ${gate} does not exist.`];
-    return status === 'True' ? [] : [`the status of ${gate} is not "True", but ${status}`];
-  });
+  const messages = closedGates(pod, conditions);
   if (messages.length === 0) return verdictOf(true);
   return { status: 'False', reason: 'ReadinessGatesNotReady', message: messages.join(', ') };
 }
