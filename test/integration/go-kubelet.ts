@@ -166,7 +166,8 @@ function makeCgroups(parent: string): void {
 }
 
 /** Kubelet takes no address of loopback for its node. Empty when there is no other. */
-function nodeAddress(): string {
+/** Empty where the machine has none beside loopback. */
+export function nodeAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '';
 }

@@ -166,7 +166,7 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 240_000 }, () => {
     const text = sleeper('gated').replace('spec:', 'spec:\n  readinessGates: [{conditionType: x}]');
     const run = nodelet.run('--once', nodelet.write('gated.yaml', text));
     assert.equal(await run.exited, 1);
-    assert.match(run.output(), /spec\.readinessGates is not supported yet/);
+    assert.match(run.output(), /spec\.readinessGates\[0\] needs an API server, and this node has none/);
   });
 
   test('keeps no log of a pod that is gone', () => {

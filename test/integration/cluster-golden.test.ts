@@ -1,0 +1,132 @@
+/** The recorded pods of kubelet v1.36.4 at a real API server, on a node that is `nodelet kubelet`. */
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Event, Pod, PodStatus } from '../../src/api/generated/core-v1.ts';
+import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { byCodePoint } from '../../src/base/code-point-order.ts';
+import { differences } from '../agent/node-differences.ts';
+import { type ControlPlane, startControlPlane } from './cluster-fixture.ts';
+import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
+import { end } from './daemon-fixture.ts';
+import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
+import { nodeletNodeSkipReason } from './nodelet-node.ts';
+
+const NODE = 'n1';
+const NODELET = [join(import.meta.dirname, '../../bin/nodelet'), 'kubelet'];
+const FOLDER = join(import.meta.dirname, '../data/golden');
+const ASK_AGAIN_MS = 50;
+/** How long a status may take to get to the test on a busy machine. */
+const PATIENCE_MS = 30_000;
+const skip = goKubeletSkipReason() || containerdSkipReason() || nodeletNodeSkipReason();
+
+interface Recording {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  readonly events: readonly Pick<Event, 'type' | 'reason'>[];
+}
+
+/** As `node.yaml` beside the recordings has it, as far as pods can tell. */
+const CONFIG = {
+  maxPods: 250,
+  clusterDNS: ['10.0.0.10'],
+  clusterDomain: 'cluster.local',
+  serializeImagePulls: false,
+  evictionHard: {},
+};
+
+/** What is another for each pod, each machine and each moment. */
+const DRAWN: readonly RegExp[] = [
+  /(^|\.)(containerID|imageID|startedAt|finishedAt|startTime|lastTransitionTime)$/,
+  /^(podIP|podIPs\.\d+\.ip|hostIP|hostIPs\.\d+\.ip)$/,
+];
+
+/** Differences that have a reason, by the recording. */
+const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
+  // kubelet reads it from the cgroup: 9007199254740988Ki is what version 1 says where there is no limit.
+  '04-exit-codes': ['resources.limits.memory'],
+};
+
+suite('recorded pods at an API server', { skip }, () => {
+  let plane: ControlPlane;
+  let runtime: TestContainerd;
+  let node: GoKubelet | undefined;
+  let watch: ChildProcess | undefined;
+  /** All that the API server ever had of each pod, by its name. */
+  const seen = new Map<string, PodStatus[]>();
+  const recordings = new Map(
+    readdirSync(FOLDER)
+      .filter((file) => file.endsWith('.json'))
+      .map((file): [string, Recording] => [
+        basename(file, '.json'),
+        JSON.parse(readFileSync(join(FOLDER, file), 'utf8')),
+      ]),
+  );
+  before(async () => {
+    [plane, runtime] = await Promise.all([startControlPlane(), startContainerd()]);
+    await runtime.tag(BUSYBOX_IMAGE, 'docker.io/library/busybox:latest');
+    const { endpoint, cgroupParent } = runtime;
+    node = await startGoKubelet({ plane, nodeName: NODE, endpoint, cgroupParent, command: NODELET, config: CONFIG });
+    watch = watchPods(({ metadata: { name }, status = {} }) => seen.set(name, [...(seen.get(name) ?? []), status]));
+    await plane.apply(...[...recordings.values()].map(({ pod }) => manifest(pod)));
+  });
+  after(async () => {
+    if (watch) await end(watch, 'SIGTERM');
+    await node?.stop();
+    await runtime?.stop();
+    await plane?.stop();
+  });
+
+  const eventsOf = async (pod: string): Promise<readonly string[]> => {
+    const selector = `involvedObject.kind=Pod,involvedObject.name=${pod}`;
+    return told(JSON.parse(await plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items);
+  };
+
+  function watchPods(changed: (pod: Pod) => void): ChildProcess {
+    const child = plane.startKubectl(['get', '--raw', '/api/v1/namespaces/default/pods?watch=true']);
+    createInterface(child.stdout).on('line', (line) => changed(JSON.parse(line).object));
+    return child;
+  }
+
+  for (const [name, recorded] of recordings) {
+    test(`${name}: its status and its events are those of kubelet`, async () => {
+      const { name: pod } = recorded.pod.metadata;
+      const events = told(recorded.events);
+      await until(async () => (await eventsOf(pod)).length >= events.length);
+      assert.deepEqual(await eventsOf(pod), events);
+      const explained = EXPLAINED[name] ?? [];
+      const found = (): readonly string[] | undefined => closest(seen.get(pod), recorded.status);
+      const endsAt = performance.now() + PATIENCE_MS;
+      await until(async () => isDeepStrictEqual(found(), explained) || performance.now() > endsAt);
+      assert.deepEqual(found(), explained);
+    });
+  }
+});
+
+function manifest({ metadata: { name, namespace, labels, annotations }, spec }: Pod): object {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels, annotations }, spec };
+}
+
+/** A status that comes and goes, such as between two attempts to pull, is recorded in one of its moments. */
+function closest(seen: readonly PodStatus[] | undefined, recorded: PodStatus): readonly string[] | undefined {
+  return seen?.map((status) => unlike(status, recorded)).toSorted((a, b) => a.length - b.length)[0];
+}
+
+function unlike(status: PodStatus, recorded: PodStatus): readonly string[] {
+  const fields = Object.keys(recorded).filter((field) => !Object.hasOwn(status, field));
+  return [...fields, ...differences(status, recorded).filter((path) => !DRAWN.some((each) => each.test(path)))];
+}
+
+function told(events: readonly Pick<Event, 'type' | 'reason'>[]): readonly string[] {
+  return events.map(({ type, reason }) => `${type} ${reason}`).sort(byCodePoint);
+}
+
+/** Whatever happens happens at its own pace; the runner ends a test that takes too long. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo().catch(() => false))) await delay(ASK_AGAIN_MS);
+}
