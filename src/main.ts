@@ -20,6 +20,7 @@ const context: CommandContext = {
   machine: readMachineFacts(),
   platform: process.platform,
   isRoot: process.geteuid?.() === 0,
+  env: process.env,
   onInterrupt,
 };
 

@@ -14,6 +14,8 @@ export interface CommandContext {
   /** As `process.platform` names it. */
   readonly platform: string;
   readonly isRoot: boolean;
+  /** The environment of the process. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** From the first subscription on, interrupts do not end the process by themselves. */
   onInterrupt(listener: (interrupt: Interrupt) => void): () => void;
 }

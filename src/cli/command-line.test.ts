@@ -7,6 +7,7 @@ import { runWith } from './command-line.ts';
 import type { Commands } from './commands.ts';
 import { scriptedContext } from './fake/scripted-context.ts';
 
+const registryConfigDirs = ['/etc/containerd/certs.d', '/etc/docker/certs.d'];
 const client = { stateDir: '/run/nodelet', namespace: undefined };
 const run = {
   paths: ['a.yaml'],
@@ -14,6 +15,7 @@ const run = {
   rootDir: '/var/lib/nodelet',
   stateDir: '/run/nodelet',
   podCidr: '10.87.0.0/16',
+  registryConfigDirs,
   verbosity: 0,
   timeoutMs: 300_000,
 };
@@ -35,7 +37,17 @@ const cri = {
   cniBinDirs: ['/opt/cni/bin', '/usr/lib/cni'],
   handlers: new Map(),
   nriSocket: undefined,
+  registryConfigDirs,
   verbosity: 0,
+};
+const pull = {
+  ...places,
+  verb: 'pull',
+  images: ['a'],
+  quiet: false,
+  username: undefined,
+  platform: undefined,
+  registryConfigDirs: undefined,
 };
 const exec = { ...client, pod: 'hello', container: undefined, stdin: false, tty: false, command: ['ls', '-l'] };
 
@@ -64,7 +76,7 @@ function recorder(calls: unknown[]): Commands {
 
 const understood: Record<string, unknown[]> = {
   'run a.yaml': ['run', run],
-  'run a.yaml b --once --timeout 90s --root /r --state /s --v 4 --pod-cidr 10.1.0.0/24': [
+  'run a.yaml b --once --timeout 90s --root /r --state /s --v 4 --pod-cidr 10.1.0.0/24 --registry-config-dir /d:/e': [
     'run',
     {
       paths: ['a.yaml', 'b'],
@@ -72,6 +84,7 @@ const understood: Record<string, unknown[]> = {
       rootDir: '/r',
       stateDir: '/s',
       podCidr: '10.1.0.0/24',
+      registryConfigDirs: ['/d', '/e'],
       verbosity: 4,
       timeoutMs: 90_000,
     },
@@ -105,7 +118,7 @@ const understood: Record<string, unknown[]> = {
   'kubelet --version': ['kubelet', ['--version']],
   kubelet: ['kubelet', []],
   cri: ['cri', cri],
-  'cri --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --v 4':
+  'cri --listen unix:///x --root /r --state /s --cni-conf-dir /c --cni-bin-dir /a:/b --runtime-handler k=/bin/k --nri-socket /n --registry-config-dir /d:/e --v 4':
     [
       'cri',
       {
@@ -116,6 +129,7 @@ const understood: Record<string, unknown[]> = {
         cniBinDirs: ['/a', '/b'],
         handlers: new Map([['k', '/bin/k']]),
         nriSocket: '/n',
+        registryConfigDirs: ['/d', '/e'],
         verbosity: 4,
       },
     ],
@@ -123,9 +137,22 @@ const understood: Record<string, unknown[]> = {
     'image',
     { rootDir: '/r', stateDir: '/s', verb: 'load', archive: 'app.tar' },
   ],
-  'image ls': ['image', { ...places, verb: 'ls' }],
+  'image load -i app.tar': ['image', { ...places, verb: 'load', archive: 'app.tar' }],
+  'image load': ['image', { ...places, verb: 'load', archive: '-' }],
+  'image ls': ['image', { ...places, verb: 'ls', format: 'table', digests: false, whole: false }],
+  'image ls -q --no-trunc': ['image', { ...places, verb: 'ls', format: 'ids', digests: false, whole: true }],
+  'image list --digests': ['image', { ...places, verb: 'ls', format: 'table', digests: true, whole: false }],
+  'image ls -o json': ['image', { ...places, verb: 'ls', format: 'json', digests: false, whole: false }],
+  'image pull a b:1 --quiet': ['image', { ...pull, images: ['a', 'b:1'], quiet: true }],
+  'image pull -u me --password-stdin --platform linux/amd64 --registry-config-dir /d a': [
+    'image',
+    { ...pull, username: 'me', platform: 'linux/amd64', registryConfigDirs: ['/d'] },
+  ],
+  'image save a b -o x.tar': ['image', { ...places, verb: 'save', images: ['a', 'b'], output: 'x.tar' }],
+  'image save a': ['image', { ...places, verb: 'save', images: ['a'], output: '-' }],
   'image tag a b': ['image', { ...places, verb: 'tag', image: 'a', name: 'b' }],
-  'image rm a b': ['image', { ...places, verb: 'rm', images: ['a', 'b'] }],
+  'image rm a b': ['image', { ...places, verb: 'rm', images: ['a', 'b'], force: false }],
+  'image rmi -f a': ['image', { ...places, verb: 'rm', images: ['a'], force: true }],
   'image build-from-rootfs /r a:1 --cmd sh --cmd=-c --env A=b --user 1:2 --workdir /w': [
     'image',
     {
@@ -159,7 +186,12 @@ const misused: Record<string, RegExp> = {
   'exec hello': /missing required argument 'command'/,
   'cri --listen /run/x.sock': /It must be a socket such as unix:/,
   'cri --runtime-handler kata': /It must be a name and the path of a program/,
-  'image load': /missing required argument 'archive'/,
+  'image load a -i b': /one archive at a time/,
+  'image save -o x.tar': /missing required argument 'image'/,
+  'image pull': /missing required argument 'image'/,
+  'image pull a -u me': /--username and --password-stdin are given together/,
+  'image pull a --password-stdin': /--username and --password-stdin are given together/,
+  'image ls -o yaml': /Allowed choices are json/,
   stop: /name the pods to stop, or give --all/,
   'stop --all hello': /name the pods to stop, or give --all/,
   frobnicate: /unknown command 'frobnicate'/,

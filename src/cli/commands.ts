@@ -20,6 +20,7 @@ export interface RunOptions {
   readonly rootDir: string;
   readonly stateDir: string;
   readonly podCidr: string;
+  readonly registryConfigDirs: readonly string[];
   readonly verbosity: number;
   /** How long `--once` waits for its pods. */
   readonly timeoutMs: number;
@@ -81,15 +82,22 @@ export interface CriOptions extends RuntimePlaces {
   readonly handlers: ReadonlyMap<string, string>;
   /** Absent: no NRI. */
   readonly nriSocket: string | undefined;
+  readonly registryConfigDirs: readonly string[];
   readonly verbosity: number;
 }
 
 export type ImageOptions = RuntimePlaces &
   (
-    | { readonly verb: 'load'; readonly archive: string }
-    | { readonly verb: 'ls' }
+    | PullOptions
+    | { readonly verb: 'load' /** A path; `-` is standard input. */; readonly archive: string }
+    | SaveOptions
+    | ListOptions
     | { readonly verb: 'tag'; readonly image: string; readonly name: string }
-    | { readonly verb: 'rm'; readonly images: readonly string[] }
+    | {
+        readonly verb: 'rm';
+        readonly images: readonly string[] /** Whether missing ones are fine. */;
+        readonly force: boolean;
+      }
     | {
         readonly verb: 'build-from-rootfs';
         readonly rootfs: string;
@@ -97,6 +105,32 @@ export type ImageOptions = RuntimePlaces &
         readonly config: ImageSettings;
       }
   );
+
+export interface PullOptions {
+  readonly verb: 'pull';
+  readonly images: readonly string[];
+  readonly quiet: boolean;
+  /** Its password is read from standard input; absent: docker's configuration has the logins. */
+  readonly username: string | undefined;
+  readonly platform: string | undefined;
+  /** Absent: the usual ones, or those of the runtime that is at work. */
+  readonly registryConfigDirs: readonly string[] | undefined;
+}
+
+export interface SaveOptions {
+  readonly verb: 'save';
+  readonly images: readonly string[];
+  /** A path; `-` is standard output. */
+  readonly output: string;
+}
+
+export interface ListOptions {
+  readonly verb: 'ls';
+  readonly format: 'table' | 'ids' | 'json';
+  readonly digests: boolean;
+  /** Whether ids are whole. */
+  readonly whole: boolean;
+}
 
 /** What containers of an image start with. */
 export interface ImageSettings {

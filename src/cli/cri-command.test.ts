@@ -14,6 +14,7 @@ const OPTIONS: CriOptions = {
   cniBinDirs: [],
   handlers: new Map(),
   nriSocket: undefined,
+  registryConfigDirs: [],
   verbosity: 0,
 };
 

@@ -12,8 +12,8 @@ import type { AgentWiring, BuiltAgent, StartedRuntime } from './local-agent.ts';
 
 /** The embedded runtime below `--root` and `--state`, and an agent with kubelet's defaults on it. */
 export function localWiring(options: RunOptions, source: PodSource, context: CommandContext, log: Log): AgentWiring {
-  const { rootDir, stateDir, podCidr } = options;
-  const { host, machine } = context;
+  const { rootDir, stateDir, podCidr, registryConfigDirs } = options;
+  const { host, machine, version, env } = context;
   const build = async (runtime: StartedRuntime, signal: AbortSignal): Promise<BuiltAgent> => {
     const flags = [`--root-dir=${rootDir}/kubelet`];
     const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
@@ -38,7 +38,7 @@ export function localWiring(options: RunOptions, source: PodSource, context: Com
     );
   };
   const startRuntime = (signal: AbortSignal): Promise<StartedRuntime> => {
-    return startLocalRuntime({ host, rootDir, stateDir, podCidr, version: context.version, log }, signal);
+    return startLocalRuntime({ host, rootDir, stateDir, podCidr, registryConfigDirs, version, env, log }, signal);
   };
   return { startRuntime, build };
 }

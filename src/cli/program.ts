@@ -2,8 +2,9 @@ import { Command, Option } from 'commander';
 import { addExec, addLogs, addPs, addStop } from './client-options.ts';
 import type { Commands } from './commands.ts';
 import { addTimeline, addWhy } from './explain-options.ts';
+import { addImage } from './image-options.ts';
 import { duration, folder, ipv4Cidr, wholeNumber } from './option-values.ts';
-import { addCri, addImage } from './runtime-options.ts';
+import { addCri, registryConfigDirs } from './runtime-options.ts';
 
 const OVERVIEW = `
 Examples:
@@ -13,7 +14,7 @@ Examples:
   nodelet why hello               why a pod is not ready
   nodelet exec -it hello -- sh    a shell in a container
   nodelet stop hello              end a pod
-  nodelet image load app.tar      take an image in
+  nodelet image pull busybox      bring an image here
 
 Exit codes:
   0   done
@@ -73,6 +74,7 @@ interface RunFlags {
   readonly root: string;
   readonly state: string;
   readonly podCidr: string;
+  readonly registryConfigDir: readonly string[];
   readonly v: number;
 }
 
@@ -89,11 +91,13 @@ function addRun(program: Command, { run }: Commands, ended: Ended): void {
     .option('--root <dir>', 'what is kept: images, volumes, logs', folder, '/var/lib/nodelet')
     .option('--state <dir>', 'what a reboot clears: sockets, running containers', folder, '/run/nodelet')
     .addOption(new Option('--pod-cidr <cidr>', 'addresses of pods').argParser(ipv4Cidr).default('10.87.0.0/16'))
+    .addOption(registryConfigDirs())
     .addOption(new Option('--v <level>', 'log more: 2 what happens, 4 details').argParser(wholeNumber).default(0))
     .addHelpText('after', RUN_HELP)
     .action(async (paths: string[], flags: RunFlags) => {
       const { once = false, root: rootDir, state: stateDir, podCidr, v: verbosity, timeout: timeoutMs } = flags;
-      ended(await run({ paths, once, rootDir, stateDir, podCidr, verbosity, timeoutMs }));
+      const places = { rootDir, stateDir, podCidr, registryConfigDirs: flags.registryConfigDir };
+      ended(await run({ paths, once, ...places, verbosity, timeoutMs }));
     });
 }
 

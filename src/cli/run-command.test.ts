@@ -19,6 +19,7 @@ const defaults: RunOptions = {
   rootDir: '/var/lib/nodelet',
   stateDir: '/run/nodelet',
   podCidr: '10.87.0.0/16',
+  registryConfigDirs: [],
   verbosity: 0,
   timeoutMs: 60_000,
 };

@@ -52,6 +52,8 @@ export interface EmbeddedRuntime {
   readonly puller: ImagePuller;
   /** Whether there is no record of a sandbox or container. */
   isEmpty(): boolean;
+  /** Calls back when networks of pods have come or gone, or may have. Returns the function that ends it. */
+  onNetworkChange(listener: () => void): () => void;
   /** Ends all that goes on in this process; containers go on. */
   close(): Promise<void>;
 }
@@ -109,6 +111,7 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
     storage,
     puller,
     isEmpty: () => sandboxes.view.all.size + containers.records.all.size === 0,
+    onNetworkChange: (listener) => podNetwork.subscribe(listener),
     close,
   };
 }

@@ -37,6 +37,8 @@ export interface RunningEmbedded {
   readonly loader: ImageLoader;
   /** Whether it holds nothing of a pod. */
   isEmpty(): boolean;
+  /** Calls back when networks of pods have come or gone, or may have. Returns the function that ends it. */
+  onNetworkChange(listener: () => void): () => void;
   /** Ends it; containers go on. */
   close(): Promise<void>;
 }
@@ -66,6 +68,7 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
       cri: runtime.cri,
       loader: runtime.storage.loader,
       isEmpty: () => runtime.isEmpty(),
+      onNetworkChange: (listener) => runtime.onNetworkChange(listener),
       async close() {
         life.abort();
         try {

@@ -42,6 +42,7 @@ export function scriptedContext({ terminal, ...more }: ScriptedContextOptions = 
     machine: { hostname: 'Box', memoryBytes: 2 ** 30, addresses: ['192.0.2.1'] },
     platform: 'linux',
     isRoot: true,
+    env: { HOME: '/root', PATH: '/usr/bin' },
     onInterrupt: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,5 +1,9 @@
 /** What the end of a failed pull means, and what would put it right. */
 const HELP: ReadonlyArray<readonly [mark: RegExp, help: string]> = [
+  [
+    /by the proxy (\S+): /,
+    'The proxy $1 does not lead there; HTTPS_PROXY, HTTP_PROXY and NO_PROXY say when it is used.',
+  ],
   [/dial tcp (\S+): connect: connection refused/, 'Nothing listens at $1: the registry is down, or elsewhere.'],
   [/connect ECONNREFUSED (\S+)/, 'Nothing listens at $1: the registry is down, or elsewhere.'],
   [/getaddrinfo ENOTFOUND (\S+)/, 'There is no machine called $1: the name of the image may be wrong.'],

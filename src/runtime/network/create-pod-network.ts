@@ -38,6 +38,8 @@ export interface CniPodNetwork extends PodNetwork {
   check(pod: Pick<NetworkedPod, 'sandboxId'>, signal: AbortSignal): Promise<void>;
   /** For verbose status. */
   configurations(): LoadedNetworks;
+  /** Calls back when `status` may be another than before. Returns the function that ends it. */
+  subscribe(listener: () => void): () => void;
 }
 
 /** After a reboot every pod of before is to be deleted. */
@@ -60,6 +62,7 @@ class CniNetworks implements CniPodNetwork {
   readonly #ours = new Set<string>();
   /** CNI's rule: no ADD or DEL while GC runs. */
   readonly #gate = new ExclusiveGate();
+  readonly #listeners = new Set<() => void>();
   #podCidr: string | undefined;
 
   constructor(deps: PodNetworkDeps) {
@@ -71,13 +74,20 @@ class CniNetworks implements CniPodNetwork {
     const onChange = ({ networks, faults }: LoadedNetworks): void => {
       log.info('pod networks changed', { networks: networks.map(({ name }) => name) });
       for (const fault of faults) log.warn('network configuration passed over', { fault });
+      this.#turned();
     };
-    this.#known = new KnownNetworks({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange });
+    const onAnswer = (): void => this.#turned();
+    this.#known = new KnownNetworks({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onAnswer });
   }
 
   status = () => this.#known.status();
   refresh = () => this.#known.refresh();
   configurations = () => this.#known.loaded;
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
 
   setPodCidr(podCidr: string): void {
     this.#podCidr = podCidr === '' ? undefined : podCidr;
@@ -169,6 +179,10 @@ class CniNetworks implements CniPodNetwork {
   }
 
   /** All networks end before it answers: nothing of a pod goes on behind the caller's back. */
+  #turned(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
   async #add({ pod, attachments }: KeptPod, signal: AbortSignal) {
     const failures: unknown[] = [];
     const add = async (attachment: Attachment): Promise<Attachment> => {

@@ -118,6 +118,24 @@ test('run(): a configuration that comes, changes and goes is taken up at once', 
   assert.deepEqual(network.status(), notReady('cni plugin not initialized'));
 });
 
+test('subscribe(): told of networks that come and go, and not after the end of it', async () => {
+  const made = new CniWorld();
+  await made.host.fs.makeDirectory(CONF_DIR);
+  const network = made.network();
+  const told: boolean[] = [];
+  const unsubscribe = network.subscribe(() => void told.push(network.status().ready));
+  await using follower = following(made, network);
+  await made.write('10-a.conflist', list('a'));
+  await follower.settled();
+  await made.host.fs.remove(`${CONF_DIR}/10-a.conflist`);
+  await follower.settled();
+  assert.deepEqual(told, [true, false]);
+  unsubscribe();
+  await made.write('10-a.conflist', list('a'));
+  await follower.settled();
+  assert.equal(told.length, 2);
+});
+
 test('run(): the folder may come late, go, and come again', async () => {
   const made = new CniWorld();
   const network = made.network();

@@ -19,6 +19,8 @@ export interface KnownNetworksDeps {
   readonly maxConfigs: number;
   /** Told when other networks or other faults were found. */
   readonly onChange: (loaded: LoadedNetworks) => void;
+  /** Told when their plugins have said something else about themselves. */
+  readonly onAnswer: () => void;
 }
 
 /** The networks as last read, and what their plugins last said about themselves. The one owner of both. */
@@ -89,7 +91,9 @@ export class KnownNetworks {
     this.#asking = networks;
     void this.#ask(networks).then((unavailable) => {
       if (this.#asking === networks) this.#asking = undefined;
-      if (this.#loaded.networks === networks) this.#unavailable = unavailable;
+      if (this.#loaded.networks !== networks || this.#unavailable === unavailable) return;
+      this.#unavailable = unavailable;
+      this.#deps.onAnswer();
     });
   }
 

@@ -1,0 +1,2 @@
+/** As `containerRuntimeEndpoint`: the runtime of this program. */
+export const EMBEDDED = 'embedded';
