@@ -3,9 +3,13 @@ import type { RuntimeEvents } from '../cri/runtime-events.ts';
 import type { Cri } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { ApiServer } from '../kubelet/cluster/api-server.ts';
+import type { RequestRateLimit } from '../kubelet/cluster/request-rate.ts';
 import type { LogRotationPolicy } from '../kubelet/containers/rotation-plan.ts';
 import type { DeadContainerPolicy } from '../kubelet/garbage/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/garbage/image-policy.ts';
+import type { NodeSettings } from '../kubelet/node/node-settings.ts';
+import type { OwnNode } from '../kubelet/node/own-node.ts';
+import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { AgentView } from '../kubelet/server/agent-view.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ImagePullSettings } from './image-pulls.ts';
@@ -52,6 +56,10 @@ export interface AgentSettings {
   readonly containerStopSignals?: boolean | undefined;
   readonly unusedImages: ImagePolicy;
   readonly deadContainers: DeadContainerPolicy;
+  /** How changes of ConfigMaps and Secrets are found out; absent: by watching. */
+  readonly changeDetection?: ChangeDetection;
+  /** How fast events are written to the API server; absent: 50 a second, 100 at once. */
+  readonly eventRate?: RequestRateLimit;
   /** Names of images that are never removed. */
   readonly keptImages?: readonly string[];
 }
@@ -64,6 +72,19 @@ export interface AgentParts {
   readonly sources: readonly PodSource[];
   /** Absent: the node stands alone, and statuses and mirror pods are written to nobody. */
   readonly apiServer?: ApiServer;
+  /** The same server, where events do not use up what other requests are allowed; absent: they do. */
+  readonly eventApiServer?: ApiServer;
+  /** The same server, where the node's own status and lease wait for no other requests; absent: they do. */
+  readonly nodeApiServer?: ApiServer;
+  /** As what this machine is a node; absent: it keeps nothing back from pods, and a cluster has it from somebody else. */
+  readonly node?: NodeSettings;
+  /** Shows to others what the API server has of that node; absent: nobody looks. */
+  readonly ownNode?: OwnNode | undefined;
+  /**
+   * Calls back when networks of pods may have come or gone, and returns the function that ends it; absent: the runtime
+   * has to be asked, since CRI has no event for that.
+   */
+  readonly onNetworkChange?: ((listener: () => void) => () => void) | undefined;
   readonly settings: AgentSettings;
   readonly log: Log;
 }

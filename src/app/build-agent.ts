@@ -2,7 +2,6 @@ import type { Pod } from '../api/generated/core-v1.ts';
 import { LogLinks } from '../kubelet/containers/log-links.ts';
 import type { PodEvents } from '../kubelet/explain/pod-events.ts';
 import { objectsStep } from '../kubelet/objects/objects-step.ts';
-import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
 import { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import { watchRuntime } from '../kubelet/observe/watch-runtime.ts';
 import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
@@ -13,6 +12,7 @@ import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts
 import type { PodStep } from '../kubelet/sync/pod-step.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
+import type { SourceOrigins } from '../kubelet/volumes/content-sources.ts';
 import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
 import type { PodWorker } from '../kubelet/workers/pod-worker.ts';
@@ -22,6 +22,8 @@ import type { Agent, AgentParts } from './agent.ts';
 import { type AgentFacts, learnFacts } from './agent-facts.ts';
 import { AgentReports } from './agent-reports.ts';
 import { createSenses } from './agent-senses.ts';
+import { createAllocatable } from './allocatable.ts';
+import { createClusterNode } from './cluster-node.ts';
 import { createClusterWriters } from './cluster-writers.ts';
 import { containerInputs } from './container-inputs.ts';
 import { createGarbage } from './garbage.ts';
@@ -29,6 +31,7 @@ import { hookInputs } from './hook-inputs.ts';
 import { createImagePulls } from './image-pulls.ts';
 import { leftoverPods } from './leftover-pods.ts';
 import { createLogRotation } from './log-rotation.ts';
+import { nodeAwareSource } from './node-aware-source.ts';
 import { createAgentObjects } from './pod-objects.ts';
 import { RunningAgent } from './running-agent.ts';
 import { createSandboxInputs } from './sandbox-inputs.ts';
@@ -49,8 +52,9 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     probed: (uid) => lookUp(uid, workers, syncer, senses.publisher),
   });
   const { observed, publisher } = senses;
-  const { objects, services, ...beside } = createAgentObjects(parts, (uid) => workers.wake(uid), life.signal);
-  const around = aroundContainers(parts, facts, { objects, events: senses.events });
+  const listener = { changed: (uid: string): void => workers.wake(uid), node: () => node.current() };
+  const { objects, tokens, services, ...beside } = createAgentObjects(parts, listener, life.signal);
+  const around = aroundContainers(parts, facts, { objects, tokens, events: senses.events });
   const pulls = await createImagePulls(parts, life.signal);
   const inputs = { ...host, ...senses, ...facts, ...sandboxes, log, settings };
   const syncer = createPodSyncer({
@@ -63,21 +67,22 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     ...containerInputs({ ...inputs, ...pulls, objects, services, volumes: around.volumes }),
   });
   const cluster = createClusterWriters(parts, { ...senses, loop: () => loop, workers: () => workers });
+  const health = new RuntimeHealth(clock);
+  const node = createClusterNode(parts, facts, { health, events: cluster.nodeEvents });
   const onPhase = ({ pod }: PodWorker): void => cluster.podChanged(pod);
   const onGone = (pod: Pod): void => {
     pulls.backoff.forget(pod.metadata.uid);
     reports.gone(pod);
     cluster.podChanged(pod);
   };
-  const { syncFrequencyMs } = settings;
-  const workers = new PodWorkers({ clock, random, syncer, log, syncFrequencyMs, onPhase, onGone }, life.signal);
+  const workers = new PodWorkers({ ...settings, clock, random, syncer, log, onPhase, onGone }, life.signal);
   const loop = new SyncLoop({
-    sources: parts.sources,
+    sources: parts.sources.map((each) => (each.name === 'api' ? nodeAwareSource(each, settings.nodeName, node) : each)),
     workers,
     observed,
     clock,
     log,
-    ...createAdmission(facts, senses),
+    ...createAdmission(facts, { ...senses, registered: () => node.current() }),
     forget: (pod) => {
       publisher.forget(pod.metadata.uid);
       cluster.podChanged(pod);
@@ -93,15 +98,14 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     },
   });
   const rotation = createLogRotation(parts, observed);
-  const garbage = createGarbage(parts, { observed, workers: () => workers, collected: pulls.collected }, life.signal);
+  const garbage = createGarbage(parts, { ...cluster, ...pulls, observed, workers: () => workers }, life.signal);
   const reports = new AgentReports({ ...senses, workers, refused: () => loop.refused });
-  const health = new RuntimeHealth(clock);
   const watching = { observed, health, events: parts.runtimeEvents, clock, log };
-  const running = [cluster, beside, sandboxes, garbage, rotation];
+  const allocatable = createAllocatable(parts, facts, cluster.nodeEvents);
+  const running = [allocatable, cluster, node, beside, sandboxes, garbage, rotation];
   const watch = (until: AbortSignal): Promise<unknown> =>
     Promise.all([watchRuntime(watching, until), ...running.map((each) => each.run(until))]);
-  const { cgroups } = around;
-  return new RunningAgent({ ...parts, ...senses, life, loop, workers, reports, watch, health, garbage, cgroups });
+  return new RunningAgent({ ...parts, ...senses, ...around, life, loop, workers, reports, watch, health, garbage });
 }
 
 /** A worker looks up only when all that it starts or stops has done so; what is seen of each is shown at once. */
@@ -121,12 +125,12 @@ function lookUp(
 function aroundContainers(
   { host, settings, log }: AgentParts,
   { hostFacts, allocatable }: AgentFacts,
-  { objects, events }: { readonly objects: PodObjects; readonly events: PodEvents },
+  { objects, tokens, events }: SourceOrigins & { readonly events: PodEvents },
 ) {
   const directories = new PodDirectories({ fs: host.fs, settings });
   const cgroups = new PodCgroups({ ...host, settings, hostFacts });
   const tmpfsNoswap = kernelAtLeast(hostFacts.kernel, 6, 4);
-  const volumes = new PodVolumes({ ...host, settings, objects, events, allocatable, tmpfsNoswap });
+  const volumes = new PodVolumes({ ...host, settings, objects, tokens, events, allocatable, tmpfsNoswap });
   const links = new LogLinks({ fs: host.fs, settings });
   const linking = settings.containerLogsDir === undefined ? [] : [links];
   const steps: readonly PodStep[] = [objectsStep(objects), directories, ...linking, cgroups, volumes];

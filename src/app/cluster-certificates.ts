@@ -67,8 +67,7 @@ export function clientCertificateSettings(
   { flags, config, nodeName }: KubeletSettings,
   kubeconfig: string,
 ): ClientCertificateSettings {
-  const { certDir } = flags;
-  const bootstrapKubeconfig = flags.bootstrapKubeconfig || undefined;
+  const { certDir, bootstrapKubeconfig } = flags;
   const { rotateCertificates = false } = config;
   return { nodeName, certDir, kubeconfig, bootstrapKubeconfig, rotateCertificates };
 }

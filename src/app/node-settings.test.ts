@@ -71,3 +71,8 @@ test('nodeSettings() takes what flags say', async () => {
   assert.deepEqual([settings.reservesThresholds, settings.enforcesPods], [false, false]);
   assert.equal(settings.podsCgroup, '/parent/kubepods');
 });
+
+test('nodeSettings() declares WebSockets only of our own runtime', async () => {
+  const { declaredFeatures } = await settingsOf('--container-runtime-endpoint=embedded');
+  assert.deepEqual(declaredFeatures, ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']);
+});

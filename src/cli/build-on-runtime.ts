@@ -1,4 +1,4 @@
-import type { AgentSettings } from '../app/agent.ts';
+import type { AgentParts, AgentSettings } from '../app/agent.ts';
 import { buildAgent } from '../app/build-agent.ts';
 import type { Log } from '../base/log.ts';
 import { chooseRuntimeEvents } from '../cri/choose-runtime-events.ts';
@@ -6,6 +6,8 @@ import { type ConnectOptions, type CriConnection, connectCri } from '../cri/clie
 import type { Cri } from '../cri/services.ts';
 import { unstickContainers } from '../cri/unstick-containers.ts';
 import type { Host } from '../host/host.ts';
+import type { ApiServer } from '../kubelet/cluster/api-server.ts';
+import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { BuiltAgent } from './local-agent.ts';
 
@@ -25,6 +27,12 @@ export interface BuildOptions {
   /** Closed with the agent. */
   readonly connection: RuntimeConnection;
   readonly sources: readonly PodSource[];
+  /** The cluster that the node belongs to; absent: it stands alone. */
+  readonly cluster?: Pick<AgentParts, 'eventApiServer' | 'nodeApiServer'> & { readonly apiServer: ApiServer };
+  /** As what the machine is a node; absent: as none. */
+  readonly node?: NodeSettings;
+  readonly ownNode?: AgentParts['ownNode'];
+  readonly onNetworkChange?: AgentParts['onNetworkChange'];
   readonly settings: AgentSettings;
   readonly log: Log;
   /** What has to be true of the runtime before the agent begins. */
@@ -33,12 +41,14 @@ export interface BuildOptions {
 
 /** An agent on a runtime. The connection is closed when that fails. */
 export async function buildOnRuntime(options: BuildOptions, signal: AbortSignal): Promise<BuiltAgent> {
-  const { host, connection: cri, sources, settings, log } = options;
+  const { host, connection: cri, sources, cluster, node, ownNode, onNetworkChange, settings, log } = options;
   try {
     await options.prepare(cri);
     const { endpoint, runtime } = cri;
     const runtimeEvents = await chooseRuntimeEvents({ ...host, endpoint, runtime }, signal);
-    const agent = await buildAgent({ host, cri, runtimeEvents, sources, settings, log }, signal);
+    const ofNode = { ...cluster, ...(node && { node }), ownNode, onNetworkChange };
+    const parts = { host, cri, runtimeEvents, sources, ...ofNode, settings, log };
+    const agent = await buildAgent(parts, signal);
     return { agent, runtime, close: () => cri.close() };
   } catch (error) {
     cri.close();

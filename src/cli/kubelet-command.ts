@@ -1,35 +1,42 @@
 import type { Agent } from '../app/agent.ts';
 import { agentSettings } from '../app/agent-settings.ts';
+import { connectCluster, type NodeCluster } from '../app/cluster/connect-cluster.ts';
+import { KubeconfigError } from '../app/cluster/kubeconfig-document.ts';
+import { clientCertificateSettings } from '../app/cluster-certificates.ts';
 import { kubeletHelp } from '../app/config/kubelet-help.ts';
 import { type KubeletSettings, loadKubeletConfig } from '../app/config/load-config.ts';
 import { notHonoured } from '../app/config/not-honoured.ts';
 import { formatProblem } from '../app/config/problem.ts';
+import { EMBEDDED } from '../app/embedded/embedded-endpoint.ts';
 import { DEFAULT_CHOICES } from '../app/embedded/embedded-settings.ts';
 import { startEmbedded } from '../app/embedded/start-embedded.ts';
+import { goArchitecture } from '../app/go-architecture.ts';
+import { nodeSettings } from '../app/node-settings.ts';
 import { DEFAULT_ROOT_DIR } from '../app/pod-network/bridge-name.ts';
 import { aborted } from '../base/aborted.ts';
 import type { Log } from '../base/log.ts';
+import { together } from '../base/together.ts';
 import { connectInProcess } from '../cri/in-process.ts';
 import { checkRuntimeVersion } from '../cri/version-check.ts';
+import { FolderTakenError } from '../host/folder-claims.ts';
 import type { Host } from '../host/host.ts';
+import { hostIps } from '../kubelet/node/host-ips.ts';
+import { KUBERNETES_VERSION } from '../kubelet/node/kubernetes-version.ts';
+import { OwnNode } from '../kubelet/node/own-node.ts';
+import { AddressReader } from '../kubelet/node/read-addresses.ts';
 import { createFileSource } from '../kubelet/sources/file-source.ts';
 import { createHttpSource } from '../kubelet/sources/http-source.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import { agentLog } from './agent-log.ts';
-import { buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
+import { type BuildOptions, buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, type StartedRuntime, startLocalAgent } from './local-agent.ts';
 import { logAgentEvents } from './log-agent-events.ts';
 import { requireRootOnLinux } from './require-root.ts';
+import { serveNodeApi } from './serve-node-api.ts';
 
 const STATE_DIR = '/run/nodelet';
-
-/** As `containerRuntimeEndpoint`: the runtime of this program. */
-const EMBEDDED = 'embedded';
-
-/** The Kubernetes whose kubelet this takes the place of. */
-const KUBERNETES_VERSION = 'v1.36.4';
 
 /** What kubelet's units ask for; its own default of 0 would hide what happens. */
 const DEFAULT_VERBOSITY = 2;
@@ -49,7 +56,6 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
     await terminal.stderr.write(`nodelet kubelet: ${problem.severity}: ${formatProblem(problem)}\n`);
   }
   if (problems.some(({ severity }) => severity === 'error')) return EXIT.failed;
-  refuseCluster(settings);
   requireRootOnLinux(context);
   const log = agentLog(context, settings.config.logging.verbosity || DEFAULT_VERBOSITY);
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
@@ -60,13 +66,8 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
   }
 }
 
-function refuseCluster({ flags }: KubeletSettings): void {
-  const flag = flags.kubeconfig ? '--kubeconfig' : flags.bootstrapKubeconfig ? '--bootstrap-kubeconfig' : undefined;
-  if (flag === undefined) return;
-  throw new CommandError(`${flag} is not supported yet: without it, pods come from the configuration's staticPodPath`);
-}
-
 async function serve(settings: KubeletSettings, context: CommandContext, log: Log, ending: Ending): Promise<number> {
+  await using _claim = await claimRootDir(settings, context.host);
   const local = await start(settings, context, log, ending.asked);
   if (local === undefined) return EXIT.ok;
   log.info('started', { node: settings.nodeName, runtime: settings.config.containerRuntimeEndpoint });
@@ -78,6 +79,18 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
     // A second request to end does not wait for what the first one is waiting for.
     await Promise.race([local.stop(), aborted(ending.insisted)]);
   }
+}
+
+/**
+ * Pods of one folder have one agent. Of kubelet itself this sees nothing: it locks no folder, only the file of
+ * `--lock-file` where it is given one.
+ */
+async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folderClaims }: Host) {
+  await fs.makeDirectory(rootDir, 0o750);
+  return folderClaims.claim(rootDir).catch((error: unknown) => {
+    if (!(error instanceof FolderTakenError)) throw error;
+    throw new CommandError(`--root-dir: ${error.message}`, undefined, { cause: error });
+  });
 }
 
 /** `undefined` when it was told to end before it had started. */
@@ -106,19 +119,64 @@ function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: 
   return {
     startRuntime: (signal) =>
       endpoint === EMBEDDED ? embeddedRuntime(context, log, signal) : foreignRuntime(endpoint),
-    build: (runtime, signal) =>
-      buildOnRuntime(
+    build: async (runtime, signal) => {
+      const node = nodeSettings(settings);
+      const addresses = new AddressReader(node, host);
+      const ownNode = new OwnNode(node.nodeName);
+      const [cluster, view] = await Promise.all([joinCluster(settings, context, log, signal), addresses.read(signal)]);
+      const connection = runtime.connect({ ...host, runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout });
+      const built = await buildOnRuntime(
         {
           host,
-          connection: runtime.connect({ ...host, runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout }),
-          sources: staticSources(settings, host, log),
-          settings: agentSettings(settings, machine),
+          connection,
+          sources: [...staticSources(settings, host, log), ...(cluster ? [cluster.source] : [])],
+          ...(cluster && { cluster: serversOf(cluster) }),
+          node,
+          ownNode,
+          onNetworkChange: runtime.onNetworkChange,
+          settings: agentSettings(settings, machine, hostIps(node, view)),
           log,
           prepare: (cri) => runtime.prepare(cri, signal),
         },
         signal,
-      ),
+      );
+      const close = (): void => {
+        built.close();
+        cluster?.close();
+      };
+      const served = { host, log, view: built.agent, runtime: connection.runtime, cluster, ownNode };
+      const beside = (until: AbortSignal): Promise<unknown> =>
+        together([(each) => serveNodeApi(settings, served, each), async (each) => cluster?.run(each)], until);
+      return { ...built, beside, close };
+    },
   };
+}
+
+function serversOf({ apiServer, eventApiServer, nodeApiServer }: NodeCluster): BuildOptions['cluster'] & object {
+  return { apiServer, eventApiServer, nodeApiServer };
+}
+
+/** The cluster of `--kubeconfig`; nothing for a node that stands alone. */
+async function joinCluster(
+  settings: KubeletSettings,
+  { host, env, version }: CommandContext,
+  log: Log,
+  signal: AbortSignal,
+): Promise<NodeCluster | undefined> {
+  const { flags, config } = settings;
+  if (!flags.kubeconfig) return undefined;
+  const options = {
+    userAgent: `nodelet/${version} (linux/${goArchitecture()}) kubernetes/${KUBERNETES_VERSION}`,
+    rate: { qps: config.kubeAPIQPS || 5, burst: config.kubeAPIBurst || 10 }, // client-go takes 0 for these
+    environment: env,
+  };
+  try {
+    const certificate = clientCertificateSettings(settings, flags.kubeconfig);
+    return await connectCluster(certificate, options, { ...host, log }, signal);
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    throw new CommandError(`--kubeconfig: ${error.message}`, undefined, { cause: error });
+  }
 }
 
 /** Not ours to start or stop. */
@@ -133,16 +191,17 @@ async function foreignRuntime(endpoint: string): Promise<StartedRuntime> {
 
 /** In this process; its containers outlive it. The network is the cluster's, as on any node. */
 async function embeddedRuntime(
-  { host, version }: CommandContext,
+  { host, version, env }: CommandContext,
   log: Log,
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
   const places = { rootDir: DEFAULT_ROOT_DIR, stateDir: STATE_DIR };
-  const runtime = await startEmbedded({ ...DEFAULT_CHOICES, ...places, host, version, log }, signal);
+  const runtime = await startEmbedded({ ...DEFAULT_CHOICES, ...places, host, version, env, log }, signal);
   return {
     connect: (options) => connectInProcess(runtime.cri, options),
     prepare: async () => {},
     isEmpty: async () => runtime.isEmpty(),
+    onNetworkChange: (listener) => runtime.onNetworkChange(listener),
     async stop() {
       await runtime.close();
       return true; // what runs is meant to

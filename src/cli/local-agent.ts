@@ -1,4 +1,5 @@
 import type { Agent } from '../app/agent.ts';
+import { together } from '../base/together.ts';
 import { UndoStack } from '../base/undo-stack.ts';
 import type { ConnectOptions } from '../cri/client.ts';
 import type { Cri, RuntimeService } from '../cri/services.ts';
@@ -29,6 +30,8 @@ export interface StartedRuntime {
   prepare(cri: Cri, signal: AbortSignal): Promise<unknown>;
   /** Whether it holds nothing of a pod, not even of one that nobody waits for any more. */
   isEmpty(): Promise<boolean>;
+  /** Calls back when networks of pods may have come or gone; absent: it cannot tell. */
+  onNetworkChange?(listener: () => void): () => void;
   /** Whether it leaves nothing behind. */
   stop(): Promise<boolean>;
 }
@@ -36,6 +39,8 @@ export interface StartedRuntime {
 export interface BuiltAgent {
   readonly agent: Agent;
   readonly runtime: Pick<RuntimeService, 'exec'>;
+  /** What works beside the agent until the signal aborts; its failure ends the agent too. */
+  beside?(signal: AbortSignal): Promise<unknown>;
   /** Lets go of the runtime. */
   close(): void;
 }
@@ -91,7 +96,7 @@ export async function startLocalAgent(
     options.built?.(agent);
     running = { view: agent, runtime: built.runtime };
     const work = new AbortController();
-    const finished = agent.run(work.signal);
+    const finished = runBoth(built, work.signal);
     undo.push(() => {
       work.abort();
       return finished;
@@ -106,6 +111,10 @@ export async function startLocalAgent(
     await runAll(undo);
     throw error;
   }
+}
+
+async function runBoth({ agent, beside = async () => undefined }: BuiltAgent, signal: AbortSignal): Promise<void> {
+  await together([(each) => agent.run(each), beside], signal);
 }
 
 async function serveLocalApi(

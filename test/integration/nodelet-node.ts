@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type ControlPlane, started } from './cluster-fixture.ts';
 import { unmountBelow } from './containerd-leftovers.ts';
 import { end } from './daemon-fixture.ts';
@@ -22,6 +22,12 @@ export interface NodeletNode {
   stop(): Promise<void>;
 }
 
+/** What differs from a node that was given its certificates. */
+export interface Joining {
+  /** It asks for those of its own, at first as who this file says. */
+  readonly bootstrapKubeconfig?: string;
+}
+
 /** Why there cannot be one now, for `{ skip }` of a test; `false` when there can. */
 export function nodeletNodeSkipReason(): string | false {
   if (!nodeAddress()) return 'needs an address beside loopback';
@@ -34,16 +40,17 @@ export async function startNodeletNode(
   plane: ControlPlane,
   runtime: TestRuntime,
   nodeName: string,
+  joining: Joining = {},
 ): Promise<NodeletNode> {
   const folder = join(plane.folder, nodeName);
   mkdirSync(folder);
   const logPath = join(folder, 'nodelet.log');
   const config = join(folder, 'kubelet.json');
-  writeFileSync(config, JSON.stringify(await configuration(folder, plane, runtime, nodeName)));
+  writeFileSync(config, JSON.stringify(await configuration(folder, plane, runtime, joining)));
   const args = [
     'kubelet',
     `--config=${config}`,
-    `--kubeconfig=${plane.kubeconfig({ user: `system:node:${nodeName}`, groups: ['system:nodes'] })}`,
+    ...identity(plane, folder, joining),
     `--hostname-override=${nodeName}`,
     `--node-ip=${nodeAddress()}`,
     `--root-dir=${join(folder, 'root')}`,
@@ -74,21 +81,34 @@ export async function startNodeletNode(
   };
 }
 
+function identity(plane: ControlPlane, folder: string, { bootstrapKubeconfig }: Joining): readonly string[] {
+  if (bootstrapKubeconfig !== undefined) {
+    return [`--kubeconfig=${join(folder, 'kubelet.conf')}`, `--bootstrap-kubeconfig=${bootstrapKubeconfig}`];
+  }
+  const subject = { user: `system:node:${basename(folder)}`, groups: ['system:nodes'] };
+  return [`--kubeconfig=${plane.kubeconfig(subject)}`];
+}
+
+function servingFiles(authority: ControlPlane['authority'], address: string): object {
+  const { certFile, keyFile } = authority.issue({ user: `server-${address}`, addresses: [address] });
+  return { tlsCertFile: certFile, tlsPrivateKeyFile: keyFile };
+}
+
 async function configuration(
   folder: string,
   { authority }: ControlPlane,
   { endpoint, cgroupParent }: TestRuntime,
-  nodeName: string,
+  { bootstrapKubeconfig }: Joining,
 ): Promise<object> {
   const address = nodeAddress();
-  const serving = authority.issue({ user: `${nodeName}-server`, addresses: [address] });
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     address,
     port: await freePort(address),
-    tlsCertFile: serving.certFile,
-    tlsPrivateKeyFile: serving.keyFile,
+    ...(bootstrapKubeconfig === undefined
+      ? servingFiles(authority, address)
+      : { rotateCertificates: true, serverTLSBootstrap: true }),
     authentication: { x509: { clientCAFile: authority.caFile } },
     containerRuntimeEndpoint: endpoint,
     podLogsDir: join(folder, 'logs'),

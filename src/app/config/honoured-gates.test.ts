@@ -21,7 +21,9 @@ const cases: Record<string, { settings: Record<string, boolean>; told: string[] 
   },
   'tells which gates of a whole stage work': {
     settings: { AllAlpha: true },
-    told: [`featureGates["AllAlpha"]: ${IN_VAIN}, except on ContainerStopSignals, LoggingAlphaOptions`],
+    told: [
+      `featureGates["AllAlpha"]: ${IN_VAIN}, except on ContainerStopSignals, LoggingAlphaOptions, PodLogsQuerySplitStreams`,
+    ],
   },
   'has nothing to say of a whole stage that is left as it is': { settings: { AllAlpha: false }, told: [] },
 };

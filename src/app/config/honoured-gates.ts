@@ -11,6 +11,7 @@ export const HONOURED_GATES = [
   'KubeletEnsureSecretPulledImages',
   'LoggingAlphaOptions',
   'LoggingBetaOptions',
+  'PodLogsQuerySplitStreams',
   'PreventStaticPodAPIReferences',
 ] as const;
 

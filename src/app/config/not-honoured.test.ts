@@ -9,10 +9,10 @@ const cases: Record<string, { file: Record<string, unknown>; told: string[] }> =
   'has nothing to say about what works': { file: { maxPods: 20, clusterDNS: ['10.0.0.10'] }, told: [] },
   'has nothing to say about what is asked to be off': { file: { enableSystemLogQuery: false }, told: [] },
   'tells of each field that is asked for in vain': {
-    file: { cpuManagerPolicy: 'static', kubeReserved: { cpu: '1' } },
+    file: { cpuManagerPolicy: 'static', topologyManagerPolicy: 'single-numa-node' },
     told: [
       'warning cpuManagerPolicy: has no effect in this version of Nodelet',
-      'warning kubeReserved: has no effect in this version of Nodelet',
+      'warning topologyManagerPolicy: has no effect in this version of Nodelet',
     ],
   },
   'tells of each feature gate that is set in vain': {
