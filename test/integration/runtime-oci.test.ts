@@ -148,19 +148,33 @@ function ociTests(program: string, skip: string | false): void {
     },
   );
 
-  ociTest('hooks run around a start and an end', async (world, runtime) => {
-    const marks = join(world.folder, 'marks');
-    const mark = (word: string) => [{ path: '/bin/sh', args: ['sh', '-c', `echo ${word} >>${marks}`] }];
-    // One that has ended before its hook runs makes crun's start fail without a word.
+  ociTest('hooks run around a start and an end, whether or not they read the state', async (world, runtime) => {
+    const said = (name: string): string => join(world.folder, name);
+    const hook = (script: string) => ({ path: '/bin/sh', args: ['sh', '-c', script] });
     const container = world.container(['sleep', '1000'], (spec) => ({
       ...spec,
-      hooks: { poststart: mark('started'), poststop: mark('stopped') },
+      hooks: {
+        poststart: [{ path: '/bin/true' }, hook(`cat >${said('started')}`)],
+        poststop: [hook(`cat >${said('stopped')}`)],
+      },
     }));
     await runtime.start(container, never);
+    assert.equal(existsSync(said('stopped')), false);
     await runtime.kill(container, 9);
     await runtime.ended(container, never);
     await runtime.remove(container, never);
-    assert.equal(readFileSync(marks, 'utf8'), 'started\nstopped\n');
+    for (const name of ['started', 'stopped']) {
+      const { id, bundle } = JSON.parse(readFileSync(said(name), 'utf8')) as Record<string, unknown>;
+      assert.deepEqual({ id, bundle }, { id: container.id, bundle: container.bundle });
+    }
+  });
+
+  ociTest('leaves nothing of a start whose hook fails, and says which', async (world, runtime) => {
+    const container = world.container(['sleep', '1000'], (spec) => ({
+      ...spec,
+      hooks: { poststart: [{ path: '/bin/sh', args: ['sh', '-c', 'cat >/dev/null; echo no luck >&2; exit 3'] }] },
+    }));
+    await assert.rejects(runtime.start(container, never), { name: 'OciError', message: /hook #0.*no luck/s });
   });
 
   ociTest('leaves nothing of a start that is aborted', async (world, runtime) => {

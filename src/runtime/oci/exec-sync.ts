@@ -1,7 +1,7 @@
 import { type StartedExec, startExec } from './exec-files.ts';
 import type { OciDeps } from './oci-deps.ts';
 import { type ExecResult, type ExecSync, ExecTimeoutError, type MonitoredName, OciError } from './oci-runtime.ts';
-import { lastWords } from './runtime-words.ts';
+import { faultOf } from './runtime-words.ts';
 
 /** Runs a process in the container to its end. */
 export async function execSync(
@@ -22,7 +22,7 @@ export async function execSync(
     if (timeout?.aborted) throw new ExecTimeoutError(`timeout ${(timeoutMs ?? 0) / 1000}s exceeded`);
     // What the runtime itself has to say comes instead of the process's output.
     const ran = result.exitCode === 0 || (await deps.fs.stat(started.files.pid)) !== undefined;
-    if (!ran) throw new OciError(lastWords(new TextDecoder().decode(result.stderr)));
+    if (!ran) throw new OciError(faultOf(result));
     return result;
   } finally {
     await started.removeFiles();

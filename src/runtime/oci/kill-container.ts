@@ -2,7 +2,7 @@ import { exitFileOf } from './container-end.ts';
 import { findFirstProcess, findMonitor } from './find-monitor.ts';
 import { type OciDeps, runRuntime } from './oci-deps.ts';
 import { type MonitoredName, OciError } from './oci-runtime.ts';
-import { lastWords } from './runtime-words.ts';
+import { faultOf } from './runtime-words.ts';
 
 const KILL_MS = 10_000;
 /** How crun and runc say that it has ended, or that there is none. */
@@ -25,7 +25,7 @@ export async function killContainer(
     if (first) return deps.processes.kill(first, signalNumber);
   }
   const args = ['kill', ...(all ? ['--all'] : []), container.id, String(signalNumber)];
-  const { exitCode, stderr } = await runRuntime(deps, args, deps.clock.deadline(KILL_MS));
-  const words = lastWords(new TextDecoder().decode(stderr));
-  if (exitCode !== 0 && !IS_GONE.test(words)) throw new OciError(words);
+  const finished = await runRuntime(deps, args, deps.clock.deadline(KILL_MS));
+  const fault = faultOf(finished);
+  if (finished.exitCode !== 0 && !IS_GONE.test(fault)) throw new OciError(fault);
 }

@@ -6,7 +6,7 @@ import { type OciDeps, runRuntime } from './oci-deps.ts';
 import { type MonitoredName, OciError } from './oci-runtime.ts';
 import type { OciSpec } from './oci-spec.ts';
 import { readSpec } from './prepare-config.ts';
-import { lastWords } from './runtime-words.ts';
+import { faultOf } from './runtime-words.ts';
 
 /** How long a monitor may take to write its last words once its container is gone. */
 const LAST_WORDS_MS = 2_000;
@@ -44,9 +44,9 @@ function stateFolder({ id }: MonitoredName, { stateRoot }: OciDeps): string {
 async function deleteState(container: MonitoredName, deps: OciDeps, signal: AbortSignal): Promise<void> {
   const folder = stateFolder(container, deps);
   if ((await deps.fs.stat(folder)) === undefined) return;
-  const { exitCode, stderr } = await runRuntime(deps, ['delete', '--force', container.id], signal);
-  if (exitCode === 0 || (await deps.fs.stat(folder)) === undefined) return;
-  throw new OciError(lastWords(new TextDecoder().decode(stderr)));
+  const finished = await runRuntime(deps, ['delete', '--force', container.id], signal);
+  if (finished.exitCode === 0 || (await deps.fs.stat(folder)) === undefined) return;
+  throw new OciError(faultOf(finished));
 }
 
 async function endMonitor(container: MonitoredName, deps: OciDeps, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lastWords, type MonitorAnswer, readMonitorAnswer } from './runtime-words.ts';
+import { faultOf, lastWords, type MonitorAnswer, readMonitorAnswer } from './runtime-words.ts';
 
 const words: Record<string, { text: string; said: string }> = {
   'of crun as they are': {
@@ -26,6 +26,12 @@ const words: Record<string, { text: string; said: string }> = {
 for (const [name, { text, said }] of Object.entries(words)) {
   test(`lastWords() tells ${name}`, () => assert.equal(lastWords(text), said));
 }
+
+test('faultOf() tells what a program said, or that it said nothing', () => {
+  const stderr = new TextEncoder().encode('it broke\n');
+  assert.equal(faultOf({ exitCode: 1, stderr }), 'it broke');
+  assert.equal(faultOf({ exitCode: 141, stderr: new Uint8Array() }), 'ended with exit code 141 without a word');
+});
 
 const answers: Record<string, { line: string; stderr?: string; answer: MonitorAnswer }> = {
   'a process': { line: '{"data": 9616}', answer: { kind: 'created', pid: 9616 } },

@@ -1,4 +1,4 @@
-import type { MonitorWords } from '../../host/processes.ts';
+import type { Finished, MonitorWords } from '../../host/processes.ts';
 
 /** What conmon's first line says: the number of the container's process, or why there is none. */
 export type MonitorAnswer =
@@ -25,6 +25,11 @@ function parsed(line: string): { readonly data?: unknown; readonly message?: unk
 
 const LOGFMT_MESSAGE = /\blevel=(error|fatal)\b.*?\bmsg="((?:[^"\\]|\\.)*)"/;
 const RUNTIME_PREFIX = /^(?:runc (?:create|run) failed: |exec failed: )?(?:unable to start container process: )?/;
+
+/** Why a program that ended with a code other than 0 did so: what it said, or that it said nothing. */
+export function faultOf({ exitCode, stderr }: Pick<Finished, 'exitCode' | 'stderr'>): string {
+  return lastWords(new TextDecoder().decode(stderr)) || `ended with exit code ${exitCode} without a word`;
+}
 
 /** The last thing that a runtime had to say, without what is only for its own log. */
 export function lastWords(text: string): string {

@@ -5,9 +5,10 @@ import { monitorArgs } from './monitor-args.ts';
 import { type OciDeps, RUNTIME_ENV, runRuntime } from './oci-deps.ts';
 import { type Monitored, OciError, type StartedContainer } from './oci-runtime.ts';
 import type { OciSpec } from './oci-spec.ts';
+import { runPostStartHooks } from './post-start-hooks.ts';
 import { keepFilter, prepareConfig } from './prepare-config.ts';
 import { removeContainer } from './remove-container.ts';
-import { lastWords, readMonitorAnswer } from './runtime-words.ts';
+import { faultOf, readMonitorAnswer } from './runtime-words.ts';
 
 const UNDO_MS = 20_000;
 /** The descriptors that the Processes port gives to a monitor. */
@@ -23,7 +24,7 @@ export async function startContainer(
     const spec = await prepareConfig(container, deps);
     const pid = await create(container, spec, deps, signal);
     if (spec) await keepFilter(spec, stateFile(container, 'seccomp.bpf', deps), deps);
-    await start(container, spec, deps, signal);
+    await start(container, pid, spec, deps, signal);
     return { pid };
   } catch (error) {
     const failure = error instanceof ProcessStartError ? new OciError(error.message, { cause: error }) : error;
@@ -62,15 +63,18 @@ async function create(
 
 async function start(
   container: Monitored,
+  pid: number,
   spec: OciSpec | undefined,
   deps: OciDeps,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const hasDuties = (spec?.hooks?.poststart ?? []).length > 0;
-  if (deps.crun && !hasDuties && (await startsByItself(container, deps))) return;
-  const { exitCode, stderr } = await runRuntime(deps, ['start', container.id], signal);
-  if (exitCode !== 0) throw new OciError(lastWords(new TextDecoder().decode(stderr)));
+  if (deps.crun && (await startsByItself(container, deps))) {
+    if (spec) await runPostStartHooks(container, pid, spec, deps, signal);
+    return;
+  }
+  const finished = await runRuntime(deps, ['start', container.id], signal);
+  if (finished.exitCode !== 0) throw new OciError(faultOf(finished));
 }
 
 /** The container's first process waits for a byte. `false`: it does not, and the runtime can say why. */

@@ -1,7 +1,7 @@
 import { type OciDeps, runRuntime } from './oci-deps.ts';
 import { type MonitoredName, OciError } from './oci-runtime.ts';
 import type { OciResources } from './oci-spec.ts';
-import { lastWords } from './runtime-words.ts';
+import { faultOf } from './runtime-words.ts';
 
 /** Devices stay as they are: a change of limits must not touch who may open what. */
 export async function updateContainer(
@@ -15,8 +15,8 @@ export async function updateContainer(
   const file = `${bundle}/update-${name}.json`;
   try {
     await deps.fs.writeFile(file, JSON.stringify(limits));
-    const { exitCode, stderr } = await runRuntime(deps, ['update', '--resources', file, id], signal);
-    if (exitCode !== 0) throw new OciError(lastWords(new TextDecoder().decode(stderr)));
+    const finished = await runRuntime(deps, ['update', '--resources', file, id], signal);
+    if (finished.exitCode !== 0) throw new OciError(faultOf(finished));
   } finally {
     await deps.fs.remove(file);
   }
