@@ -1,22 +1,13 @@
-import { MessageQueue } from '../message-queue.ts';
 import { NetworkError } from '../network.ts';
+import { PacedQueue } from '../paced-queue.ts';
 
 const CLOSED = { bytes: 'the connection is closed', messages: 'the WebSocket connection is closed' };
 
 /** One direction of a connection. A sender waits while the reader is too far behind. */
 export class Lane {
-  readonly queue = new MessageQueue({
-    pause: () => {
-      this.#room ??= Promise.withResolvers<void>();
-    },
-    resume: () => {
-      this.#room?.resolve();
-      this.#room = undefined;
-    },
-  });
+  readonly queue = new PacedQueue();
   /** No bytes are nothing to read; a message may be empty. */
   readonly #carries: 'bytes' | 'messages';
-  #room: PromiseWithResolvers<void> | undefined;
   #state: 'open' | 'ended' | 'closed' = 'open';
   #sending = 0;
 
@@ -26,7 +17,6 @@ export class Lane {
 
   close(): void {
     this.#state = 'closed';
-    this.#room?.resolve();
     this.queue.end();
   }
 
@@ -39,7 +29,7 @@ export class Lane {
   async send(data: Uint8Array): Promise<void> {
     if (this.#state !== 'open') throw this.#closedError();
     this.#sending++;
-    await this.#room?.promise;
+    await this.queue.room;
     this.#sending--;
     this.#deliver(data);
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse as NodeResponse } from 'node:http';
 import type { HttpHandler, HttpServer, ServerRequest, ServerResponse, SocketFile } from '../network.ts';
 import { claimSocketFile } from './claim-socket-file.ts';
+import { closeServer } from './upgradable-server.ts';
 
 /** Serves HTTP on a socket file. */
 export async function serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
@@ -19,10 +20,7 @@ export async function serve(address: SocketFile, handler: HttpHandler): Promise<
       while (answering.size > 0) await Promise.all(answering);
     },
     close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await closeServer(server);
       await file.release();
     },
   };

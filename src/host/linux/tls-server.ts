@@ -1,9 +1,6 @@
 import { constants } from 'node:crypto';
-import { once } from 'node:events';
-import { type IncomingMessage, ServerResponse as NodeResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, ServerResponse as NodeResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { type PeerCertificate, type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { HttpHandler, ServerResponse } from '../network.ts';
 import type {
@@ -20,6 +17,7 @@ import { cipherList } from './cipher-suites.ts';
 import { plainHeaders } from './http-request.ts';
 import { answer, send, serverRequest, textOf } from './http-server.ts';
 import { asNetworkError } from './network-error.ts';
+import { answerHead, listenForUpgrades } from './upgradable-server.ts';
 
 /** A command of `kubectl exec` is in the URL. */
 const MOST_HEADER_BYTES = 2 ** 20;
@@ -33,7 +31,6 @@ export async function serveTls(
   serving: TlsServing,
   handler: TlsHandler,
 ): Promise<TlsServer> {
-  const open = new Set<Duplex>();
   const server = createServer(
     {
       ...contextOf(serving),
@@ -45,30 +42,18 @@ export async function serveTls(
     (incoming, outgoing) => void answer(incoming, outgoing, plainly(handler, incoming)),
   );
   server.on('tlsClientError', (_, socket) => socket.destroy());
-  server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
+  const listening = await listenForUpgrades(server, address, (incoming, socket, head) => {
     if (!(socket instanceof TLSSocket)) throw new TypeError('a connection of an HTTPS server is a TLS socket');
     void answerUpgrade(incoming, socket, head, handler);
   });
-  server.listen(address.port, address.host);
-  await once(server, 'listening').catch((error: unknown) => Promise.reject(asNetworkError(error)));
-  const { port } = server.address() as AddressInfo; // it listens on TCP
   return {
-    port,
+    ...listening,
     renew: (now) => {
       try {
         server.setSecureContext(contextOf(now));
       } catch (error) {
         throw asNetworkError(error); // a certificate that is none, or not of its key
       }
-    },
-    close: async () => {
-      for (const socket of open) socket.destroy();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
     },
   };
 }
@@ -123,7 +108,6 @@ async function answerUpgrade(
   head: Buffer,
   handler: TlsHandler,
 ): Promise<void> {
-  socket.on('error', () => {}); // followed by 'close'
   socket.pause(); // nobody listens to what comes before the answer
   if (head.length > 0) socket.unshift(head);
   const gone = new AbortController();
@@ -139,8 +123,7 @@ function failed(error: unknown): { readonly kind: 'response'; readonly response:
 }
 
 function switchProtocols(socket: TLSSocket, { headers, serve }: StreamAnswer): void {
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 101 ${STATUS_CODES[101]}\r\n${lines.join('')}\r\n`);
+  socket.write(answerHead(101, headers));
   const stream = byteStreamOf(socket);
   socket.resume();
   serve(stream);

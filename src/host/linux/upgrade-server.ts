@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer as Upgrader, type WebSocket } from 'ws';
 import type { UpgradeHandler, UpgradeOffer, UpgradeServer, UpgradeVerdict } from '../network.ts';
 import { byteStreamOf } from './byte-stream.ts';
-import { asNetworkError } from './network-error.ts';
+import { answerHead, listenForUpgrades } from './upgradable-server.ts';
 import { serverConnectionOf } from './web-socket.ts';
 
 type Refusal = Extract<UpgradeVerdict, { kind: 'refuse' }>;
@@ -18,35 +17,18 @@ const NOT_ASKED_FOR: Refusal = { kind: 'refuse', status: 400, message: 'another 
 /** Serves what becomes of HTTP connections, on a free port of this machine's loopback. */
 export async function serveUpgrades(handler: UpgradeHandler): Promise<UpgradeServer> {
   const webSockets = new WebSockets();
-  const open = new Set<Duplex>();
   const server = createServer((request, response) => {
     const verdict = handler(offerOf(request));
     const { status, message, headers = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
     response.writeHead(status, Object.fromEntries([['content-type', 'text/plain'], ...headers])).end(message);
   });
-  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on('error', () => {}); // a client that is gone before the handshake is of no interest
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
+  return listenForUpgrades(server, { host: HOST, port: 0 }, (request, socket, head) => {
     const offer = offerOf(request);
     const verdict = verdictOn(offer, handler);
     if (verdict.kind === 'refuse') refuse(socket, verdict);
     else if (verdict.kind === 'webSocket') webSockets.upgrade({ request, socket, head }, verdict);
     else switchProtocols(socket, head, offer, verdict);
   });
-  server.listen(0, HOST);
-  await once(server, 'listening').catch((error: unknown) => Promise.reject(asNetworkError(error)));
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  return {
-    port,
-    close: async () => {
-      for (const socket of open) socket.destroy();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
 }
 
 function offerOf({ url = '/', headers }: IncomingMessage): UpgradeOffer {
@@ -131,9 +113,4 @@ function refuse(socket: Duplex, { status, message, headers = [] }: Refusal): voi
   ]);
   // Whether or not the client hangs up.
   socket.end(Buffer.concat([Buffer.from(head), body]), () => socket.destroy());
-}
-
-function answerHead(status: number, headers: ReadonlyArray<readonly [string, string]>): string {
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
 }

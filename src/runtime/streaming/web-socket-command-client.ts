@@ -1,10 +1,10 @@
 import type { WebSocketConnection } from '../../host/network.ts';
+import { PacedQueue } from '../../host/paced-queue.ts';
 import { CHANNEL } from '../../streams/command-channels.ts';
 import { Inbox } from '../../streams/inbox.ts';
 import { type ChannelMessage, decodeChannel, encodeChannel } from './channel-messages.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import { outcomeText } from './command-outcome.ts';
-import { PacedQueue } from './paced-queue.ts';
 import type { WebSocketCommandProtocol } from './protocols.ts';
 import { type TerminalSize, TerminalSizes } from './terminal-sizes.ts';
 
@@ -41,7 +41,7 @@ export async function openWebSocketCommandClient(
   await send(firstChannel(wanted), new Uint8Array());
   void listen();
   return {
-    stdin: stdin.chunks,
+    stdin,
     resizes,
     stdout: (data) => send(CHANNEL.stdout, data),
     stderr: (data) => send(CHANNEL.stderr, data),

@@ -1,7 +1,7 @@
 import type { WebSocketConnection } from '../../host/network.ts';
+import { PacedQueue } from '../../host/paced-queue.ts';
 import { Inbox } from '../../streams/inbox.ts';
 import { type ChannelEncoding, decodeChannel, encodeChannel } from './channel-messages.ts';
-import { PacedQueue } from './paced-queue.ts';
 import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';
 
 /** A message begins with one byte for its channel, and a port has two channels. */
@@ -33,7 +33,7 @@ export async function openWebSocketPortForwardClient(
     await send(channel + 1, portBytes(port));
     connections.put({
       port,
-      chunks: input.chunks,
+      chunks: input,
       write: (data) => send(channel, data),
       end: async () => over(channel),
       fail: async (message) => {
