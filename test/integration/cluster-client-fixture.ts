@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connectApiServer } from '../../src/app/cluster/api-server-client.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
@@ -7,4 +9,34 @@ import type { HttpApiServer } from '../../src/kubelet/cluster/http-api-server.ts
 export function connectTo(kubeconfig: string, log: Log = silentLog): Promise<HttpApiServer> {
   const options = { userAgent: 'nodelet-test', rate: { qps: 0, burst: 0 }, environment: { PATH: '/usr/bin:/bin' } };
   return connectApiServer(kubeconfig, options, { ...createLinuxHost(), log });
+}
+
+/** Stands before a server and counts those who come. */
+export interface Relay extends Disposable {
+  /** `https://127.0.0.1:…` */
+  readonly url: string;
+  /** How many connections were ever made. */
+  made(): number;
+}
+
+export async function startRelay(url: string): Promise<Relay> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    const behind = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.pipe(behind).pipe(socket);
+    socket.on('error', () => behind.destroy());
+    behind.on('error', () => socket.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `https://127.0.0.1:${port}`,
+    made: () => sockets.length,
+    [Symbol.dispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
 }

@@ -7,14 +7,14 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
 import { followSelection, type ObjectChange } from '../../src/kubelet/cluster/follow-selection.ts';
 import type { HttpApiServer } from '../../src/kubelet/cluster/http-api-server.ts';
-import { connectTo } from './cluster-client-fixture.ts';
+import { connectTo, startRelay } from './cluster-client-fixture.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+import { until } from './until.ts';
 
 const ACCOUNT = { namespace: 'default', name: 'default' };
 const patience = (): AbortSignal => AbortSignal.timeout(60_000);
@@ -54,36 +54,35 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
   test('nothing is lost and nothing told twice through an outage', async () => {
     const life = new AbortController();
     const told: string[] = [];
-    let heard = (): void => {};
-    const tell = (text: string): void => {
-      told.push(text);
-      heard();
+    const known = new Set<string>();
+    const tell = (type: string, name: string): void => {
+      told.push(`${type} ${name}`);
+      if (type === 'DELETED') known.delete(name);
+      else known.add(name);
     };
     const keeper = {
-      listed: (objects: readonly { metadata: { name: string } }[]) =>
-        tell(`listed ${objects.map(({ metadata }) => metadata.name)}`),
-      changed: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) =>
-        tell(`${type} ${object.metadata.name}`),
+      // A server that was away may have forgotten where we were: all is listed again then, and what is new is told.
+      listed(objects: readonly { metadata: { name: string } }[]) {
+        const names = objects.map(({ metadata }) => metadata.name);
+        const type = known.size === 0 ? 'listed' : 'ADDED';
+        for (const name of names.filter((each) => !known.has(each))) tell(type, name);
+        for (const name of [...known].filter((each) => !names.includes(each))) tell('DELETED', name);
+      },
+      changed: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) => tell(type, object.metadata.name),
     };
-    const until = async (text: string): Promise<void> => {
-      while (!told.includes(text)) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        heard = resolve;
-        await promise;
-      }
-    };
+    const hears = (text: string): Promise<true> => until(() => told.includes(text));
     const selection = { resource: 'configmaps', namespace: 'default' } as const;
     const deps = { ...createLinuxHost(), api, log: silentLog };
     const following = followSelection(selection, keeper, deps, life.signal);
-    await until('listed kube-root-ca.crt');
+    await hears('listed kube-root-ca.crt');
     await api.create(keyOf('a'), mapOf('a'), patience());
-    await until('ADDED a');
+    await hears('ADDED a');
     await plane.pause();
     await assert.rejects(canRead(api), { reason: 'Unavailable' });
     await plane.resume();
     await api.create(keyOf('b'), mapOf('b'), patience());
     await api.delete(keyOf('a'), {}, patience());
-    await until('DELETED a');
+    await hears('DELETED a');
     life.abort();
     await following;
     assert.deepEqual(told, ['listed kube-root-ca.crt', 'ADDED a', 'ADDED b', 'DELETED a']);
@@ -98,6 +97,7 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
       '--clusterrole=cluster-admin',
       '--serviceaccount=default:default',
     );
+    await plane.allowed({ user: 'system:serviceaccount:default:default' }, 'get', 'configmaps');
     const file = join(plane.folder, 'token');
     writeFileSync(file, 'nonsense');
     using client = await connectTo(kubeconfigOf('by-token', { tokenFile: 'token' }));
@@ -198,20 +198,54 @@ describe('the client of an API server', { skip: clusterSkipReason() }, () => {
     using client = await connectTo(kubeconfigOf('by-current', { 'client-certificate': pair, 'client-key': pair }));
     const selection = { resource: 'configmaps', namespace: 'default', fieldSelector: 'metadata.name=turn' } as const;
     const { resourceVersion } = await client.list(selection, patience());
-    const watching = Array.fromAsync(client.watch({ ...selection, resourceVersion }, patience()));
+    const told: string[] = [];
+    const watch = async (): Promise<void> => {
+      const events = client.watch({ ...selection, resourceVersion }, patience());
+      for await (const { type } of events) if (type !== 'BOOKMARK') told.push(type);
+      told.push('over');
+    };
+    const watching = watch();
     await client.create(keyOf('turn'), mapOf('turn'), patience());
+    await until(() => told.includes('ADDED'));
     write('second');
-    let isOver = false;
-    void watching.then(() => {
-      isOver = true;
-    });
-    while (!isOver) {
+    await until(async () => {
       await canRead(client);
-      await delay(50);
-    }
-    assert.deepEqual(
-      (await watching).map(({ type }) => type),
-      ['ADDED'],
-    );
+      return told.includes('over');
+    });
+    await watching;
+    assert.deepEqual(told, ['ADDED', 'over']);
+  });
+
+  test('watches share a connection as far as the server lets them', async () => {
+    using relay = await startRelay(plane.url);
+    const { certFile, keyFile } = plane.authority.issue({ user: 'admin', groups: ['system:masters'] });
+    const user = { 'client-certificate': certFile, 'client-key': keyFile };
+    using client = await connectTo(kubeconfigOf('by-relay', user, { server: relay.url }));
+    const life = new AbortController();
+    const selection = { resource: 'configmaps', fieldSelector: 'metadata.name=shared', resourceVersion: '0' } as const;
+    type Watch = AsyncIterator<{ readonly type: string }>;
+    const watching = (): Watch =>
+      client.watch({ ...selection, namespace: 'default' }, life.signal)[Symbol.asyncIterator]();
+    const changeOf = async (watch: Watch): Promise<string> => {
+      const { type } = (await watch.next()).value;
+      return type === 'BOOKMARK' ? changeOf(watch) : type;
+    };
+    const changesOf = (watches: readonly Watch[]): Promise<readonly string[]> => Promise.all(watches.map(changeOf));
+
+    await client.create(keyOf('shared'), mapOf('shared'), patience());
+    const some = Array.from({ length: 80 }, watching);
+    assert.deepEqual(new Set(await changesOf(some)), new Set(['ADDED']));
+    assert.equal(relay.made(), 1);
+
+    const all = [...some, ...Array.from({ length: 170 }, watching)];
+    assert.deepEqual(new Set(await changesOf(all.slice(some.length))), new Set(['ADDED']));
+    await client.delete(keyOf('shared'), {}, patience());
+    assert.deepEqual(await changesOf(all), Array(250).fill('DELETED'));
+    assert.equal(relay.made(), 3); // of which the server takes 100 each
+
+    life.abort();
+    await Promise.allSettled(all.map((watch) => watch.next()));
+    await canRead(client);
+    assert.equal(relay.made(), 3);
   });
 });

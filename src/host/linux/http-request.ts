@@ -8,42 +8,44 @@ import { addressOf } from './dial.ts';
 import { asNetworkError } from './network-error.ts';
 import { secureContexts } from './tls-context.ts';
 
-/** Where connections come from; one for each of the TLS settings, for agents do not tell these apart. */
-export type AgentChoice = (context: SecureContext | undefined) => RequestOptions['agent'];
-
 /** One exchange on a connection of its own. */
 export function request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-  return exchangeOver(request, () => false, signal);
+  return withContext(request, (context) => exchange(request, context, false, signal));
 }
 
-/** One exchange on a connection that the agent has or makes. */
-export async function exchangeOver(
-  request: HttpRequest,
-  agentOf: AgentChoice,
-  signal: AbortSignal,
+/** Shows one certificate of ours after the other, until the server takes one. */
+export async function withContext(
+  { scheme, insecureSkipVerify, tls }: HttpRequest,
+  ask: (context: SecureContext | undefined) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
-  const { scheme, insecureSkipVerify, tls } = request;
   const needsContext = scheme === 'https' && (tls !== undefined || !insecureSkipVerify);
   const [first, ...others] = needsContext ? contextsOf(tls) : [undefined];
-  let answer = exchange(request, first, agentOf(first), signal);
+  let answer = ask(first);
   for (const context of others) {
     answer = answer.catch((error: unknown) => {
       if (!isRefusedByTls(error)) throw error;
-      return exchange(request, context, agentOf(context), signal);
+      return ask(context);
     });
   }
   return answer;
 }
 
-function contextsOf(settings: TlsSettings | undefined) {
+type Contexts = ReturnType<typeof secureContexts>;
+
+/** Settings do not change, and those who ask much do so by the same. */
+const contextsBySettings = new WeakMap<TlsSettings, Contexts>();
+
+function contextsOf(settings: TlsSettings | undefined): Contexts {
   try {
-    return secureContexts(settings);
+    if (settings === undefined) return secureContexts(undefined);
+    return contextsBySettings.getOrInsertComputed(settings, () => secureContexts(settings));
   } catch (error) {
     throw asNetworkError(error); // a certificate that is none, or not of its key
   }
 }
 
-function exchange(
+/** One exchange by HTTP/1.1, on a connection that the agent has or makes. */
+export function exchange(
   request: HttpRequest,
   context: SecureContext | undefined,
   agent: RequestOptions['agent'],
@@ -154,7 +156,7 @@ function headersOf({ headers = [], body, bodyStream }: HttpRequest): ReadonlyArr
 }
 
 /** An address cannot be told to the server as whom is meant, and Node.js keeps no connection that was checked by hand. */
-function meantAs(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
+export function meantAs(name: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   if (!isIP(name)) return { servername: name };
   return { servername: '', checkServerIdentity: (_, shown) => checkServerIdentity(name, shown) };
 }

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse as NodeResponse } from 'node:http';
 import type { HttpHandler, HttpServer, ServerRequest, ServerResponse, SocketFile } from '../network.ts';
+import type { TcpAddress, TcpServer } from '../tcp-server.ts';
 import { claimSocketFile } from './claim-socket-file.ts';
-import { closeServer } from './upgradable-server.ts';
+import { closeServer, listenAt } from './upgradable-server.ts';
 
 /** Serves HTTP on a socket file. */
 export async function serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer> {
@@ -24,6 +25,14 @@ export async function serve(address: SocketFile, handler: HttpHandler): Promise<
       await file.release();
     },
   };
+}
+
+/** Serves HTTP on an address of this machine. */
+export function serveTcp(address: TcpAddress, handler: HttpHandler): Promise<TcpServer> {
+  return listenAt(
+    address,
+    createServer((incoming, outgoing) => void answer(incoming, outgoing, handler)),
+  );
 }
 
 /** Asks the handler and sends what it says. */
@@ -50,8 +59,10 @@ export function serverRequest(incoming: IncomingMessage, signal: AbortSignal): S
 }
 
 export async function send(response: ServerResponse, outgoing: NodeResponse, gone: AbortSignal): Promise<void> {
-  outgoing.writeHead(response.status, response.headers);
+  outgoing.statusCode = response.status;
+  for (const [name, value] of Object.entries(response.headers ?? {})) outgoing.setHeader(name, value);
   if (typeof response.body === 'string') {
+    // With the head still to come, Node.js says in it how long the body is.
     outgoing.end(response.body);
     return;
   }

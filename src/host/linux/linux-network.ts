@@ -4,7 +4,7 @@ import { dial } from './dial.ts';
 import { connectGrpc } from './grpc-connection.ts';
 import { openPool } from './http-pool.ts';
 import { request } from './http-request.ts';
-import { serve } from './http-server.ts';
+import { serve, serveTcp } from './http-server.ts';
 import { lookup } from './lookup.ts';
 import { upgrade } from './upgrade-request.ts';
 
@@ -13,8 +13,9 @@ export const linuxNetwork: Network = {
   lookup,
   dial,
   request,
-  pool: openPool,
+  pool: () => openPool(),
   serve,
+  serveTcp,
   serveStream,
   connectStream,
   grpc: connectGrpc,

@@ -29,8 +29,9 @@ export interface HttpApiServer extends ApiServer, ApiReviews, Disposable {
 }
 
 /**
- * A real API server, over HTTP/1.1 and in JSON. Nothing is asked and no connection is made before the first call. What it
- * is given and gives is never shown in an error: of answers only the words of a `Status` are.
+ * A real API server, over HTTP/2 (or HTTP/1.1 where it takes no other) and in JSON. Nothing is asked and no connection is
+ * made before the first call. What it is given and gives is never shown in an error: of answers only the words of a `Status`
+ * are.
  */
 export function createHttpApiServer({ cluster }: ClientConfig, deps: HttpApiDeps): HttpApiServer {
   const connections = new ServerConnections(cluster, deps);
@@ -72,7 +73,9 @@ function objectsBy(calls: HttpCalls, { random }: Pick<HttpApiDeps, 'random'>): A
       await calls.call({ method: 'DELETE', path: objectPath(key), body, isRepeatable: uid !== undefined }, signal);
     },
     async createToken(account, spec, signal) {
-      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
+      const { uid } = account;
+      const header = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' };
+      const body = { ...header, ...(uid !== undefined && { metadata: { uid } }), spec };
       const answer = mapOf(await calls.call({ method: 'POST', path: tokenPath(account), body }, signal));
       const { token, expirationTimestamp } = mapOf(answer['status']);
       return {

@@ -48,8 +48,8 @@ interface Generation {
 }
 
 /**
- * The connections to one server. They are made anew when who we are changes, or when the server has not answered for long:
- * streams end then, other exchanges end in their own time.
+ * The connections to one server: by HTTP/2 one for all requests, watches among them. They are made anew when who we are
+ * changes, or when the server has not answered for long: streams end then, other exchanges end in their own time.
  */
 export class ServerConnections implements Disposable {
   readonly #cluster: ClusterAddress;
@@ -128,7 +128,7 @@ export class ServerConnections implements Disposable {
       path: `${pathname.replace(/\/$/, '')}${path}`,
       headers: [['Host', host], ...(authorization ? [['Authorization', authorization] as const] : []), ...headers],
       connectUntil: this.#deps.clock.deadline(CONNECT_MS),
-      ...(isSecure && { tls, insecureSkipVerify }),
+      ...(isSecure && { tls, insecureSkipVerify, mayMultiplex: true }),
       ...(proxy !== undefined && { proxy }),
     };
   }

@@ -70,16 +70,13 @@ export async function linuxNetworkWorld(t: TestContext): Promise<NetworkWorld> {
     return { host: '127.0.0.1', port };
   };
   const silent = createTcpServer((socket) => t.after(() => socket.destroy()));
-  const gone = createTcpServer();
-  const closed = await listen(gone);
-  gone.close();
   return {
     network: linuxNetwork,
     fs: linuxFileSystem,
     root: await temporaryFolder(t),
     echo: await listen(linuxEcho()),
     silent: await listen(silent),
-    closed,
+    closed: { host: '127.0.0.1', port: 1 }, // the kernel gives it to nobody who asks for any
     grpc: await linuxGrpc(t),
     webSocketEcho: await webSocket((server) => server.on('connection', echoMessages)),
     webSocketFlood: (count) =>
@@ -210,7 +207,7 @@ export async function memoryNetworkWorld(): Promise<NetworkWorld> {
   };
 }
 
-async function memoryEcho({ method, path, query, headers, body }: MemoryRequest) {
+export async function memoryEcho({ method, path, query, headers, body }: MemoryRequest) {
   if (path === '/moved') return { status: 302, headers: { Location: '/echo' }, body: '' };
   let text = '';
   for await (const chunk of body) text += new TextDecoder().decode(chunk);

@@ -1,26 +1,17 @@
 /** Whom a request trusts, and who it says it is. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createSecureServer } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
-import type { DialTarget, Network, TlsSettings } from '../../../src/host/network.ts';
+import type { DialTarget, HttpPool, Network, TlsSettings } from '../../../src/host/network.ts';
 import { linuxNetworkWorld } from './network-worlds.ts';
+import { certificateSkipReason, makeCertificate, type Pair } from './own-certificate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const OPENSSL = '/usr/bin/openssl';
 const never = new AbortController().signal;
-
-interface Pair {
-  readonly certificate: string;
-  readonly key: string;
-}
 
 interface TlsWorld {
   readonly network: Network;
@@ -37,26 +28,20 @@ interface TlsWorld {
 
 async function linuxTlsWorld(t: TestContext): Promise<TlsWorld & { connections(): number }> {
   const folder = await temporaryFolder(t);
-  const make = async (name: string): Promise<Pair> => {
-    const [keyFile, certFile] = [`${folder}/${name}.key`, `${folder}/${name}.pem`];
-    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-    const files = ['-keyout', keyFile, '-out', certFile];
-    const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1,DNS:server.example'];
-    await promisify(execFile)(OPENSSL, ['req', '-x509', ...curve, ...files, ...subject]);
-    return { certificate: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
-  };
-  const [own, guest, stranger] = await Promise.all(['server', 'guest', 'stranger'].map(make));
+  const names = ['server', 'guest', 'stranger'];
+  const [own, guest, stranger] = await Promise.all(names.map((name) => makeCertificate(folder, name)));
   assert.ok(own && guest && stranger);
   let connections = 0;
   const listen = async (options: object): Promise<DialTarget> => {
-    const server = createServer({ key: own.key, cert: own.certificate, ...options }, (_, response) =>
-      response.end('in'),
-    );
+    const identity = { key: own.key, cert: own.certificate, allowHTTP1: true };
+    const server = createSecureServer({ ...identity, ...options }, (_, response) => void response.end('in'));
+    const sockets: Socket[] = [];
+    server.on('connection', (socket) => sockets.push(socket));
     server.on('secureConnection', () => connections++);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => {
-      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       server.close();
     });
     const { port } = server.address() as AddressInfo; // it listens on TCP
@@ -91,7 +76,21 @@ async function memoryTlsWorld(): Promise<TlsWorld> {
   return { network, server: at(1), guarded: at(2), plain: at(3), authority: 'A', ...people };
 }
 
-tlsContract('linux', linuxTlsWorld, existsSync(OPENSSL) ? false : `there is no ${OPENSSL} to make certificates with`);
+/** The same, asked by HTTP/2. */
+async function linuxHttp2World(t: TestContext): Promise<TlsWorld> {
+  const world = await linuxTlsWorld(t);
+  const network: Network = { ...linuxNetwork, pool: () => multiplexing(linuxNetwork.pool()) };
+  const pool = network.pool();
+  t.after(() => pool[Symbol.dispose]());
+  return { ...world, network: { ...network, request: pool.request } };
+}
+
+function multiplexing(pool: HttpPool): HttpPool {
+  return { ...pool, request: (request, signal) => pool.request({ ...request, mayMultiplex: true }, signal) };
+}
+
+tlsContract('linux', linuxTlsWorld, certificateSkipReason);
+tlsContract('linux HTTP/2', linuxHttp2World, certificateSkipReason);
 tlsContract('memory', memoryTlsWorld, false);
 
 function tlsContract(name: string, makeWorld: (t: TestContext) => Promise<TlsWorld>, skip: string | false): void {
@@ -140,7 +139,7 @@ function tlsContract(name: string, makeWorld: (t: TestContext) => Promise<TlsWor
   });
 }
 
-test('linux TLS: a pool keeps connections to whom is meant by a name', { skip: !existsSync(OPENSSL) }, async (t) => {
+test('linux TLS: a pool keeps connections to whom is meant by a name', { skip: certificateSkipReason }, async (t) => {
   const { server, authority, connections } = await linuxTlsWorld(t);
   using pool = linuxNetwork.pool();
   const tls = { authorities: [authority], serverName: 'server.example' };

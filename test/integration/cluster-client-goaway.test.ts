@@ -1,0 +1,86 @@
+/** An API server that sends its clients away now and then (`--goaway-chance`), as those behind a load balancer do. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { followSelection, type ObjectChange } from '../../src/kubelet/cluster/follow-selection.ts';
+import type { HttpApiServer } from '../../src/kubelet/cluster/http-api-server.ts';
+import { connectTo, type Relay, startRelay } from './cluster-client-fixture.ts';
+import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+
+const patience = (): AbortSignal => AbortSignal.timeout(60_000);
+const keyOf = (name: string) => ({ resource: 'configmaps', namespace: 'default', name }) as const;
+
+describe('the client of an API server that sends it away', { skip: clusterSkipReason() }, () => {
+  let plane: ControlPlane;
+  let relay: Relay;
+  let api: HttpApiServer;
+  before(async () => {
+    plane = await startControlPlane('--goaway-chance=0.02'); // the most that it takes
+    relay = await startRelay(plane.url);
+    api = await connectTo(kubeconfigFor(plane, relay.url));
+  });
+  after(async () => {
+    api?.[Symbol.dispose]();
+    relay?.[Symbol.dispose]();
+    await plane?.stop();
+  });
+
+  test('nothing is asked twice, nothing lost and nothing told twice', async () => {
+    const life = new AbortController();
+    const told: string[] = [];
+    let heard = (): void => {};
+    const tell = (text: string): void => {
+      told.push(text);
+      heard();
+    };
+    const keeper = {
+      listed: (objects: readonly { metadata: { name: string } }[]) =>
+        tell(`listed ${objects.map(({ metadata }) => metadata.name)}`),
+      changed: ({ type, object }: ObjectChange<{ metadata: { name: string } }>) =>
+        tell(`${type} ${object.metadata.name}`),
+    };
+    const until = async (text: string): Promise<void> => {
+      while (!told.includes(text)) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        heard = resolve;
+        await promise;
+      }
+    };
+    const selection = { resource: 'configmaps', namespace: 'default' } as const;
+    const deps = { ...createLinuxHost(), api, log: silentLog };
+    const following = followSelection(selection, keeper, deps, life.signal);
+    await until('listed kube-root-ca.crt');
+
+    const done = ['listed kube-root-ca.crt'];
+    // Each connection beyond the first takes the place of one that the server has let go.
+    for (let round = 0; relay.made() < 5; round++) {
+      const names = Array.from({ length: 8 }, (_, each) => `m-${round}-${each}`);
+      // A second creation or deletion of the same name would be refused.
+      const make = (name: string) => api.create(keyOf(name), { metadata: { name, namespace: 'default' } }, patience());
+      await Promise.all(names.map(make));
+      await Promise.all(names.map((name) => api.delete(keyOf(name), {}, patience())));
+      done.push(...names.flatMap((name) => [`ADDED ${name}`, `DELETED ${name}`]));
+    }
+    for (const text of done) await until(text);
+    life.abort();
+    await following;
+    const inOrder = (texts: readonly string[]) => texts.toSorted((a, b) => a.localeCompare(b));
+    assert.deepEqual(inOrder(told), inOrder(done));
+  });
+});
+
+function kubeconfigFor({ folder, authority }: ControlPlane, server: string): string {
+  const { certFile, keyFile } = authority.issue({ user: 'admin', groups: ['system:masters'] });
+  const path = join(folder, 'relayed.kubeconfig');
+  const config = {
+    clusters: [{ name: 'test', cluster: { server, 'certificate-authority': authority.caFile } }],
+    users: [{ name: 'test', user: { 'client-certificate': certFile, 'client-key': keyFile } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
+    'current-context': 'test',
+  };
+  writeFileSync(path, JSON.stringify(config));
+  return path;
+}
