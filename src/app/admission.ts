@@ -6,7 +6,7 @@ import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts
 import type { SyncLoopDeps } from '../kubelet/sync-loop.ts';
 import type { AgentFacts, NodeFacts } from './agent-facts.ts';
 
-interface AdmissionParts {
+export interface AdmissionParts {
   readonly events: PodEvents;
   readonly publisher: PodStatusPublisher;
   /** As the API server was last seen to have this node. */

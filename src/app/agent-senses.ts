@@ -27,7 +27,7 @@ export interface SenseListener {
 
 export function createSenses(
   { host, cri, log, settings }: AgentParts,
-  ofRuntime: Pick<PublisherDeps, 'runtimeName' | 'features'>,
+  shown: Pick<PublisherDeps, 'runtimeName' | 'features' | 'resources'>,
   life: AbortSignal,
   listener: SenseListener,
 ): Senses {
@@ -48,6 +48,6 @@ export function createSenses(
     hostIP: hostIPs[0] ?? '127.0.0.1',
     changed: (uid) => listener.probed(uid),
   });
-  const publisher = new PodStatusPublisher({ observed, probes, statuses, clock, hostIPs, ...ofRuntime });
+  const publisher = new PodStatusPublisher({ observed, probes, statuses, clock, hostIPs, ...shown });
   return { timeline, events, statuses, observed, probes, publisher };
 }

@@ -3,24 +3,30 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Event, Pod, ResourceRequirements } from '../../src/api/generated/core-v1.ts';
 import { isMirrorPod } from '../../src/api/pod-names.ts';
 import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { connectCri } from '../../src/cri/client.ts';
-import { ListContainersRequest, ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
+import {
+  ContainerStatusRequest,
+  ListContainersRequest,
+  ListPodSandboxRequest,
+} from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { OBEDIENT, shell } from './agent-fixture.ts';
-import { type ControlPlane, startControlPlane } from './cluster-fixture.ts';
+import type { ControlPlane } from './cluster-fixture.ts';
+import { startPlaneAndRuntime } from './cluster-scene.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
 import { nodeletNodeSkipReason } from './nodelet-node.ts';
+import { until } from './until.ts';
 
 const NODE = 'box';
 const STATIC_UID = '5ce2a4f1-0b4e-4f4e-9d5b-1f1a3c7e9b21';
 const NODELET = [join(import.meta.dirname, '../../bin/nodelet'), 'kubelet'];
-const ASK_AGAIN_MS = 50;
 const CRI_MS = 10_000;
+/** Pods of the API server that see the change. */
+const STAYING = ['account', 'sidecar', 'again', 'ended', 'resized', 'strict', 'waiting'];
 /** Pods that go during the change, or come with it. */
 const PASSING = ['leaving', 'witness'];
 const skip = goKubeletSkipReason() || containerdSkipReason() || nodeletNodeSkipReason();
@@ -30,8 +36,9 @@ const KNOWN_AGAIN_MS = 10_000;
 /** What cgroups of version 1 say where there is no limit; kubelet takes it for one of the pod. */
 const NO_LIMIT = '9007199254740988Ki';
 
-/** Kubelet writes down which resources it has given, does not find what another gave, and gives them once more. */
-const NOT_ACTUATED = 'ResizeCompleted';
+/** Which resources pods were promised, and which their containers have: of whichever agent, for whichever comes next. */
+const RECORDS = ['allocated_pods_state', 'actuated_pods_state'];
+const MIB = 2n ** 20n;
 
 type Pods = Readonly<Record<string, Pod>>;
 
@@ -44,7 +51,7 @@ suite('a node that changes its agent', { skip }, () => {
   let agent: GoKubelet | undefined;
   let manifests: string;
   before(async () => {
-    [plane, runtime] = await Promise.all([startControlPlane(), startContainerd()]);
+    [plane, runtime] = await startPlaneAndRuntime(startContainerd);
     manifests = join(plane.folder, 'manifests');
     mkdirSync(manifests);
     await plane.apply({
@@ -65,19 +72,54 @@ suite('a node that changes its agent', { skip }, () => {
     const parts = { plane, nodeName: NODE, endpoint, cgroupParent, config: { staticPodPath: manifests } };
     agent = await startGoKubelet({ ...parts, ...(command && { command }) });
   };
-  const wait = (pod: string, condition: string): Promise<string> =>
-    plane.kubectl('wait', `pod/${pod}`, `--for=${condition}`, '--timeout=60s');
-  const became = (pod: string, path: string, value: string): Promise<string> =>
-    wait(pod, `jsonpath={${path}}=${value}`);
+  const wait = (pod: string, condition: string): Promise<void> => plane.wait(pod, condition);
+  const became = (pod: string, path: string, value: string): Promise<void> => wait(pod, `jsonpath={${path}}=${value}`);
 
   async function startPods(): Promise<void> {
     writeFileSync(join(manifests, 'static.json'), JSON.stringify(STATIC));
     await plane.apply(...PODS);
-    await plane.kubectl('wait', `pod/static-${NODE}`, '--for=create', '--timeout=60s');
+    await wait(`static-${NODE}`, 'create');
     for (const pod of ['account', 'sidecar', 'again', 'leaving', `static-${NODE}`]) await wait(pod, 'condition=Ready');
     await became('again', '.status.containerStatuses[0].restartCount', '1');
     await wait('again', 'condition=Ready');
     await became('ended', '.status.phase', 'Succeeded');
+    await resizePods();
+  }
+
+  /** One goes on as it is, one wants to be started anew for it, and one asks for what the node does not have. */
+  async function resizePods(): Promise<void> {
+    for (const pod of ['resized', 'strict', 'waiting']) await wait(pod, 'condition=Ready');
+    const [before] = await containersOf('resized');
+    await resize('resized', { requests: { cpu: '70m' }, limits: { memory: '80Mi' } });
+    await resize('strict', { requests: { cpu: '70m' } });
+    await became('strict', '.status.containerStatuses[0].restartCount', '1');
+    for (const pod of ['resized', 'strict']) {
+      await became(pod, '.status.containerStatuses[0].resources.requests.cpu', '70m');
+      await until(async () => (await eventsAtServer()).includes(`${pod} Normal ResizeCompleted 1`));
+      await wait(pod, 'condition=Ready');
+    }
+    assert.deepEqual(await containersOf('resized'), [before]);
+    assert.equal(await memoryLimitOf(before ?? ''), 80n * MIB);
+    const all = await plane.kubectl('get', 'node', NODE, '-ojsonpath={.status.allocatable.cpu}');
+    await resize('waiting', { requests: { cpu: all } });
+    await became('waiting', '.status.conditions[?(@.type=="PodResizePending")].reason', 'Deferred');
+    await until(async () => (await eventsAtServer()).includes('waiting Warning ResizeDeferred 1'));
+  }
+
+  async function resize(pod: string, resources: ResourceRequirements): Promise<void> {
+    const patch = JSON.stringify({ spec: { containers: [{ name: 'main', resources }] } });
+    await plane.kubectl('patch', 'pod', pod, '--subresource=resize', '-p', patch);
+  }
+
+  async function containersOf(pod: string): Promise<readonly string[]> {
+    return Object.entries(await running()).flatMap(([id, text]) => (text.startsWith(`${pod} `) ? [id] : []));
+  }
+
+  async function memoryLimitOf(containerId: string): Promise<bigint | undefined> {
+    using cri = connection();
+    const request = ContainerStatusRequest.create({ containerId });
+    const { status } = await cri.runtime.containerStatus(request, AbortSignal.timeout(CRI_MS));
+    return status?.resources?.linux?.memoryLimitInBytes;
   }
 
   /** Resolves when the youngest of the probed containers is old enough. */
@@ -105,7 +147,6 @@ suite('a node that changes its agent', { skip }, () => {
     const { items }: { items: Event[] } = JSON.parse(await plane.kubectl('get', 'events', '-ojson'));
     return items
       .filter(({ involvedObject: { kind, name = '' } }) => kind === 'Pod' && !PASSING.includes(name))
-      .filter(({ reason }) => reason !== NOT_ACTUATED)
       .map(({ involvedObject, type, reason, count }) => `${involvedObject.name} ${type} ${reason} ${count}`)
       .sort(byCodePoint);
   }
@@ -140,7 +181,7 @@ suite('a node that changes its agent', { skip }, () => {
   async function lookedAtAll(): Promise<void> {
     await plane.apply(podOf('witness', { containers: [shell('main', OBEDIENT)], automountServiceAccountToken: false }));
     await wait('witness', 'condition=Ready');
-    await plane.kubectl('delete', 'pod', 'witness', '--timeout=60s');
+    await plane.remove('witness');
   }
 
   async function changeTo(
@@ -168,8 +209,8 @@ suite('a node that changes its agent', { skip }, () => {
 
   async function deletePods(): Promise<void> {
     rmSync(join(manifests, 'static.json'));
-    await plane.kubectl('delete', 'pods', 'account', 'sidecar', 'again', 'ended', '--timeout=60s');
-    await plane.kubectl('wait', `pod/static-${NODE}`, '--for=delete', '--timeout=60s');
+    await plane.remove(...STAYING);
+    await wait(`static-${NODE}`, 'delete');
     const folder = agent?.folder ?? '';
     await until(async () => readdirSync(join(folder, 'root/pods')).length === 0);
     await until(async () => podCgroups(runtime.cgroupParent).length === 0);
@@ -184,7 +225,7 @@ suite('a node that changes its agent', { skip }, () => {
 
   test('Nodelet goes on with pods that kubelet has started, and has begun to end', async () => {
     await restarts();
-    await plane.kubectl('wait', 'pod/leaving', '--for=delete', '--timeout=60s');
+    await wait('leaving', 'delete');
     const uid = await plane.kubectl('get', 'pod', 'account', '-ojsonpath={.metadata.uid}');
     const volume = join(agent?.folder ?? '', 'root/pods', uid, 'volumes/kubernetes.io~configmap/settings');
     const patch = JSON.stringify({ data: { color: 'green' } });
@@ -197,6 +238,9 @@ suite('a node that changes its agent', { skip }, () => {
     await until(async () => (await sandboxes()) === 0);
     assert.deepEqual(await running(), {});
     assert.deepEqual(readdirSync(join(agent?.folder ?? '', 'logs')), []);
+    const record = (name: string): { data: string } =>
+      JSON.parse(readFileSync(join(agent?.folder ?? '', 'root', name), 'utf8'));
+    await until(async () => RECORDS.every((name) => record(name).data === '{}'));
   });
 
   test('the pods of Nodelet go on under kubelet, and their status stays', async () => {
@@ -206,7 +250,7 @@ suite('a node that changes its agent', { skip }, () => {
 
   test('kubelet goes on with pods that Nodelet has started, and has begun to end', async () => {
     await restarts();
-    await plane.kubectl('wait', 'pod/leaving', '--for=delete', '--timeout=60s');
+    await wait('leaving', 'delete');
   });
 
   test('kubelet ends pods that Nodelet has started', async () => {
@@ -222,6 +266,7 @@ function podOf(name: string, spec: object): object {
 
 const DATA = { volumeMounts: [{ name: 'data', mountPath: '/data' }] };
 const RESOURCES = { requests: { cpu: '50m', memory: '16Mi' }, limits: { memory: '64Mi' } };
+const RESTARTS_FOR_CPU = { resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }] };
 const DATA_VOLUME = { name: 'data', emptyDir: {} };
 
 const PODS: readonly object[] = [
@@ -258,6 +303,9 @@ const PODS: readonly object[] = [
     containers: [shell('main', "trap '' TERM; sleep 1000 & wait; sleep 1000")],
     terminationGracePeriodSeconds: 3,
   }),
+  podOf('resized', { containers: [{ ...shell('main', OBEDIENT), resources: RESOURCES }] }),
+  podOf('strict', { containers: [{ ...shell('main', OBEDIENT), resources: RESOURCES, ...RESTARTS_FOR_CPU }] }),
+  podOf('waiting', { containers: [{ ...shell('main', OBEDIENT), resources: RESOURCES }] }),
   podOf('ended', { containers: [shell('main', 'echo bye > /dev/termination-log')], restartPolicy: 'Never' }),
 ];
 
@@ -270,7 +318,8 @@ const STATIC = {
 
 /**
  * What kubelet loses whenever it starts, also after itself: it has the address of a pod that has ended from nowhere any
- * more, and does not look at the mirror of a static pod for what is older than itself.
+ * more, does not look at the mirror of a static pod for what is older than itself, and does not know since when a resize
+ * waits.
  */
 function withoutWhatKubeletForgets(pods: Pods): unknown {
   return Object.values(pods).map(({ status, ...pod }) => {
@@ -278,7 +327,13 @@ function withoutWhatKubeletForgets(pods: Pods): unknown {
     const timeless = conditions?.map(({ lastTransitionTime, ...condition }) => condition);
     if (isMirrorPod(pod)) return { ...pod, status: { ...rest, podIP, podIPs, conditions: timeless } };
     if (rest.phase === 'Succeeded') return { ...pod, status: { ...rest, startTime, conditions } };
-    return { ...pod, status };
+    const resizing = conditions?.map((condition) =>
+      condition.type === 'PodResizePending'
+        ? { ...condition, lastProbeTime: null, lastTransitionTime: null }
+        : condition,
+    );
+    resizing?.sort((one, other) => byCodePoint(one.type, other.type)); // kubelet has that one first
+    return { ...pod, status: { ...status, conditions: resizing } };
   });
 }
 
@@ -295,9 +350,4 @@ function podCgroups(parent: string): readonly string[] {
     if (!existsSync(place)) return [];
     return readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((name) => /(^|\/)pod[^/]+$/.test(name));
   });
-}
-
-/** Whatever happens happens at its own pace; the runner ends a test that takes too long. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo().catch(() => false))) await delay(ASK_AGAIN_MS);
 }

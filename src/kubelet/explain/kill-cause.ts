@@ -4,6 +4,7 @@ const KILL_CAUSES: ReadonlyArray<readonly [mark: string, cause: string]> = [
   ['failed startup probe', 'it failed its startup probe'],
   ['FailedPostStartHook', 'its postStart hook failed'],
   ['definition changed', 'its definition changed'],
+  ['resize requires restart', 'it gets other resources, and its resizePolicy wants a restart for them'],
 ];
 
 /** `it failed its liveness probe`; `undefined` for a container that ends with its pod. */

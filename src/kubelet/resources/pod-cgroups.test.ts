@@ -6,7 +6,7 @@ import { MemoryCgroups } from '../../host/fake/memory-cgroups.ts';
 import type { Processes, ProcessIdentity } from '../../host/processes.ts';
 import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
 import { type CgroupSettings, podCgroupPath, podUidOfCgroup } from './cgroup-names.ts';
-import { podCgroupValues } from './pod-cgroup-values.ts';
+import { podCgroupValues, roomForBoth } from './pod-cgroup-values.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 
 const settings = { cgroupRoot: '/nodelet', cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, podPidsLimit: -1 };
@@ -157,4 +157,37 @@ test('PodCgroups finds and removes what an earlier run left, and then its own pa
   await steps.release(examplePod(), signal);
   await steps.removeAll({ includingRoot: true });
   assert.equal(await cgroups.exists('/nodelet'), false);
+});
+
+const less = { cpuShares: 51, cpuQuotaMicroseconds: 5000, cpuPeriodMicroseconds: 100_000, memoryLimitBytes: 100 };
+const more = { cpuShares: 102, cpuQuotaMicroseconds: 9000, cpuPeriodMicroseconds: 100_000, memoryLimitBytes: 200 };
+
+test('roomForBoth() is the larger of each, and no limit where one has none', () => {
+  assert.deepEqual([roomForBoth(less, more), roomForBoth(more, less), roomForBoth(less, less)], [more, more, less]);
+  const { memoryLimitBytes: _, ...open } = less;
+  assert.deepEqual(roomForBoth(open, { ...more, cpuQuotaMicroseconds: -1 }), {
+    cpuShares: 102,
+    cpuQuotaMicroseconds: -1,
+    cpuPeriodMicroseconds: 100_000,
+  });
+});
+
+test('the group of a pod that is to shrink shrinks only when its containers have', async () => {
+  const cgroups = new MemoryCgroups();
+  const [small, large] = ['100m', '200m'].map((cpu) =>
+    examplePod({ container: { resources: { requests: { cpu }, limits: { cpu } } } }),
+  );
+  assert.ok(small && large);
+  let has = large;
+  const hostFacts = { hugePageSizes: [] };
+  const processes = {} as Processes; // not used here
+  const steps = new PodCgroups({ cgroups, processes, settings, hostFacts, actuated: () => has });
+  const path = podCgroupPath(small, settings);
+  await steps.prepare(small, signal);
+  assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, 20_000);
+  await steps.settle(small);
+  has = small;
+  assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, 10_000);
+  await steps.prepare(large, signal);
+  assert.equal(cgroups.valuesOf(path)?.cpuQuotaMicroseconds, 20_000);
 });

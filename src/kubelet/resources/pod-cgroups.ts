@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { type QosClass, qosClass } from '../../api/qos.ts';
-import { CgroupBusyError, type Cgroups } from '../../host/cgroups.ts';
+import { CgroupBusyError, type Cgroups, type CgroupValues } from '../../host/cgroups.ts';
 import type { Processes } from '../../host/processes.ts';
 import type { PodStep } from '../sync/pod-step.ts';
 import {
@@ -14,7 +14,13 @@ import {
   qosCgroup,
 } from './cgroup-names.ts';
 import { cpuShares } from './cpu-units.ts';
-import { type PodCgroupHost, type PodCgroupSettings, podCgroupValues, podCpuRequest } from './pod-cgroup-values.ts';
+import {
+  type PodCgroupHost,
+  type PodCgroupSettings,
+  podCgroupValues,
+  podCpuRequest,
+  roomForBoth,
+} from './pod-cgroup-values.ts';
 
 const REMOVE_ATTEMPTS = 5;
 const QOS_CLASSES: readonly QosClass[] = ['Burstable', 'BestEffort', 'Guaranteed'];
@@ -24,12 +30,15 @@ export interface PodCgroupsDeps {
   readonly processes: Processes;
   readonly settings: CgroupSettings & PodCgroupSettings;
   readonly hostFacts: PodCgroupHost;
+  /** The pod with what its containers have; absent: they have what it was promised. */
+  readonly actuated?: (pod: Pod) => Pod;
 }
 
 /**
  * The control group of each pod: made before its sandbox, removed when nothing of the pod runs any more.
  *
- * 1. `prepare` may be repeated; it sets the same values again.
+ * 1. `prepare` may be repeated; it sets the same values again. As long as containers have more than their pod was
+ *    promised, the group has room for both: the kernel takes no limit that those below it exceed. `settle` ends that.
  * 2. `release` is safe without `prepare`. What still runs in the group is killed: nothing of a pod outlives it.
  * 3. The group of all Burstable pods weighs as much as they ask for together.
  */
@@ -39,14 +48,16 @@ export class PodCgroups implements PodStep {
   readonly #processes: Processes;
   readonly #settings: PodCgroupsDeps['settings'];
   readonly #host: PodCgroupHost;
+  readonly #actuated: (pod: Pod) => Pod;
   /** Thousandths of a CPU by pod UID. */
   readonly #burstable = new Map<string, bigint>();
 
-  constructor({ cgroups, processes, settings, hostFacts }: PodCgroupsDeps) {
+  constructor({ cgroups, processes, settings, hostFacts, actuated = (pod) => pod }: PodCgroupsDeps) {
     this.#cgroups = cgroups;
     this.#processes = processes;
     this.#settings = settings;
     this.#host = hostFacts;
+    this.#actuated = actuated;
   }
 
   async prepare(pod: Pod, _signal: AbortSignal): Promise<void> {
@@ -55,7 +66,12 @@ export class PodCgroups implements PodStep {
     await this.#cgroups.create(path);
     if (qos === 'Burstable') this.#burstable.set(pod.metadata.uid, podCpuRequest(pod));
     await this.#weighClass(qos);
-    await this.#cgroups.update(path, podCgroupValues(pod, this.#settings, this.#host));
+    await this.#cgroups.update(path, roomForBoth(this.#valuesOf(this.#actuated(pod)), this.#valuesOf(pod)));
+  }
+
+  /** Its containers have what it was promised. */
+  async settle(pod: Pod): Promise<void> {
+    await this.#cgroups.update(podCgroupPath(pod, this.#settings), this.#valuesOf(pod));
   }
 
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
@@ -119,6 +135,10 @@ export class PodCgroups implements PodStep {
 
   async #childrenOf(path: string): Promise<readonly string[]> {
     return (await this.#cgroups.exists(path)) ? this.#cgroups.children(path) : [];
+  }
+
+  #valuesOf(pod: Pod): CgroupValues {
+    return podCgroupValues(pod, this.#settings, this.#host);
   }
 
   #path(name: CgroupName): string {

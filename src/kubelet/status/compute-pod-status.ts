@@ -3,6 +3,7 @@ import { isStaticPod } from '../../api/pod-names.ts';
 import { podLimits, podRequests, type ResourceAmounts } from '../../api/pod-resources.ts';
 import { qosClass } from '../../api/qos.ts';
 import { formatTime } from '../../base/rfc3339.ts';
+import { actualPod } from '../resources/pod-allocation.ts';
 import { type ContainerStatuses, containerStatuses } from './container-statuses.ts';
 import { lastStatuses } from './last-statuses.ts';
 import { podAddresses } from './pod-addresses.ts';
@@ -21,7 +22,7 @@ export function computePodStatus(view: PodStatusView): PodStatus {
   return {
     phase,
     ...reasonOf(view, phase, previous),
-    conditions: podConditions({ ...view, statuses, phase, previous }),
+    conditions: podConditions({ ...view, statuses, phase, previous, resizing: view.resources?.conditions }),
     ...(statuses.init.length > 0 && { initContainerStatuses: statuses.init }),
     containerStatuses: statuses.regular,
     ...(statuses.ephemeral.length > 0 && { ephemeralContainerStatuses: statuses.ephemeral }),
@@ -82,13 +83,15 @@ function constantsOf({ pod, nowMs }: PodStatusView, previous: PodStatus | undefi
   };
 }
 
-/** What the pod was given: as much as it asked for. */
-function resourcesOf({ pod }: PodStatusView): Pick<PodStatus, 'resources' | 'allocatedResources'> {
-  const requests = textsOf(podRequests(pod));
-  const limits = textsOf(podLimits(pod));
+/** What the pod has, and what it was promised. */
+function resourcesOf({ pod, resources }: PodStatusView): Pick<PodStatus, 'resources' | 'allocatedResources'> {
+  const has = isTerminal(pod.status?.phase) ? pod : actualPod(pod, resources?.actuated);
+  const requests = textsOf(podRequests(has));
+  const limits = textsOf(podLimits(has));
+  const allocatedResources = textsOf(podRequests(pod));
   return {
     resources: { ...(requests && { requests }), ...(limits && { limits }) },
-    ...(requests && { allocatedResources: requests }),
+    ...(allocatedResources && { allocatedResources }),
   };
 }
 

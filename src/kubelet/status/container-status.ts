@@ -1,5 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, VolumeMountStatus } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer } from '../observe/observed-pod.ts';
+import { actualResources } from '../resources/pod-allocation.ts';
 import { recursiveReadOnlyShown } from '../sync/config/recursive-read-only.ts';
 import { containerIdOf, lostState, stateOf, waitingState } from './container-state.ts';
 import type { PodStatusView } from './pod-status-view.ts';
@@ -35,7 +36,8 @@ export function containerStatus(view: ContainerView): ContainerStatus {
 /** From what the runtime has now, and had before under the same name. */
 function observedStatus(newest: ObservedContainer, view: ContainerView): ContainerStatus {
   const { container, instances, previous, restartingAll, pod } = view;
-  const requests = container.resources?.requests ?? {};
+  const { resources: promised = {} } = container;
+  const requests = promised.requests ?? {};
   const volumeMounts = volumeMountStatuses(container, pod);
   const stopSignal = pod.features?.stopSignals ? newest.stopSignal : undefined;
   return {
@@ -47,7 +49,7 @@ function observedStatus(newest: ObservedContainer, view: ContainerView): Contain
     lastState: lastStateOf(newest, instances[1], previous, pod.runtimeName),
     restartCount: restartCountOf(newest, previous),
     ready: false,
-    resources: container.resources ?? {},
+    resources: newest.state === 'running' ? actualResources(container, pod.resources?.actuated) : promised,
     ...(Object.keys(requests).length > 0 && { allocatedResources: requests }),
     ...(volumeMounts.length > 0 && { volumeMounts }),
     ...(newest.user && { user: { linux: newest.user } }),

@@ -2,7 +2,7 @@ import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/ge
 import { formatTime } from '../../base/rfc3339.ts';
 import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
-import type { PodPhase } from './pod-phase.ts';
+import { isTerminal, type PodPhase } from './pod-phase.ts';
 import type { PodVerdict } from './pod-status-view.ts';
 import { closedGates } from './readiness-gates.ts';
 import { isCleared, RESTARTING_ALL_CONDITION, restartsAll } from './restart-of-all.ts';
@@ -16,6 +16,8 @@ export interface ConditionsView {
   readonly phase: PodPhase;
   readonly previous: PodStatus | undefined;
   readonly verdict?: PodVerdict | undefined;
+  /** How far a resize is; absent: nothing is to be told of any. */
+  readonly resizing?: readonly PodCondition[] | undefined;
   readonly nowMs: number;
 }
 
@@ -29,6 +31,9 @@ const KUBELET_CONDITIONS = [
   'ContainersReady',
   'PodScheduled',
 ] as const;
+
+/** These too are kubelet's own. */
+const RESIZE_CONDITIONS = ['PodResizePending', 'PodResizeInProgress'];
 
 /**
  * First the conditions of others, as the API server has them, then kubelet's own in its order. A condition whose status
@@ -46,6 +51,7 @@ export function podConditions(view: ConditionsView): PodCondition[] {
   };
   return [
     ...foreign,
+    ...(isTerminal(view.phase) ? [] : (view.resizing ?? [])),
     ...KUBELET_CONDITIONS.map((type) => condition(type, verdicts[type], view)),
     ...restartingCondition(view),
   ];
@@ -66,7 +72,7 @@ function condition(type: string, verdict: Verdict, { pod, previous, nowMs }: Con
 /** Conditions that only the agent sets on one occasion, and then keeps, stand among those of others. */
 function foreignConditions(view: ConditionsView): PodCondition[] {
   const { pod, previous } = view;
-  const own: readonly string[] = [...KUBELET_CONDITIONS, RESTARTING_ALL_CONDITION];
+  const own: readonly string[] = [...KUBELET_CONDITIONS, ...RESIZE_CONDITIONS, RESTARTING_ALL_CONDITION];
   const disruption = newDisruption(view) ?? previous?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   const others = (pod.status?.conditions ?? []).filter(
     ({ type }) => !own.includes(type) && !(disruption && type === disruption.type),

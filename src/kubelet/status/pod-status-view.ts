@@ -1,6 +1,7 @@
-import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import type { Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
 import type { ObservedPod } from '../observe/observed-pod.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
+import type { PodResources } from '../resources/pod-allocation.ts';
 
 /** Why a container that should run is not: shown as its `waiting` state until it runs. */
 export interface ContainerTrouble {
@@ -28,6 +29,16 @@ export interface PodStatusView {
   readonly runtimeName: string;
   /** Absent: none. */
   readonly features?: StatusFeatures | undefined;
+  /** Absent: the pod has what it was promised. */
+  readonly resources?: StatusResources | undefined;
+}
+
+/** What a status tells of the resources of a pod besides what it was promised. */
+export interface StatusResources {
+  /** What its containers have; absent: what they were promised. */
+  readonly actuated?: PodResources | undefined;
+  /** How far a resize is. */
+  readonly conditions: readonly PodCondition[];
 }
 
 /** What a status tells only where the node can do it. */

@@ -5,6 +5,7 @@ import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import { planInitContainers } from './plan-init-containers.ts';
 import { planRemoval } from './plan-removal.ts';
+import { killResized, planResize } from './plan-resize.ts';
 import type { ContainerKill, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
 import { exitedWith, type PodView, restartPolicyOf, restartsWhenKilled } from './pod-view.ts';
 import { type SandboxChange, sandboxChange } from './sandbox-change.ts';
@@ -20,7 +21,7 @@ export function computePodActions(view: PodView): PodPlan {
   const init = planInitContainers(view);
   if (init.progress === 'failed') return { kind: 'end' };
   const ephemeral = ephemeralStarts(view);
-  if (init.progress === 'running') return { kind: 'adjust', kill: init.kill, start: [...ephemeral, ...init.start] };
+  if (init.progress === 'running') return adjust(view, init.kill, [...ephemeral, ...init.start]);
 
   const verdicts = view.spec.containers.map((container) => judge(container, view));
   const start = verdicts.flatMap((verdict) => (verdict.start ? [main(verdict.name)] : []));
@@ -28,7 +29,12 @@ export function computePodActions(view: PodView): PodPlan {
   // Sidecars alone do not keep a pod alive.
   if (!anyKept && start.length === 0) return { kind: 'end' };
   const kill = verdicts.flatMap((verdict) => verdict.kill ?? []);
-  return { kind: 'adjust', kill: [...init.kill, ...kill], start: [...ephemeral, ...init.start, ...start] };
+  return adjust(view, [...init.kill, ...kill], [...ephemeral, ...init.start, ...start]);
+}
+
+function adjust(view: PodView, kill: readonly ContainerKill[], start: readonly ContainerStart[]): PodPlan {
+  const resize = planResize(view, kill, start);
+  return { kind: 'adjust', kill, start, ...(resize && { resize }) };
 }
 
 /** They start whatever the others do, once: one that the runtime has heard of is never started again. */
@@ -88,7 +94,8 @@ function judge(container: Container, view: PodView): Verdict {
   }
 }
 
-function judgeRunning(container: Container, seen: ObservedContainer, { spec, probes }: PodView): Verdict {
+function judgeRunning(container: Container, seen: ObservedContainer, view: PodView): Verdict {
+  const { spec, probes } = view;
   const { name } = container;
   const end = (reason: KillReason, text: string, start: boolean): Verdict => ({
     name,
@@ -104,7 +111,8 @@ function judgeRunning(container: Container, seen: ObservedContainer, { spec, pro
   if (probes.result('startup', seen.id) === 'failure') {
     return end('startupFailed', `Container ${name} failed startup probe`, restartsWhenKilled(container, spec));
   }
-  return { name, keep: true };
+  const resized = killResized(seen, view);
+  return resized ? { name, start: true, kill: resized } : { name, keep: true };
 }
 
 function kill(seen: ObservedContainer, reason: KillReason, message: string): ContainerKill {

@@ -5,6 +5,7 @@ import { networkTrouble } from '../observe/network-ready.ts';
 import { type ObservedPod, runningContainers } from '../observe/observed-pod.ts';
 import type { ObservedPods } from '../observe/observed-pods.ts';
 import type { Probes } from '../probes/probes.ts';
+import { resizeView } from '../resources/resize-view.ts';
 import { isTerminal } from '../status/pod-phase.ts';
 import { isRestartingAll } from '../status/restart-of-all.ts';
 import type { PodEnding, PodSyncer, SyncOutcome } from '../workers/pod-syncer.ts';
@@ -66,9 +67,10 @@ class Syncer implements AttentivePodSyncer {
   }
 
   async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
-    const { publisher, observed, probes } = this.#deps;
+    const { publisher, observed, probes, resizes } = this.#deps;
     const { uid } = pod.metadata;
     await observed.known(uid, signal);
+    resizes.look(pod, observed.get(uid));
     const status = publisher.publish(pod, 'syncing');
     if (isTerminal(status.phase)) return { kind: 'ended' };
     const activeMs = activeTimeLeft(pod, status, this.#deps.clock.now());
@@ -79,6 +81,7 @@ class Syncer implements AttentivePodSyncer {
     if (plan.kind === 'newSandbox' && !pod.spec.hostNetwork) await this.#needNetwork(pod, signal);
     const isFresh = await this.#prepare(pod, plan, signal);
     const failures = await this.#execute(pod, plan, signal);
+    resizes.look(pod, observed.get(uid));
     if (isTerminal(publisher.publish(pod, 'syncing').phase)) return { kind: 'ended' };
     if (plan.kind === 'end') return { kind: 'ended', verdict: LOST_SANDBOX };
     return outcomeOf(failures, isFresh, activeMs);
@@ -113,7 +116,7 @@ class Syncer implements AttentivePodSyncer {
   }
 
   async purge(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { observed, publisher, backoff, timeline } = this.#deps;
+    const { observed, publisher, backoff, timeline, resizes } = this.#deps;
     const { uid } = pod.metadata;
     // Nothing of it runs: what the runtime remembers and what is on disk go side by side.
     await allOf([removePod(pod, observed.get(uid), this.#deps, signal), this.#purgeSteps(pod, signal)]);
@@ -121,6 +124,7 @@ class Syncer implements AttentivePodSyncer {
     if (await observed.refresh(uid, signal)) throw new Error('the runtime still has something of the pod');
     backoff.forget(`${uid}/`);
     publisher.forget(uid);
+    resizes.ended(uid);
     timeline.forget(uid);
   }
 
@@ -144,9 +148,18 @@ class Syncer implements AttentivePodSyncer {
   }
 
   #view(pod: Pod, restartsAll: boolean): PodView {
-    const { observed, probes } = this.#deps;
-    const seen = observed.get(pod.metadata.uid);
-    return { spec: pod.spec, sandboxes: seen?.sandboxes ?? [], ...containersOf(pod, seen), restartsAll, probes };
+    const { observed, probes, records } = this.#deps;
+    const { uid } = pod.metadata;
+    const seen = observed.get(uid);
+    const resize = resizeView(pod, records.actuated(uid));
+    return {
+      spec: pod.spec,
+      sandboxes: seen?.sandboxes ?? [],
+      ...containersOf(pod, seen),
+      restartsAll,
+      probes,
+      resize,
+    };
   }
 
   /** Whether everything around the containers is as of now; a first preparation that fails rejects. */
@@ -180,7 +193,7 @@ class Syncer implements AttentivePodSyncer {
   async #execute(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<StartFailures> {
     const { observed, probes } = this.#deps;
     const { uid } = pod.metadata;
-    if (plan.kind === 'adjust' && plan.kill.length + plan.start.length === 0) return new Map();
+    if (plan.kind === 'adjust' && plan.kill.length + plan.start.length === 0 && !plan.resize) return new Map();
     const refresh = (id: string, until: AbortSignal): Promise<ObservedPod | undefined> => observed.refresh(id, until);
     const tried: ExecuteDeps['tried'] = (...start) => this.#starting.tried(...start);
     const started: ExecuteDeps['started'] = async (of, name, ...log) => {
@@ -191,6 +204,9 @@ class Syncer implements AttentivePodSyncer {
     try {
       const deps = { ...this.#deps, refresh, started, tried };
       return await this.#telling(pod, () => executePodPlan(pod, plan, observed.get(uid), deps, signal));
+    } catch (error) {
+      if (!signal.aborted) this.#deps.publisher.publishMeanwhile(pod, observed.get(uid));
+      throw error;
     } finally {
       this.#starting.end(uid);
       // Also after a failure half-way: what it left is to be seen.

@@ -8,12 +8,20 @@ import { allOf } from './all-of.ts';
 import { containerOf } from './container-of.ts';
 import type { ContainerKill, ContainerRemoval, ContainerStart, PodPlan, SandboxFault } from './pod-plan.ts';
 import { pruneInitContainers, removeContainer, removeInitContainers } from './remove-containers.ts';
+import { type ResizeDeps, resizeFailure } from './resize-pod.ts';
 import { podSandboxConfig, runSandbox, type SandboxDeps } from './run-sandbox.ts';
 import { type StartAllDeps, type StartFailures, startContainers } from './start-containers.ts';
 import { type StopDeps, stopContainer, stopPod } from './stop-pod.ts';
 
-export interface ExecuteDeps extends Omit<SandboxDeps, 'settings'>, Omit<StartAllDeps, 'settings'>, StopDeps {
-  readonly settings: SandboxDeps['settings'] & StartAllDeps['settings'] & RemovalDeps['settings'];
+export interface ExecuteDeps
+  extends Omit<SandboxDeps, 'settings'>,
+    Omit<StartAllDeps, 'settings' | 'records'>,
+    Omit<ResizeDeps, 'settings'>,
+    StopDeps {
+  readonly settings: SandboxDeps['settings'] &
+    StartAllDeps['settings'] &
+    ResizeDeps['settings'] &
+    RemovalDeps['settings'];
   /** Looks at the pod now. */
   readonly refresh: (uid: string, signal: AbortSignal) => Promise<ObservedPod | undefined>;
 }
@@ -36,12 +44,26 @@ export async function executePodPlan(
       for (const group of plan.groups) await allOf(group.map((each) => remove(pod, each, deps, signal)));
       return new Map();
     case 'adjust':
-      await allOf(plan.kill.map((kill) => stopContainer(pod, kill, endingOf(pod, kill), deps, signal)));
-      await pruneInitContainers(pod, observed, deps, signal);
-      return startAll(pod, plan.start, observed, deps, signal);
+      return adjust(pod, plan, observed, deps, signal);
     default:
       return assertNever(plan);
   }
+}
+
+/** A pod that cannot be resized is otherwise looked after as ever. */
+async function adjust(
+  pod: Pod,
+  { kill: kills, resize, start }: Extract<PodPlan, { readonly kind: 'adjust' }>,
+  observed: ObservedPod | undefined,
+  deps: ExecuteDeps,
+  signal: AbortSignal,
+): Promise<StartFailures> {
+  await allOf(kills.map((kill) => stopContainer(pod, kill, endingOf(pod, kill), deps, signal)));
+  const failure = resize && (await resizeFailure(pod, resize, observed, deps, signal));
+  await pruneInitContainers(pod, observed, deps, signal);
+  const failures = await startAll(pod, start, observed, deps, signal);
+  if (failure) throw failure;
+  return failures;
 }
 
 /**
@@ -97,6 +119,7 @@ function endingOf(pod: Pod, { name, reason, message }: ContainerKill): { message
     startupFailed: container?.startupProbe,
     definitionChanged: undefined,
     unknownState: undefined,
+    resized: undefined,
   }[reason]?.terminationGracePeriodSeconds;
   return { message, graceSeconds: own ?? ownGraceOf(pod) };
 }

@@ -2,6 +2,7 @@ import type { Container } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer } from '../observe/observed-pod.ts';
 import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
+import { killResized } from './plan-resize.ts';
 import type { ContainerKill, ContainerStart } from './pod-plan.ts';
 import { type PodView, restartsWhenKilled } from './pod-view.ts';
 
@@ -73,7 +74,8 @@ function judgePassed(init: Container, view: PodView): Verdict {
   return { ...judgeSidecar(init, view.containers.get(init.name), view), passed: true };
 }
 
-function judgeSidecar(init: Container, seen: ObservedContainer | undefined, { probes }: PodView): Verdict {
+function judgeSidecar(init: Container, seen: ObservedContainer | undefined, view: PodView): Verdict {
+  const { probes } = view;
   if (seen?.state === 'unknown') return { passed: false, start: true, kill: killUnknown(init, seen) };
   if (seen?.state !== 'running') return { passed: false, start: true };
 
@@ -90,7 +92,8 @@ function judgeSidecar(init: Container, seen: ObservedContainer | undefined, { pr
   if (init.livenessProbe && probes.result('liveness', seen.id) === 'failure') {
     return { passed: true, ...restart('livenessFailed', 'failed liveness probe') };
   }
-  return { passed: true };
+  const resized = killResized(seen, view);
+  return { passed: true, ...(resized && { start: true, kill: resized }) };
 }
 
 function killUnknown(init: Container, seen: ObservedContainer): ContainerKill {

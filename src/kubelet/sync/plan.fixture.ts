@@ -3,6 +3,7 @@ import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 import { observedContainer } from '../observe/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../observe/observed-pod.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
+import type { ResizeView } from '../resources/resize-view.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { containerHash } from './config/container-hash.ts';
 import type { ContainerKill, ContainerRole, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
@@ -53,11 +54,12 @@ export interface Given {
   containers?: ObservedContainer[];
   restartsAll?: boolean;
   probes?: Partial<Record<`${ProbeKind} ${string}`, ProbeResult>>;
+  resize?: ResizeView;
 }
 
 /** A pod with one main container that runs, and nothing to do. */
 export function plan({ spec, sandboxes = [sandbox], containers = [seen(web, running)], ...given }: Given): PodPlan {
-  const { probes = {}, restartsAll = false } = given;
+  const { probes = {}, restartsAll = false, resize } = given;
   const newest = new Map(containers.toReversed().map((container) => [container.name, container]));
   return computePodActions({
     spec: { containers: [web], restartPolicy: 'Always', ...spec },
@@ -66,6 +68,7 @@ export function plan({ spec, sandboxes = [sandbox], containers = [seen(web, runn
     older: containers.filter((container) => newest.get(container.name) !== container),
     restartsAll,
     probes: { result: (kind, id) => probes[`${kind} ${id}`] },
+    resize,
   });
 }
 

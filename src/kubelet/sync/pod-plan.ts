@@ -11,8 +11,19 @@ export type PodPlan =
     }
   /** A container has ended in a way for which all of them begin anew. Groups, one after the other, each at once. */
   | { readonly kind: 'removeAll'; readonly groups: readonly (readonly ContainerRemoval[])[] }
-  /** The sandbox stays. Both lists empty: the pod is as it should be, or waits. */
-  | { readonly kind: 'adjust'; readonly kill: readonly ContainerKill[]; readonly start: readonly ContainerStart[] };
+  /** The sandbox stays. Both lists empty and no `resize`: the pod is as it should be, or waits. */
+  | {
+      readonly kind: 'adjust';
+      readonly kill: readonly ContainerKill[];
+      readonly start: readonly ContainerStart[];
+      readonly resize?: PodResize;
+    };
+
+/** The pod was promised other resources than it has. */
+export interface PodResize {
+  /** Names of containers that go on running with other ones; the rest gets them when it starts. */
+  readonly update: readonly string[];
+}
 
 /** Why the sandbox that a pod has is not the one that it needs. */
 export type SandboxFault = 'none yet' | 'several are ready' | 'not ready' | 'network mode changed' | 'no address';
@@ -33,7 +44,7 @@ export interface ContainerKill {
   readonly message: string;
 }
 
-export type KillReason = 'definitionChanged' | 'livenessFailed' | 'startupFailed' | 'unknownState';
+export type KillReason = 'definitionChanged' | 'livenessFailed' | 'startupFailed' | 'unknownState' | 'resized';
 
 export interface ContainerRemoval {
   readonly id: string;

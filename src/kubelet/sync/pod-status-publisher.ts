@@ -5,7 +5,13 @@ import type { ObservedPods } from '../observe/observed-pods.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import { computePodStatus } from '../status/compute-pod-status.ts';
 import { isTerminal } from '../status/pod-phase.ts';
-import type { ContainerTrouble, PodStatusView, PodVerdict, StatusFeatures } from '../status/pod-status-view.ts';
+import type {
+  ContainerTrouble,
+  PodStatusView,
+  PodVerdict,
+  StatusFeatures,
+  StatusResources,
+} from '../status/pod-status-view.ts';
 import type { StatusStore } from '../status/status-store.ts';
 import type { PodError } from './pod-error.ts';
 
@@ -17,6 +23,8 @@ export interface PublisherDeps {
   readonly hostIPs: readonly string[];
   readonly runtimeName: string;
   readonly features: (pod: Pod) => StatusFeatures;
+  /** What is to be told of the resources of a pod. */
+  readonly resources: (uid: string) => StatusResources;
 }
 
 /** Turns what is known of a pod into its status, and remembers why containers do not run. */
@@ -52,7 +60,7 @@ export class PodStatusPublisher {
   }
 
   #compute(pod: Pod, now: Pick<PodStatusView, 'worker' | 'verdict' | 'observed'>): PodStatus {
-    const { probes, statuses, clock, hostIPs, runtimeName, features } = this.#deps;
+    const { probes, statuses, clock, hostIPs, runtimeName, features, resources } = this.#deps;
     const { uid } = pod.metadata;
     return computePodStatus({
       pod,
@@ -64,6 +72,7 @@ export class PodStatusPublisher {
       hostIPs,
       runtimeName,
       features: features(pod),
+      resources: resources(uid),
     });
   }
 

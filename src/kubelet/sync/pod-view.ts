@@ -1,6 +1,7 @@
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/observed-pod.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
+import type { ResizeView } from '../resources/resize-view.ts';
 
 /** All that a plan may look at: no clock, no global gate, no I/O. */
 export interface PodView {
@@ -14,6 +15,8 @@ export interface PodView {
   /** Some container has ended in a way for which all begin anew, and not all of them are gone yet. */
   readonly restartsAll: boolean;
   readonly probes: ProbeResults;
+  /** What its containers lack of what the pod was promised; absent: nothing. */
+  readonly resize?: ResizeView | undefined;
 }
 
 /** The policy of a container: its own, else its pod's. */

@@ -72,7 +72,7 @@ async function removedBy(remove: typeof pruneInitContainers): Promise<{ ids: str
     },
   };
   const settings = { rootDir: '/root', containerLogsDir: '/links' };
-  await remove(pod, remembered, { runtime, fs: host.fs, settings }, AbortSignal.timeout(1000));
+  await remove(pod, remembered, { runtime, fs: host.fs, settings }, new AbortController().signal);
   const names = async (folder: string): Promise<string[]> =>
     (await host.fs.readDirectory(folder)).map(({ name }) => name);
   const logs = (await Promise.all(['init', 'proxy', 'a'].map((name) => names(`/logs/${name}`)))).flat();
@@ -115,7 +115,7 @@ async function removalCalls(removeSandbox: (isStopped: boolean) => CriError | un
       return {};
     },
   };
-  await removePod(pod, stopped, { runtime, timeline: new Timeline(host.clock) }, AbortSignal.timeout(1000));
+  await removePod(pod, stopped, { runtime, timeline: new Timeline(host.clock) }, new AbortController().signal);
   return calls;
 }
 

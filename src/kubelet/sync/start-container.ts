@@ -7,6 +7,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { runPostStart } from '../hooks/post-start.ts';
 import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
+import type { ResourceRecords } from '../resources/resource-records.ts';
 import { checkStopSignal } from './check-stop-signal.ts';
 import { type ContainerConfigInput, type ContainerSettings, containerConfig } from './config/container-config.ts';
 import type { EnvironmentSources } from './config/env-sources.ts';
@@ -40,6 +41,8 @@ export interface StartDeps extends StopDeps {
   ) => Promise<ContainerConfigInput['image']>;
   /** The container runs and has a log file, at a path below the folder of the pod's logs. Must not reject. */
   readonly started: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
+  /** What the container is about to be given. */
+  readonly records: Pick<ResourceRecords, 'actuate'>;
   /** What the variables of the container refer to. */
   readonly envSources: (
     place: ContainerPlace,
@@ -97,6 +100,8 @@ async function configOf(
   const sources = await deps.envSources(place, container, signal);
   const environment = containerEnvironment({ pod, container, podIPs, hostIPs, allocatable, sources, envFiles });
   const restartCount = await nextRestartCount(pod, container.name, observed, settings.podLogsDir, deps.fs);
+  const mounts = await deps.mounts(place, container, environment, signal);
+  await deps.records.actuate(pod, container);
   return containerConfig({
     pod,
     container,
@@ -106,7 +111,7 @@ async function configOf(
     podIPs,
     userNamespace: place.sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
     environment,
-    mounts: await deps.mounts(place, container, environment, signal),
+    mounts,
     settings,
     host: hostFacts,
   });

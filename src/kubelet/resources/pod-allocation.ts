@@ -1,0 +1,125 @@
+import type { Container, Pod, ResourceRequirements } from '../../api/generated/core-v1.ts';
+import type { ResourceList } from '../../api/pod-resources.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+
+/** The resources of a pod at one moment: those it was promised, or those that its containers were made with. */
+export interface PodResources {
+  /** By name; ephemeral containers have none. */
+  readonly containers: ReadonlyMap<string, ResourceRequirements>;
+  /** Of the pod as a whole; absent: its containers alone count. */
+  readonly pod?: ResourceRequirements | undefined;
+}
+
+/** What a pod that is admitted as it is gets. */
+export function allocationOf({ spec }: Pod): PodResources {
+  const { resources } = spec;
+  return { containers: resourcesByName(spec.initContainers, spec.containers), ...(resources && { pod: resources }) };
+}
+
+/** The pod with the resources that it was promised; the same object when these are the ones it asks for. */
+export function withAllocation(pod: Pod, allocation: PodResources): Pod {
+  const { spec } = pod;
+  const isSamePod = isSameOrNone(spec.resources, allocation.pod);
+  const initContainers = spec.initContainers && allocatedTo(spec.initContainers, allocation);
+  const containers = allocatedTo(spec.containers, allocation);
+  if (isSamePod && initContainers === spec.initContainers && containers === spec.containers) return pod;
+  const { resources, ...rest } = spec;
+  const kept = isSamePod ? resources : allocation.pod;
+  return {
+    ...pod,
+    spec: { ...rest, ...(kept && { resources: kept }), containers, ...(initContainers && { initContainers }) },
+  };
+}
+
+/** The pod asks for other resources than it has. */
+export function isResized(pod: Pod, allocation: PodResources): boolean {
+  return withAllocation(pod, allocation) !== pod;
+}
+
+/** What a container is made with: where it has no limit of its own, the limit of its pod is its limit. */
+export function actuationOf({ spec }: Pod, container: Container): ResourceRequirements {
+  const { limits, ...rest } = container.resources ?? {};
+  const own: Record<string, string | number> = { ...limits };
+  for (const name of ['cpu', 'memory']) {
+    const ofPod = spec.resources?.limits?.[name];
+    if (isZero(own[name]) && ofPod !== undefined && !isZero(ofPod)) own[name] = ofPod;
+  }
+  return { ...rest, ...(Object.keys(own).length > 0 && { limits: own }) };
+}
+
+/** What a container that runs has of CPU and memory; of anything else, what it was promised. */
+export function actualResources(
+  { name, resources = {} }: Container,
+  actuated: PodResources | undefined,
+): ResourceRequirements {
+  const has = actuated?.containers.get(name);
+  return has ? withActual(resources, has) : resources;
+}
+
+/** The pod as if it had been promised what its containers have. */
+export function actualPod(pod: Pod, actuated: PodResources | undefined): Pod {
+  if (!actuated) return pod;
+  const { initContainers = [], containers, resources } = pod.spec;
+  const given = [...initContainers, ...containers].map(
+    (container) => [container.name, actualResources(container, actuated)] as const,
+  );
+  const ofPod = resources && { pod: withActual(resources, actuated.pod ?? {}) };
+  return withAllocation(pod, { containers: new Map(given), ...ofPod });
+}
+
+function withActual(promised: ResourceRequirements, has: ResourceRequirements): ResourceRequirements {
+  const requests = promised.requests && listWithActual(promised.requests, has.requests);
+  const limits = promised.limits && listWithActual(promised.limits, has.limits);
+  return { ...promised, ...(limits && { limits }), ...(requests && { requests }) };
+}
+
+/** Zero is what kubelet's record of a resize has where there is none. */
+function listWithActual(promised: ResourceList, has: ResourceList = {}): ResourceList {
+  const actual = ['cpu', 'memory'].flatMap((name) => {
+    const amount = has[name];
+    return isZero(amount) || amount === undefined || isSameAmount(promised[name], amount)
+      ? []
+      : [[name, amount] as const];
+  });
+  return actual.length === 0 ? promised : { ...promised, ...Object.fromEntries(actual) };
+}
+
+/** The same amounts of the same resources, however they are written; what is not there is as good as empty. */
+export function isSameResources(one: ResourceRequirements = {}, other: ResourceRequirements = {}): boolean {
+  return (
+    isSameList(one.requests, other.requests) &&
+    isSameList(one.limits, other.limits) &&
+    JSON.stringify(one.claims ?? []) === JSON.stringify(other.claims ?? [])
+  );
+}
+
+function isSameOrNone(one: ResourceRequirements | undefined, other: ResourceRequirements | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : isSameResources(one, other);
+}
+
+function isSameList(one: ResourceList = {}, other: ResourceList = {}): boolean {
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length) return false;
+  return names.every((name) => isSameAmount(one[name], other[name]));
+}
+
+function isSameAmount(one: string | number | undefined, other: string | number | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one === other || parseQuantity(one).compare(parseQuantity(other)) === 0;
+}
+
+function isZero(quantity: string | number | undefined): boolean {
+  return quantity === undefined || parseQuantity(quantity).isZero();
+}
+
+function allocatedTo(containers: readonly Container[], { containers: allocated }: PodResources): readonly Container[] {
+  const updated = containers.map((container) => {
+    const resources = allocated.get(container.name);
+    return resources && !isSameResources(container.resources, resources) ? { ...container, resources } : container;
+  });
+  return updated.every((container, index) => container === containers[index]) ? containers : updated;
+}
+
+function resourcesByName(...lists: ReadonlyArray<readonly Container[] | undefined>): PodResources['containers'] {
+  return new Map(lists.flatMap((list = []) => list.map(({ name, resources }) => [name, resources ?? {}] as const)));
+}

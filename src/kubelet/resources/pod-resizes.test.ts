@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, PodCondition, ResourceRequirements } from '../../api/generated/core-v1.ts';
+import { silentLog } from '../../base/log.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { PodEvents } from '../explain/pod-events.ts';
+import type { ObservedPod } from '../observe/observed-pod.ts';
+import { examplePod } from '../sync/config/pod.fixture.ts';
+import type { HostFacts } from './host-facts.ts';
+import { PodResizes, type PodResizesDeps } from './pod-resizes.ts';
+import { ResourceRecords } from './resource-records.ts';
+
+const SMALL: ResourceRequirements = { requests: { cpu: '50m', memory: '16Mi' }, limits: { memory: '64Mi' } };
+const LARGE: ResourceRequirements = { requests: { cpu: '70m', memory: '16Mi' }, limits: { memory: '64Mi' } };
+const NO_CPU = { reason: 'OutOfcpu', message: 'no CPU' };
+const NOW = '2026-01-01T00:00:00Z';
+const V2 = { cgroupVersion: 'v2', swapBytes: 2 ** 30 } as HostFacts; // what swap depends on
+
+function podWith(resources: ResourceRequirements, generation = 1): Pod {
+  return examplePod({ metadata: { generation }, container: { resources } });
+}
+
+/** A pod that runs with little, on a node that has what it asks for. */
+async function node(changes: Partial<PodResizesDeps> = {}) {
+  const { fs, clock } = createMemoryHost();
+  const events = new PodEvents(clock);
+  const told: string[] = [];
+  events.subscribe((_, { type, reason, message }) => told.push(`${type} ${reason} ${message}`));
+  const records = await ResourceRecords.read({ fs, log: silentLog, settings: { rootDir: '/root' } });
+  const settings = { memoryCapacityBytes: 2 ** 30 };
+  const parts = { records, events, clock, settings, hostFacts: V2, admit: () => undefined, ...changes };
+  const resizes = new PodResizes(parts);
+  const small = podWith(SMALL);
+  resizes.admitted(small);
+  resizes.asked(small, true);
+  await records.prepare(small);
+  const ask = (pod: Pod): readonly Pod[] => {
+    resizes.asked(pod, false);
+    return resizes.grant(new Map([['u1', pod]]), [small]);
+  };
+  return { resizes, records, clock, told, small, ask };
+}
+
+function condition(given: Partial<PodCondition> & Pick<PodCondition, 'type'>): PodCondition {
+  return { status: 'True', observedGeneration: 2, lastProbeTime: NOW, lastTransitionTime: NOW, ...given };
+}
+
+const RUNNING = { containers: [{ name: 'web', state: 'running' }] } as unknown as ObservedPod; // what a resize looks at
+
+const SUMMARY =
+  '{"containers":[{"name":"web","resources":{"limits":{"memory":"64Mi"},"requests":{"cpu":"70m","memory":"16Mi"}}}],"generation":2}';
+
+test('a pod that asks for what it has waits for nothing', async () => {
+  const { resizes, small } = await node();
+  assert.equal(resizes.isAnyWaiting, false);
+  assert.deepEqual(resizes.grant(new Map([['u1', small]]), [small]), []);
+});
+
+test('a pod is promised what it asks for, and resized until its containers have it', async () => {
+  const { resizes, records, clock, told, ask } = await node();
+  const large = podWith(LARGE, 2);
+  assert.deepEqual(ask(large), [large]);
+  assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress' })]);
+  await clock.advance(5000);
+  resizes.look(large, RUNNING);
+  assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress' })]);
+  const [web] = large.spec.containers;
+  assert.ok(web);
+  await records.actuate(large, web);
+  resizes.look(large, RUNNING);
+  resizes.look(large, RUNNING);
+  assert.deepEqual(resizes.conditions('u1'), []);
+  assert.deepEqual(told, [
+    `Normal ResizeStarted Pod resize started: ${SUMMARY}`,
+    `Normal ResizeCompleted Pod resize completed: ${SUMMARY}`,
+  ]);
+});
+
+test('a pod runs on with what it has while the node has no more, and is told once', async () => {
+  let refusal: typeof NO_CPU | undefined = NO_CPU;
+  const { resizes, clock, told, small, ask } = await node({ admit: () => refusal });
+  const large = podWith(LARGE, 2);
+  const asIs = [{ ...large, spec: small.spec }];
+  const waits = condition({ type: 'PodResizePending', reason: 'Deferred', message: 'no CPU' });
+  assert.deepEqual(ask(large), asIs);
+  assert.deepEqual(resizes.conditions('u1'), [waits]);
+  const again = (): readonly Pod[] => resizes.grant(new Map([['u1', large]]), [small]);
+  await clock.advance(5000);
+  assert.deepEqual(again(), []);
+  assert.deepEqual(resizes.conditions('u1'), [waits]);
+  refusal = { ...NO_CPU, message: 'still no CPU' };
+  assert.deepEqual(again(), asIs);
+  const lastProbeTime = '2026-01-01T00:00:05Z';
+  assert.deepEqual(resizes.conditions('u1'), [{ ...waits, message: 'still no CPU', lastProbeTime }]);
+  refusal = undefined;
+  assert.deepEqual(again(), [large]);
+  const begun = { lastProbeTime, lastTransitionTime: lastProbeTime };
+  assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress', ...begun })]);
+  assert.deepEqual(told, [
+    `Warning ResizeDeferred Pod resize OutOfcpu: ${SUMMARY.slice(0, -1)},"error":"no CPU"}`,
+    `Normal ResizeStarted Pod resize started: ${SUMMARY}`,
+  ]);
+});
+
+test('a wish that is taken back is waited for no more', async () => {
+  const { resizes, ask } = await node({ admit: () => NO_CPU });
+  ask(podWith(LARGE, 2));
+  resizes.asked(podWith(SMALL, 3), false);
+  assert.equal(resizes.isAnyWaiting, false);
+  assert.deepEqual(resizes.conditions('u1'), []);
+});
+
+test('what a container has swapped out cannot follow: that is not tried again', async () => {
+  const { resizes, told, ask } = await node({
+    settings: { memoryCapacityBytes: 2 ** 30, swapBehavior: 'LimitedSwap' },
+  });
+  const { limits } = SMALL;
+  ask(podWith({ limits, requests: { cpu: '50m', memory: '32Mi' } }, 2));
+  const message = 'In-place resize of containers with swap is not supported.';
+  const infeasible = condition({ type: 'PodResizePending', reason: 'Infeasible', message });
+  assert.deepEqual(resizes.conditions('u1'), [infeasible]);
+  assert.equal(resizes.isAnyWaiting, false);
+  assert.match(told[0] ?? '', /^Warning ResizeInfeasible Pod resize Infeasible: /);
+  ask(podWith({ limits: { memory: '80Mi' }, requests: { cpu: '50m', memory: '16Mi' } }, 3));
+  assert.deepEqual(resizes.conditions('u1'), [condition({ type: 'PodResizeInProgress', observedGeneration: 3 })]);
+});
+
+test('a failure is told once, and forgotten with the end of the resize', async () => {
+  const { resizes, told, ask } = await node();
+  const large = podWith(LARGE, 2);
+  ask(large);
+  for (const _ of [1, 2]) resizes.failed(large, 'no room');
+  const failing = condition({ type: 'PodResizeInProgress', reason: 'Error', message: 'no room' });
+  resizes.look(large, RUNNING);
+  assert.deepEqual(resizes.conditions('u1'), [failing]);
+  assert.equal(told.length, 2);
+  assert.equal(told[1], `Warning ResizeError Pod resize error: ${SUMMARY.slice(0, -1)},"error":"no room"}`);
+});
+
+test('the next agent goes on with what waits, and does not tell it again', async () => {
+  const { resizes, told } = await node({ admit: () => NO_CPU });
+  const waits = condition({ type: 'PodResizePending', reason: 'Deferred', message: 'no CPU' });
+  const large = { ...podWith(LARGE, 2), status: { conditions: [waits, condition({ type: 'Ready' })] } };
+  resizes.asked(large, true);
+  assert.equal(resizes.isAnyWaiting, true);
+  assert.deepEqual(resizes.grant(new Map([['u1', large]]), [large]), []);
+  assert.deepEqual(resizes.conditions('u1'), [waits]);
+  assert.deepEqual(told, []);
+});
+
+test('the next agent ends a resize that was under way, whose containers have all they were promised', async () => {
+  const { resizes, told, small } = await node();
+  const underWay = condition({ type: 'PodResizeInProgress', observedGeneration: 1 });
+  const pod = { ...small, status: { conditions: [underWay] } };
+  resizes.asked(pod, true);
+  assert.deepEqual(resizes.conditions('u1'), [underWay]);
+  resizes.look(pod, RUNNING);
+  assert.deepEqual(resizes.conditions('u1'), []);
+  assert.match(told[0] ?? '', /^Normal ResizeCompleted .*"generation":1\}$/);
+});
+
+test('a pod that has left is asked for nothing, and counted no more', async () => {
+  const { resizes, small, ask } = await node({ admit: () => NO_CPU });
+  ask(podWith(LARGE, 2));
+  resizes.forget('u1');
+  resizes.ended('u1');
+  assert.equal(resizes.isAnyWaiting, false);
+  assert.deepEqual(resizes.conditions('u1'), []);
+  assert.equal(resizes.allocated(small), small);
+});

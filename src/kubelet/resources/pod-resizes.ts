@@ -1,0 +1,205 @@
+import type { Container, Pod, PodCondition } from '../../api/generated/core-v1.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { PodEvents } from '../explain/pod-events.ts';
+import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
+import type { HostFacts } from './host-facts.ts';
+import { byUrgency, type PendingResize } from './pending-order.ts';
+import { isSameResources } from './pod-allocation.ts';
+import { ResizeConditions } from './resize-conditions.ts';
+import { resizeMessage } from './resize-message.ts';
+import { resizeView } from './resize-view.ts';
+import type { ResourceRecords } from './resource-records.ts';
+import { type SwapSettings, swapLimit } from './swap-limit.ts';
+
+export interface PodResizesDeps {
+  readonly records: ResourceRecords;
+  readonly events: PodEvents;
+  readonly clock: Clock;
+  readonly settings: SwapSettings;
+  readonly hostFacts: HostFacts;
+  /** May it run here with what it asks for, beside those that do? `undefined`: yes. */
+  readonly admit: (
+    pod: Pod,
+    others: readonly Pod[],
+  ) => { readonly reason: string; readonly message: string } | undefined;
+}
+
+/**
+ * Pods that ask for other resources than they were promised while they run.
+ *
+ * 1. A pod is promised what it asks for as soon as the node has it; until then it runs with what it has, and waits. What
+ *    can never be had is not tried again.
+ * 2. A pod that was promised something is resized until its running containers have it, whatever happens in between.
+ * 3. What a pod was told before this life of the agent is not told again.
+ */
+export class PodResizes {
+  readonly #deps: PodResizesDeps;
+  readonly #conditions: ResizeConditions;
+  /** UIDs of pods that wait. */
+  readonly #waiting = new Set<string>();
+
+  constructor(deps: PodResizesDeps) {
+    this.#deps = deps;
+    this.#conditions = new ResizeConditions(() => deps.clock.now());
+  }
+
+  /** The pod as it is to run: with what it was promised. */
+  allocated(pod: Pod): Pod {
+    return this.#deps.records.allocated(pod);
+  }
+
+  /** A pod that was not here before runs with these resources from now on. */
+  admitted(pod: Pod): void {
+    this.#deps.records.allocate(pod);
+  }
+
+  /** A source has the pod, as new or otherwise than before. */
+  asked(pod: Pod, isNew: boolean): void {
+    const { uid } = pod.metadata;
+    if (isNew) this.#conditions.restore(pod);
+    if (this.allocated(pod) !== pod) {
+      this.#waiting.add(uid);
+      return;
+    }
+    this.#waiting.delete(uid);
+    if (!isNew) this.#conditions.clear(uid, 'PodResizePending');
+  }
+
+  /** It left its source. */
+  forget(uid: string): void {
+    this.#waiting.delete(uid);
+    this.#deps.records.deallocate(uid);
+  }
+
+  /** Every source has spoken: of other pods nothing is to be remembered. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    this.#deps.records.keepOnly(uids);
+  }
+
+  get isAnyWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /**
+   * Promises what is asked for where it can be had. Returns the pods that were, and those whose conditions are other
+   * ones, as they are to run from now on.
+   */
+  grant(podByUid: ReadonlyMap<string, Pod>, running: readonly Pod[]): readonly Pod[] {
+    const pending = [...this.#waiting].flatMap((uid) => this.#pending(podByUid.get(uid), running));
+    this.#waiting.clear();
+    return pending.sort(byUrgency).flatMap(({ pod }) => (this.#grantOne(pod, running) ? [this.allocated(pod)] : []));
+  }
+
+  /** Tells how far the resize of a pod is; it may have been promised something else since the worker took the pod up. */
+  look(taken: Pod, seen: ObservedPod | undefined): void {
+    const pod = this.allocated(taken);
+    const { uid } = pod.metadata;
+    if (this.#isUnderWay(pod, seen)) {
+      this.#conditions.setInProgress(pod);
+      return;
+    }
+    const done = this.#conditions.clear(uid, 'PodResizeInProgress');
+    if (done) this.#tell(pod, 'Normal', 'ResizeCompleted', 'Pod resize completed', done.observedGeneration);
+  }
+
+  /** The containers could not be given what the pod was promised. */
+  failed(pod: Pod, message: string): void {
+    if (!this.#conditions.setInProgress(pod, { reason: 'Error', message })) return;
+    const { observedGeneration } = this.#conditions.get(pod.metadata.uid, 'PodResizeInProgress') ?? {};
+    this.#tell(pod, 'Warning', 'ResizeError', 'Pod resize error', observedGeneration, message);
+  }
+
+  conditions(uid: string): readonly PodCondition[] {
+    return this.#conditions.of(uid);
+  }
+
+  /** It has ended: nothing is to be told of a resize any more. */
+  ended(uid: string): void {
+    this.#waiting.delete(uid);
+    this.#conditions.forget(uid);
+  }
+
+  #pending(pod: Pod | undefined, running: readonly Pod[]): PendingResize[] {
+    if (!pod || !running.some(({ metadata }) => metadata.uid === pod.metadata.uid)) return [];
+    const since = this.#conditions.get(pod.metadata.uid, 'PodResizePending')?.lastTransitionTime;
+    return [{ pod, allocated: this.allocated(pod), since }];
+  }
+
+  /** Whether there is anything to tell the worker. */
+  #grantOne(pod: Pod, running: readonly Pod[]): boolean {
+    const { uid, generation = 0 } = pod.metadata;
+    const allocated = this.allocated(pod);
+    if (allocated === pod) return this.#conditions.clear(uid, 'PodResizePending') !== undefined;
+    const others = running.filter(({ metadata }) => metadata.uid !== uid).map((other) => this.allocated(other));
+    const refusal = this.#infeasible(pod, allocated) ?? this.#deps.admit(pod, others);
+    if (refusal) return this.#defer(pod, refusal);
+    this.#deps.records.allocate(pod);
+    this.#conditions.clear(uid, 'PodResizePending');
+    this.#conditions.clear(uid, 'PodResizeInProgress');
+    this.#conditions.setInProgress(pod);
+    this.#tell(pod, 'Normal', 'ResizeStarted', 'Pod resize started', generation);
+    return true;
+  }
+
+  #defer(pod: Pod, { reason: cause, message }: { readonly reason: string; readonly message: string }): boolean {
+    const { uid, generation } = pod.metadata;
+    const reason = cause === INFEASIBLE ? INFEASIBLE : 'Deferred';
+    if (reason === 'Deferred') this.#waiting.add(uid);
+    const news = this.#conditions.setPending(pod, { reason, message });
+    if (news === 'reason') this.#tell(pod, 'Warning', `Resize${reason}`, `Pod resize ${cause}`, generation, message);
+    return news !== undefined;
+  }
+
+  /** The runtime cannot change how much of a running container may be swapped out. */
+  #infeasible(pod: Pod, allocated: Pod): { readonly reason: string; readonly message: string } | undefined {
+    const { settings, hostFacts } = this.#deps;
+    const before = new Map(containersOf(allocated).map((container) => [container.name, container]));
+    const isSwapping = containersOf(pod).some((container) => {
+      const old = before.get(container.name);
+      if (!old || isSameResources(memoryRequest(container), memoryRequest(old)) || restartsForMemory(old)) return false;
+      return swapLimit(pod, container, settings, hostFacts) + swapLimit(allocated, old, settings, hostFacts) > 0;
+    });
+    const message = 'In-place resize of containers with swap is not supported.';
+    return isSwapping ? { reason: INFEASIBLE, message } : undefined;
+  }
+
+  /** Containers that do not run get theirs when they start. */
+  #isUnderWay(pod: Pod, seen: ObservedPod | undefined): boolean {
+    const { containers, pod: wholePod } = resizeView(pod, this.#deps.records.actuated(pod.metadata.uid));
+    if (wholePod) return true;
+    return resizable(pod).some(({ name }) => containers.has(name) && newestContainer(seen, name)?.state === 'running');
+  }
+
+  #tell(
+    pod: Pod,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    what: string,
+    generation: number | undefined,
+    error?: string,
+  ): void {
+    this.#deps.events.record(pod, type, reason, resizeMessage(what, pod, generation ?? 0, error));
+  }
+}
+
+const INFEASIBLE = 'Infeasible';
+
+function containersOf({ spec }: Pod): Container[] {
+  return [...(spec.initContainers ?? []), ...spec.containers];
+}
+
+/** An init container that runs to its end is not waited for. */
+function resizable({ spec }: Pod): Container[] {
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...sidecars, ...spec.containers];
+}
+
+function memoryRequest({ resources }: Container): { readonly requests?: Readonly<Record<string, string | number>> } {
+  const memory = resources?.requests?.['memory'];
+  return memory === undefined ? {} : { requests: { memory } };
+}
+
+function restartsForMemory({ resizePolicy = [] }: Container): boolean {
+  const policy = resizePolicy.find(({ resourceName }) => resourceName === 'memory');
+  return policy?.restartPolicy === 'RestartContainer';
+}

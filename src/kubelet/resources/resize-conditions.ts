@@ -1,0 +1,99 @@
+import type { Pod, PodCondition } from '../../api/generated/core-v1.ts';
+import { formatTime } from '../../base/rfc3339.ts';
+
+type ResizeCondition = 'PodResizePending' | 'PodResizeInProgress';
+
+/** Why a resize waits, or does not get on. */
+export interface ResizeTrouble {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * What the status of each pod tells of its resize. A condition that is there is true; the time of its last change is
+ * that of its reason.
+ */
+export class ResizeConditions {
+  readonly #now: () => number;
+  readonly #byPod = new Map<string, ReadonlyMap<ResizeCondition, PodCondition>>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  of(uid: string): readonly PodCondition[] {
+    return [...(this.#byPod.get(uid)?.values() ?? [])];
+  }
+
+  get(uid: string, type: ResizeCondition): PodCondition | undefined {
+    return this.#byPod.get(uid)?.get(type);
+  }
+
+  /** What the status of the pod told before this life of the agent. */
+  restore({ metadata, status }: Pod): void {
+    for (const condition of status?.conditions ?? []) {
+      const { type } = condition;
+      if (type === 'PodResizePending' || type === 'PodResizeInProgress') this.#set(metadata.uid, type, condition);
+    }
+  }
+
+  /** What is another than before: the reason or the wish, or the message alone. The same word changes nothing. */
+  setPending({ metadata: { uid, generation = 0 } }: Pod, trouble: ResizeTrouble): 'reason' | 'message' | undefined {
+    const before = this.get(uid, 'PodResizePending');
+    const isSameWish = before?.reason === trouble.reason && (before.observedGeneration ?? 0) === generation;
+    if (isSameWish && before.message === trouble.message) return undefined;
+    this.#set(uid, 'PodResizePending', this.#condition('PodResizePending', before, trouble, generation));
+    return isSameWish ? 'message' : 'reason';
+  }
+
+  /**
+   * Keeps the generation of the wish that it began with, and its trouble unless there is another. Whether that is
+   * another than before.
+   */
+  setInProgress({ metadata: { uid, generation = 0 } }: Pod, trouble: Partial<ResizeTrouble> = {}): boolean {
+    const before = this.get(uid, 'PodResizeInProgress');
+    const known = { reason: before?.reason ?? '', message: before?.message ?? '' };
+    const now = { ...known, ...trouble };
+    if (before && known.reason === now.reason && known.message === now.message) return false;
+    const observed = before?.observedGeneration ?? generation;
+    this.#set(uid, 'PodResizeInProgress', this.#condition('PodResizeInProgress', before, now, observed));
+    return true;
+  }
+
+  /** The condition that was there. */
+  clear(uid: string, type: ResizeCondition): PodCondition | undefined {
+    const before = this.get(uid, type);
+    if (!before) return undefined;
+    const left = new Map(this.#byPod.get(uid));
+    left.delete(type);
+    if (left.size === 0) this.#byPod.delete(uid);
+    else this.#byPod.set(uid, left);
+    return before;
+  }
+
+  forget(uid: string): void {
+    this.#byPod.delete(uid);
+  }
+
+  #condition(
+    type: ResizeCondition,
+    before: PodCondition | undefined,
+    { reason, message }: ResizeTrouble,
+    observedGeneration: number,
+  ): PodCondition {
+    const now = formatTime(this.#now());
+    return {
+      type,
+      status: 'True',
+      ...(reason && { reason }),
+      ...(message && { message }),
+      ...(observedGeneration && { observedGeneration }),
+      lastProbeTime: now,
+      lastTransitionTime: before && (before.reason ?? '') === reason ? before.lastTransitionTime : now,
+    };
+  }
+
+  #set(uid: string, type: ResizeCondition, condition: PodCondition): void {
+    this.#byPod.set(uid, new Map([...(this.#byPod.get(uid) ?? []), [type, condition]]));
+  }
+}

@@ -1,0 +1,21 @@
+import type { Container, Pod } from '../../api/generated/core-v1.ts';
+import { goJson } from '../sync/config/go-json.ts';
+import { requirementsText } from './resources-checkpoint.ts';
+
+/** The message of an event about a resize, as kubelet words it: what the pod is to have, in JSON. */
+export function resizeMessage(what: string, { spec }: Pod, generation: number, error = ''): string {
+  const fields = [
+    ...listOf('initContainers', spec.initContainers),
+    ...listOf('containers', spec.containers),
+    `"generation":${generation}`,
+    ...(error === '' ? [] : [`"error":${goJson(error)}`]),
+  ];
+  return `${what}: {${fields.join(',')}}`;
+}
+
+function listOf(name: string, containers: readonly Container[] = []): string[] {
+  const each = containers.map(
+    (container) => `{"name":${goJson(container.name)},"resources":${requirementsText(container.resources ?? {})}}`,
+  );
+  return each.length === 0 ? [] : [`"${name}":[${each.join(',')}]`];
+}

@@ -1,0 +1,66 @@
+import type { Container, Pod, ResourceRequirements } from '../../api/generated/core-v1.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import { actuationOf, type PodResources } from './pod-allocation.ts';
+
+/** How a container that runs comes to the resources that its pod was promised. */
+export type ContainerResize = 'update' | 'restart';
+
+/** What a pod needs to have what it was promised. */
+export interface ResizeView {
+  /** By name, of the containers that do not have it. One that does not run gets it when it starts. */
+  readonly containers: ReadonlyMap<string, ContainerResize>;
+  /** The pod as a whole does not have it. */
+  readonly pod: boolean;
+}
+
+const NO_RESIZE: ResizeView = { containers: new Map(), pod: false };
+
+/** Of a pod with its allocation. What is not known of is as it should be. */
+export function resizeView(pod: Pod, actuated: PodResources | undefined): ResizeView {
+  if (!actuated) return NO_RESIZE;
+  const { initContainers = [], containers, resources } = pod.spec;
+  const resizes = [...initContainers, ...containers].flatMap((container) => {
+    const resize = containerResize(pod, container, actuated);
+    return resize ? [[container.name, resize] as const] : [];
+  });
+  return { containers: new Map(resizes), pod: !isSame(amountsOf(resources), amountsOf(actuated.pod)) };
+}
+
+function containerResize(pod: Pod, container: Container, actuated: PodResources): ContainerResize | undefined {
+  const given = actuated.containers.get(container.name);
+  if (!given) return undefined;
+  const before = { spec: { ...pod.spec, resources: actuated.pod } };
+  const has = amountsOf(actuationOf({ ...pod, ...before }, { ...container, resources: given }));
+  const wants = amountsOf(actuationOf(pod, container));
+  if (isSame(has, wants)) return undefined;
+  const changed = [...(has.cpu === wants.cpu ? [] : ['cpu']), ...(has.memory === wants.memory ? [] : ['memory'])];
+  const restarts = (container.resizePolicy ?? []).some(
+    ({ resourceName, restartPolicy }) => changed.includes(resourceName) && restartPolicy === 'RestartContainer',
+  );
+  return restarts ? 'restart' : 'update';
+}
+
+/** Request and limit of what can be resized. */
+interface Amounts {
+  readonly cpu: string;
+  readonly memory: string;
+}
+
+function amountsOf({ requests, limits }: ResourceRequirements = {}): Amounts {
+  return {
+    cpu: `${milli(requests?.['cpu'])} ${milli(limits?.['cpu'])}`,
+    memory: `${bytes(requests?.['memory'])} ${bytes(limits?.['memory'])}`,
+  };
+}
+
+function isSame(one: Amounts, other: Amounts): boolean {
+  return one.cpu === other.cpu && one.memory === other.memory;
+}
+
+function milli(quantity: string | number | undefined): bigint {
+  return quantity === undefined ? 0n : parseQuantity(quantity).milliValue();
+}
+
+function bytes(quantity: string | number | undefined): bigint {
+  return quantity === undefined ? 0n : parseQuantity(quantity).value();
+}

@@ -1,0 +1,143 @@
+import type { ResourceClaim, ResourceRequirements } from '../../api/generated/core-v1.ts';
+import type { ResourceList } from '../../api/pod-resources.ts';
+import { fnv1a32 } from '../../base/fnv.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import { textOf } from '../../base/text-of.ts';
+import { goJson } from '../sync/config/go-json.ts';
+import type { PodResources } from './pod-allocation.ts';
+
+/** By pod UID. */
+export type ResourcesByPod = ReadonlyMap<string, PodResources>;
+
+/**
+ * The text of kubelet's `allocated_pods_state` and `actuated_pods_state`, byte for byte: a JSON in a JSON, with the
+ * hash of what Go prints for the inner text.
+ */
+export function encodeResources(pods: ResourcesByPod): string {
+  const data = pods.size === 0 ? '{}' : objectText([['entries', mapText(pods, podText)]]);
+  return goJson({ data, checksum: checksumOf(data) });
+}
+
+/** Throws in kubelet's words when it would not start with such a file either. Fields it does not know say nothing. */
+export function decodeResources(text: string): ResourcesByPod {
+  const { data = '', checksum = 0 } = fieldsOf(parsed(text));
+  if (typeof data !== 'string') throw new Error('data is not a text');
+  if (checksum !== checksumOf(data)) throw new Error('checkpoint is corrupted');
+  const { entries } = fieldsOf(parsed(data), 'failed to get pod resource information: ');
+  return mapOf(entries, podOf);
+}
+
+function checksumOf(data: string): number {
+  return fnv1a32(`(string)${data}`);
+}
+
+/** A value never changes, so its text is made once: each write is of all pods, and mostly of what was written before. */
+const texts = new WeakMap<PodResources, string>();
+
+function podText(resources: PodResources): string {
+  const known = texts.get(resources) ?? newPodText(resources);
+  texts.set(resources, known);
+  return known;
+}
+
+function newPodText({ containers, pod }: PodResources): string {
+  return objectText([
+    ['ContainerResources', mapText(containers, requirementsText)],
+    ['PodLevelResources', pod ? requirementsText(pod) : 'null'],
+  ]);
+}
+
+/** As Go writes them: canonical, and without what is empty. */
+export function requirementsText({ limits, requests, claims = [] }: ResourceRequirements): string {
+  return objectText([
+    ...listFields('limits', limits),
+    ...listFields('requests', requests),
+    ...(claims.length > 0 ? [field('claims', goJson(claims.map(({ name, request }) => ({ name, request }))))] : []),
+  ]);
+}
+
+function listFields(name: string, list: ResourceList = {}): Field[] {
+  const amounts = new Map(Object.entries(list).map(([resource, amount]) => [resource, goJson(canonical(amount))]));
+  return amounts.size > 0
+    ? [
+        field(
+          name,
+          mapText(amounts, (amount) => amount),
+        ),
+      ]
+    : [];
+}
+
+function canonical(amount: string | number): string {
+  return parseQuantity(amount).toString();
+}
+
+type Field = readonly [key: string, json: string];
+
+function field(key: string, json: string): Field {
+  return [key, json];
+}
+
+/** In the order in which Go writes the keys of a map: `10` before `9`, where an object of ours has them by number. */
+function mapText<T>(map: ReadonlyMap<string, T>, text: (value: T) => string): string {
+  const ordered = [...map].sort(([one], [other]) => (one < other ? -1 : 1));
+  return objectText(ordered.map(([key, value]) => field(key, text(value))));
+}
+
+function objectText(fields: readonly Field[]): string {
+  return `{${fields.map(([key, json]) => `${goJson(key)}:${json}`).join(',')}}`;
+}
+
+function podOf(value: unknown): PodResources {
+  const { ContainerResources, PodLevelResources } = fieldsOf(value);
+  const ofPod = PodLevelResources ?? undefined;
+  return {
+    containers: mapOf(ContainerResources, requirementsOf),
+    ...(ofPod !== undefined && { pod: requirementsOf(ofPod) }),
+  };
+}
+
+function requirementsOf(value: unknown): ResourceRequirements {
+  const { limits, requests, claims } = fieldsOf(value);
+  const [limited, requested] = [mapOf(limits, quantityOf), mapOf(requests, quantityOf)];
+  return {
+    ...(limited.size > 0 && { limits: Object.fromEntries(limited) }),
+    ...(requested.size > 0 && { requests: Object.fromEntries(requested) }),
+    ...(Array.isArray(claims) && claims.length > 0 && { claims: claims.map(claimOf) }),
+  };
+}
+
+function quantityOf(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number') throw new Error('a quantity is neither text nor number');
+  return canonical(value);
+}
+
+function claimOf(value: unknown): ResourceClaim {
+  const { name = '', request } = fieldsOf(value);
+  return { name: String(name), ...(request !== undefined && { request: String(request) }) };
+}
+
+function mapOf<T>(value: unknown, one: (inner: unknown) => T): Map<string, T> {
+  return new Map(Object.entries(fieldsOf(value)).map(([key, inner]) => [key, one(inner)]));
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Go takes what is null or not there for empty. */
+function fieldsOf(value: unknown, told = ''): Fields {
+  if (value === undefined || value === null) return {};
+  if (!isFields(value)) throw new Error(`${told}not a JSON object`);
+  return value;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`not JSON: ${textOf(error)}`, { cause: error });
+  }
+}

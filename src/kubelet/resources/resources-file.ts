@@ -1,0 +1,100 @@
+import { textOf } from '../../base/text-of.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+import type { PodResources } from './pod-allocation.ts';
+import { decodeResources, encodeResources } from './resources-checkpoint.ts';
+
+/** What an earlier agent wrote cannot be trusted; the message says what is to be done. */
+export class CheckpointError extends Error {
+  override readonly name = 'CheckpointError';
+}
+
+/**
+ * One of kubelet's two records of the resources of pods, as it is to be on disk.
+ *
+ * 1. Nobody else writes the file while the agent lives: what was read at the start counts.
+ * 2. It is written as a whole, only when it would say something else than it does. One write is under way at most, and
+ *    the next takes along all that has changed until it begins: many pods that start at once cost two writes.
+ * 3. A write that fails fails for those who wait for it; the next one who waits has it tried again.
+ */
+export class ResourcesFile {
+  readonly #fs: FileSystem;
+  readonly #path: string;
+  readonly #pods: Map<string, PodResources>;
+  #onDisk: string | undefined;
+  #isBehind = false;
+  /** The write that is under way, or the last one. */
+  #current: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  private constructor(fs: FileSystem, path: string, text: string | undefined) {
+    this.#fs = fs;
+    this.#path = path;
+    this.#onDisk = text;
+    this.#pods = new Map(text === undefined ? [] : decodeResources(text));
+  }
+
+  /** Rejects, as kubelet does not start, when what is there cannot be trusted. No file is as good as an empty one. */
+  static async read(path: string, fs: FileSystem): Promise<ResourcesFile> {
+    const text = await textAt(path, fs);
+    try {
+      return new ResourcesFile(fs, path, text);
+    } catch (error) {
+      const advice = `please drain this node and delete pod resource information checkpoint file "${path}"`;
+      const message = `could not restore state from checkpoint: ${textOf(error)}, ${advice} before restarting`;
+      throw new CheckpointError(message, { cause: error });
+    }
+  }
+
+  get(uid: string): PodResources | undefined {
+    return this.#pods.get(uid);
+  }
+
+  get uids(): readonly string[] {
+    return [...this.#pods.keys()];
+  }
+
+  set(uid: string, resources: PodResources): void {
+    this.#pods.set(uid, resources);
+    this.#isBehind = true;
+  }
+
+  remove(uid: string): void {
+    if (this.#pods.delete(uid)) this.#isBehind = true;
+  }
+
+  /** Resolves when all that was set until now is on disk. */
+  written(): Promise<void> {
+    if (this.#next !== undefined) return this.#next;
+    if (!this.#isBehind) return this.#current;
+    this.#next = this.#current
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined;
+        this.#current = this.#write();
+        return this.#current;
+      });
+    return this.#next;
+  }
+
+  async #write(): Promise<void> {
+    const text = encodeResources(this.#pods);
+    this.#isBehind = false;
+    if (text === this.#onDisk) return;
+    try {
+      await this.#fs.writeAtomic(this.#path, text, { mode: 0o600 });
+      this.#onDisk = text;
+    } catch (error) {
+      this.#isBehind = true;
+      throw error;
+    }
+  }
+}
+
+async function textAt(path: string, fs: FileSystem): Promise<string | undefined> {
+  try {
+    return await fs.readText(path);
+  } catch (error) {
+    if (error instanceof FileSystemError && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

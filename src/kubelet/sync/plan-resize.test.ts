@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ContainerResize } from '../resources/resize-view.ts';
+import { exited, first, type Given, kill, log, plan, running, seen, side, start, web } from './plan.fixture.ts';
+import type { PodPlan } from './pod-plan.ts';
+
+const restart = (name: string) => kill(name, 'resized', `Container ${name} resize requires restart`);
+
+const cases: Record<
+  string,
+  { given?: Given; resizes?: Record<string, ContainerResize>; pod?: boolean; plan: Omit<PodPlan, 'kind'> }
+> = {
+  'leaves a pod alone that has what it was promised': { plan: { kill: [], start: [] } },
+  'gives a running container other resources': {
+    resizes: { web: 'update' },
+    plan: { kill: [], start: [], resize: { update: ['web'] } },
+  },
+  'starts a container anew that wants that, and leaves its neighbour alone': {
+    given: { spec: { containers: [web, log] }, containers: [seen(web, running), seen(log, running)] },
+    resizes: { web: 'restart' },
+    plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: [] } },
+  },
+  'does both at once': {
+    given: { spec: { containers: [web, log] }, containers: [seen(web, running), seen(log, running)] },
+    resizes: { web: 'restart', log: 'update' },
+    plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: ['log'] } },
+  },
+  'starts a container anew that may never restart otherwise': {
+    given: { spec: { restartPolicy: 'Never' } },
+    resizes: { web: 'restart' },
+    plan: { kill: [restart('web')], start: start('main', 'web'), resize: { update: [] } },
+  },
+  'does not resize who is killed for another reason; it starts with what it is to have': {
+    given: { probes: { 'liveness id-web': 'failure' } },
+    resizes: { web: 'update' },
+    plan: {
+      kill: [kill('web', 'livenessFailed', 'Container web failed liveness probe, will be restarted')],
+      start: start('main', 'web'),
+      resize: { update: [] },
+    },
+  },
+  'makes room for who starts with more': {
+    given: { containers: [seen(web, exited(1))] },
+    resizes: { web: 'update' },
+    plan: { kill: [], start: start('main', 'web'), resize: { update: [] } },
+  },
+  'has nothing to do for an init container that is through': {
+    given: { spec: { initContainers: [first] }, containers: [seen(first, exited(0)), seen(web, running)] },
+    resizes: { first: 'update' },
+    plan: { kill: [], start: [] },
+  },
+  'resizes an init container that runs': {
+    given: { spec: { initContainers: [first] }, containers: [seen(first, running)] },
+    resizes: { first: 'update' },
+    plan: { kill: [], start: [], resize: { update: ['first'] } },
+  },
+  'starts a sidecar anew': {
+    given: { spec: { initContainers: [side] }, containers: [seen(side, running), seen(web, running)] },
+    resizes: { side: 'restart', web: 'update' },
+    plan: { kill: [restart('side')], start: start('sidecar', 'side'), resize: { update: ['web'] } },
+  },
+  'resizes a pod as a whole': { pod: true, plan: { kill: [], start: [], resize: { update: [] } } },
+};
+
+for (const [what, { given = {}, resizes = {}, pod = false, plan: expected }] of Object.entries(cases)) {
+  test(`computePodActions() ${what}`, () => {
+    const resize = { containers: new Map(Object.entries(resizes)), pod };
+    assert.deepEqual(plan({ ...given, resize }), { kind: 'adjust', ...expected });
+  });
+}
