@@ -24,6 +24,7 @@ const KINDS = [
   'io.k8s.api.core.v1.NodeList',
   'io.k8s.api.core.v1.Service',
   'io.k8s.api.core.v1.ServiceList',
+  'io.k8s.api.core.v1.ServiceAccount',
   'io.k8s.api.core.v1.Event',
   'io.k8s.api.coordination.v1.Lease',
   'io.k8s.api.node.v1.RuntimeClass',

@@ -1,3 +1,4 @@
+import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
 import { CredentialProvider } from '../kubelet/images/credential-provider.ts';
 import type { ImageDeps } from '../kubelet/images/ensure-image.ts';
 import type { VerificationPolicy } from '../kubelet/images/judge-present-image.ts';
@@ -8,6 +9,7 @@ import type { PulledImage } from '../kubelet/images/pull-image.ts';
 import { PullRate, type PullRateLimit } from '../kubelet/images/pull-rate.ts';
 import { PullRecords } from '../kubelet/images/pull-records.ts';
 import { SharedPulls } from '../kubelet/images/shared-pulls.ts';
+import type { PodTokens } from '../kubelet/tokens/pod-tokens.ts';
 import type { AgentParts } from './agent.ts';
 import { type ProviderPaths, readCredentialProviders } from './config/credential-provider-config.ts';
 
@@ -17,6 +19,8 @@ export interface ImagePullSettings extends Omit<NodeLoginSettings, 'rootDir'> {
   readonly verification: VerificationPolicy | undefined;
   /** Programs that give out credentials; absent: there are none. */
   readonly providers?: ProviderPaths | undefined;
+  /** The feature gate KubeletServiceAccountTokenForCredentialProviders; absent: on. */
+  readonly serviceAccountTokens?: boolean | undefined;
 }
 
 export interface ImagePulls extends ImageDeps {
@@ -25,15 +29,12 @@ export interface ImagePulls extends ImageDeps {
 }
 
 /** What all pulls of the node share. Rejects with a `ProviderConfigError`. */
-export async function createImagePulls(
-  { host, cri, settings, log }: AgentParts,
-  life: AbortSignal,
-): Promise<ImagePulls> {
+export async function createImagePulls(parts: AgentParts, tokens: PodTokens, life: AbortSignal): Promise<ImagePulls> {
+  const { host, cri, settings, log } = parts;
   const { clock } = host;
-  const { rate, verification: policy, providers: paths, ...dirs } = settings.imagePulls;
-  const specs = paths ? await readCredentialProviders(paths, host.fs, process.env) : [];
-  const providers = specs.map((spec) => new CredentialProvider(spec, { ...host, log }, life));
-  const nodeLogins = new NodeLogins({ ...host, log, settings: { ...dirs, rootDir: settings.rootDir } });
+  const { rate, verification: policy, workingDir, homeDir } = settings.imagePulls;
+  const providers = await createProviders(parts, tokens, life);
+  const nodeLogins = new NodeLogins({ ...host, log, settings: { rootDir: settings.rootDir, workingDir, homeDir } });
   const records = new PullRecords({ ...host, log, images: cri.images, settings }, life);
   return {
     clock,
@@ -41,8 +42,21 @@ export async function createImagePulls(
     pulls: new SharedPulls<PulledImage>(settings),
     backoff: new PullBackoff(clock),
     rate: new PullRate(rate, clock),
-    credentials: (repository, ofPod, signal) => pullCredentials(repository, ofPod, { nodeLogins, providers }, signal),
+    credentials: (repository, wish, signal) => pullCredentials(repository, wish, { nodeLogins, providers }, signal),
     verification: policy && { policy, records },
     collected: (imageIds, beganMs) => (policy ? records.prune(new Set(imageIds), beganMs) : Promise.resolve()),
   };
+}
+
+async function createProviders(
+  { host, settings, log, apiServer }: AgentParts,
+  tokens: PodTokens,
+  life: AbortSignal,
+): Promise<readonly CredentialProvider[]> {
+  const { providers: paths, serviceAccountTokens = true } = settings.imagePulls;
+  if (!paths) return [];
+  const support = apiServer ? 'available' : 'standalone';
+  const specs = await readCredentialProviders(paths, host.fs, process.env, serviceAccountTokens ? support : 'disabled');
+  const accounts = apiServer && { api: boundApiServer(apiServer, host), tokens };
+  return specs.map((spec) => new CredentialProvider(spec, { ...host, log, accounts }, life));
 }

@@ -1224,6 +1224,15 @@ export interface Service {
   readonly status?: ServiceStatus | undefined;
 }
 
+export interface ServiceAccount {
+  readonly apiVersion?: string | undefined;
+  readonly automountServiceAccountToken?: boolean | undefined;
+  readonly imagePullSecrets?: ReadonlyArray<LocalObjectReference> | undefined;
+  readonly kind?: string | undefined;
+  readonly metadata: NamedMeta;
+  readonly secrets?: ReadonlyArray<ObjectReference> | undefined;
+}
+
 export interface ServiceAccountTokenProjection {
   readonly audience?: string | undefined;
   readonly expirationSeconds?: number | undefined;

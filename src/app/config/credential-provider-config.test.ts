@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { readCredentialProviders } from './credential-provider-config.ts';
+import type { TokenSupport } from './validate-token-attributes.ts';
 
 const HEADER = { apiVersion: 'kubelet.config.k8s.io/v1', kind: 'CredentialProviderConfig' };
 const PROVIDER = {
@@ -11,7 +12,11 @@ const PROVIDER = {
   apiVersion: 'credentialprovider.kubelet.k8s.io/v1',
 };
 
-async function read(files: Record<string, unknown>, config = '/etc/providers.yaml') {
+async function read(
+  files: Record<string, unknown>,
+  config = '/etc/providers.yaml',
+  tokens: TokenSupport = 'available',
+) {
   const { fs } = createMemoryHost();
   for (const folder of ['/etc/providers', '/opt/bin']) await fs.makeDirectory(folder);
   for (const program of ['shop', 'mall']) await fs.writeFile(`/opt/bin/${program}`, '', { mode: 0o755 });
@@ -19,7 +24,8 @@ async function read(files: Record<string, unknown>, config = '/etc/providers.yam
   for (const [path, content] of Object.entries(files)) {
     await fs.writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
   }
-  return readCredentialProviders({ config, binDir: '/opt/bin' }, fs, { PATH: '/bin', SHOP: 'closed', NONE: undefined });
+  const environment = { PATH: '/bin', SHOP: 'closed', NONE: undefined };
+  return readCredentialProviders({ config, binDir: '/opt/bin' }, fs, environment, tokens);
 }
 
 const one = (provider: object) => ({ '/etc/providers.yaml': { ...HEADER, providers: [provider] } });
@@ -119,10 +125,6 @@ const refused: Record<string, { files: Record<string, unknown>; message: string 
     files: one({ ...PROVIDER, defaultCacheDuration: '-1s' }),
     message: `${INVALID}: providers.defaultCacheDuration: Invalid value: "-1s": must be greater than or equal to 0`,
   },
-  'service account tokens, for now': {
-    files: one({ ...PROVIDER, tokenAttributes: { serviceAccountTokenAudience: 'x' } }),
-    message: `${INVALID}: providers.tokenAttributes: Forbidden: provider "shop" asks for service account tokens, which Nodelet does not support yet`,
-  },
   'a program that is not there': {
     files: one({ ...PROVIDER, name: 'none' }),
     message: 'plugin binary executable /opt/bin/none did not exist',
@@ -141,11 +143,100 @@ for (const [name, { files, message }] of Object.entries(refused)) {
 
 test('readCredentialProviders() refuses a folder of programs that is not there', async () => {
   const { fs } = createMemoryHost();
-  await assert.rejects(readCredentialProviders({ config: '', binDir: '/opt/none' }, fs, {}), {
+  await assert.rejects(readCredentialProviders({ config: '', binDir: '/opt/none' }, fs, {}, 'available'), {
     message: 'plugin binary directory /opt/none did not exist',
   });
   await fs.makeDirectory('/opt/none');
-  await assert.rejects(readCredentialProviders({ config: '', binDir: '/opt/none' }, fs, {}), {
+  await assert.rejects(readCredentialProviders({ config: '', binDir: '/opt/none' }, fs, {}, 'available'), {
     message: 'credential provider config path is empty',
   });
 });
+
+const ATTRIBUTES = { serviceAccountTokenAudience: 'registry', cacheType: 'Token', requireServiceAccount: true };
+const withTokens = (change: object, provider: object = {}) =>
+  one({ ...PROVIDER, tokenAttributes: { ...ATTRIBUTES, ...change }, ...provider });
+
+test('readCredentialProviders() reads what a provider wants of service accounts', async () => {
+  const keys = {
+    requiredServiceAccountAnnotationKeys: ['example.com/team'],
+    optionalServiceAccountAnnotationKeys: ['Region'],
+  };
+  const [{ tokenAttributes } = assert.fail('no provider')] = await read(withTokens(keys));
+  assert.deepEqual(tokenAttributes, {
+    audience: 'registry',
+    cacheType: 'Token',
+    requireServiceAccount: true,
+    requiredAnnotations: ['example.com/team'],
+    optionalAnnotations: ['Region'],
+  });
+});
+
+const PATH = 'providers.tokenAttributes';
+const BAD_NAME =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const refusedTokens: Record<string, { files: Record<string, unknown>; tokens?: TokenSupport; message: string }> = {
+  'nothing that is wanted': {
+    files: one({ ...PROVIDER, tokenAttributes: {} }),
+    message: `${INVALID}: [${PATH}.serviceAccountTokenAudience: Required value, ${PATH}.requireServiceAccount: Required value, ${PATH}.cacheType: Required value: cacheType is required to be set when tokenAttributes is specified. Supported values are: ServiceAccount, Token]`,
+  },
+  'another way to keep answers': {
+    files: withTokens({ cacheType: 'Pod' }),
+    message: `${INVALID}: ${PATH}.cacheType: Unsupported value: "Pod": supported values: "ServiceAccount", "Token"`,
+  },
+  'tokens in an older exchange': {
+    files: withTokens({}, { apiVersion: 'credentialprovider.kubelet.k8s.io/v1beta1' }),
+    message: `${INVALID}: ${PATH}: Forbidden: tokenAttributes is only supported for credentialprovider.kubelet.k8s.io/v1 API version`,
+  },
+  'annotations of accounts that a pod need not have': {
+    files: withTokens({ requireServiceAccount: false, requiredServiceAccountAnnotationKeys: ['team'] }),
+    message: `${INVALID}: ${PATH}.requiredServiceAccountAnnotationKeys: Forbidden: requireServiceAccount cannot be false when requiredServiceAccountAnnotationKeys is set`,
+  },
+  'annotations whose names are none': {
+    files: withTokens({
+      requiredServiceAccountAnnotationKeys: ['a b'],
+      optionalServiceAccountAnnotationKeys: ['team', 'team'],
+    }),
+    message: `${INVALID}: [${PATH}.requiredServiceAccountAnnotationKeys: Invalid value: "a b": ${BAD_NAME}, ${PATH}.optionalServiceAccountAnnotationKeys: Duplicate value: "team"]`,
+  },
+  'annotations that must be there and need not': {
+    files: withTokens({
+      requiredServiceAccountAnnotationKeys: ['b', 'c', 'a'],
+      optionalServiceAccountAnnotationKeys: ['a', 'b'],
+    }),
+    message: `${INVALID}: ${PATH}: Invalid value: ["a","b"]: annotation keys cannot be both required and optional`,
+  },
+  'tokens where their feature gate is off': {
+    files: withTokens({}),
+    tokens: 'disabled',
+    message: `${INVALID}: ${PATH}: Forbidden: tokenAttributes is not supported when KubeletServiceAccountTokenForCredentialProviders feature gate is disabled`,
+  },
+  'tokens where there is no API server': {
+    files: withTokens({}),
+    tokens: 'standalone',
+    message: `${INVALID}: ${PATH}: Forbidden: provider "shop" asks for service account tokens, which only an API server gives out: name one with --kubeconfig`,
+  },
+  'tokens in an older configuration': {
+    files: {
+      '/etc/providers.yaml': {
+        ...HEADER,
+        apiVersion: 'kubelet.config.k8s.io/v1beta1',
+        providers: [{ ...PROVIDER, tokenAttributes: ATTRIBUTES }],
+      },
+    },
+    message: `${DECODING}: strict decoding error: unknown field "providers[0].tokenAttributes"`,
+  },
+  'an unknown wish': {
+    files: withTokens({ audience: 'registry' }),
+    message: `${DECODING}: strict decoding error: unknown field "providers[0].tokenAttributes.audience"`,
+  },
+  'a word for a switch': {
+    files: withTokens({ requireServiceAccount: 'sometimes' }),
+    message: `${DECODING}: providers[0].tokenAttributes.requireServiceAccount: expected true or false`,
+  },
+};
+
+for (const [name, { files, tokens, message }] of Object.entries(refusedTokens)) {
+  test(`readCredentialProviders() refuses ${name}`, async () => {
+    await assert.rejects(read(files, undefined, tokens), { name: 'ProviderConfigError', message });
+  });
+}

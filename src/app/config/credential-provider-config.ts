@@ -6,8 +6,14 @@ import { goErrorList } from '../../base/go-error-list.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ProviderSpec } from '../../kubelet/images/credential-provider.ts';
-import { type CredentialProviderEntry, decodeProviders } from './decode-credential-providers.ts';
+import type { TokenAttributes } from '../../kubelet/images/pod-account.ts';
+import {
+  type CredentialProviderEntry,
+  decodeProviders,
+  type TokenAttributesEntry,
+} from './decode-credential-providers.ts';
 import { validateProviders } from './validate-credential-providers.ts';
+import type { TokenSupport } from './validate-token-attributes.ts';
 
 /** What `--image-credential-provider-config` and `--image-credential-provider-bin-dir` say. */
 export interface ProviderPaths {
@@ -26,10 +32,11 @@ export async function readCredentialProviders(
   { config, binDir }: ProviderPaths,
   fs: FileSystem,
   environment: Readonly<Record<string, string | undefined>>,
+  tokens: TokenSupport,
 ): Promise<readonly ProviderSpec[]> {
   if (!(await fs.stat(binDir))) throw new ProviderConfigError(`plugin binary directory ${binDir} did not exist`);
   const entries = await readEntries(config, fs);
-  const faults = validateProviders(entries).map(formatFieldError);
+  const faults = validateProviders(entries, tokens).map(formatFieldError);
   if (faults.length > 0) {
     throw new ProviderConfigError(`failed to validate credential provider config: ${goErrorList(faults)}`);
   }
@@ -88,7 +95,7 @@ function specOf(
   binDir: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): ProviderSpec {
-  const { name, args, matchImages, apiVersion, defaultCacheDuration = '0s' } = entry;
+  const { name, args, matchImages, apiVersion, defaultCacheDuration = '0s', tokenAttributes } = entry;
   const inherited = Object.entries(environment).filter((pair): pair is [string, string] => pair[1] !== undefined);
   const own = entry.env.map(({ name: key, value }) => [key, value] as const);
   return {
@@ -99,5 +106,17 @@ function specOf(
     matchImages,
     defaultCacheMs: parseDurationMs(defaultCacheDuration),
     apiVersion,
+    ...(tokenAttributes && { tokenAttributes: attributesOf(tokenAttributes) }),
+  };
+}
+
+/** Of what was found to be right. */
+function attributesOf(entry: TokenAttributesEntry): TokenAttributes {
+  return {
+    audience: entry.serviceAccountTokenAudience,
+    cacheType: entry.cacheType === 'Token' ? 'Token' : 'ServiceAccount',
+    requireServiceAccount: entry.requireServiceAccount ?? true,
+    requiredAnnotations: entry.requiredServiceAccountAnnotationKeys,
+    optionalAnnotations: entry.optionalServiceAccountAnnotationKeys,
   };
 }

@@ -9,7 +9,17 @@ export interface CredentialProviderEntry {
   readonly apiVersion: string;
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly usesServiceAccountTokens: boolean;
+  /** Absent: it wants nothing of the service accounts of pods. */
+  readonly tokenAttributes: TokenAttributesEntry | undefined;
+}
+
+/** What a provider wants of the service accounts of pods, as it stands in the file. */
+export interface TokenAttributesEntry {
+  readonly serviceAccountTokenAudience: string;
+  readonly cacheType: string;
+  readonly requireServiceAccount: boolean | undefined;
+  readonly requiredServiceAccountAnnotationKeys: readonly string[];
+  readonly optionalServiceAccountAnnotationKeys: readonly string[];
 }
 
 export type DecodedProviders = { readonly providers: readonly CredentialProviderEntry[] } | { readonly fault: string };
@@ -17,6 +27,8 @@ export type DecodedProviders = { readonly providers: readonly CredentialProvider
 const KIND = 'CredentialProviderConfig';
 const GROUP = 'kubelet.config.k8s.io';
 const VERSIONS = ['v1', 'v1beta1', 'v1alpha1'];
+/** The only version that knows tokens of service accounts. */
+const VERSION_WITH_TOKENS = 'v1';
 
 /** From what YAML or JSON says. As with kubelet, an unknown field is a fault. */
 export function decodeProviders(value: unknown): DecodedProviders {
@@ -29,7 +41,8 @@ export function decodeProviders(value: unknown): DecodedProviders {
       throw new Error(`no kind "${KIND}" is registered for version "${String(apiVersion)}"`);
     }
     refuseUnknown(unknown, '');
-    return { providers: listOf(providers, 'providers').map((one, index) => entryOf(one, `providers[${index}]`)) };
+    const entries = listOf(providers, 'providers');
+    return { providers: entries.map((one, index) => entryOf(one, `providers[${index}]`, version)) };
   } catch (error) {
     return { fault: textOf(error) };
   }
@@ -37,10 +50,11 @@ export function decodeProviders(value: unknown): DecodedProviders {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function entryOf(value: unknown, path: string): CredentialProviderEntry {
+function entryOf(value: unknown, path: string, version: string): CredentialProviderEntry {
   const fields = fieldsOf(value, path);
   const { name, matchImages, defaultCacheDuration, apiVersion, args, env, tokenAttributes, ...unknown } = fields;
   refuseUnknown(unknown, path);
+  if (version !== VERSION_WITH_TOKENS && tokenAttributes !== undefined) refuseUnknown({ tokenAttributes }, path);
   return {
     name: textAt(name, `${path}.name`),
     matchImages: texts(matchImages, `${path}.matchImages`),
@@ -48,7 +62,27 @@ function entryOf(value: unknown, path: string): CredentialProviderEntry {
     apiVersion: textAt(apiVersion, `${path}.apiVersion`),
     args: texts(args, `${path}.args`),
     env: listOf(env, `${path}.env`).map((one, index) => variableOf(one, `${path}.env[${index}]`)),
-    usesServiceAccountTokens: tokenAttributes !== undefined && tokenAttributes !== null,
+    tokenAttributes: tokenAttributesAt(tokenAttributes, `${path}.tokenAttributes`),
+  };
+}
+
+function tokenAttributesAt(value: unknown, path: string): TokenAttributesEntry | undefined {
+  if (value === undefined || value === null) return undefined;
+  const {
+    serviceAccountTokenAudience,
+    cacheType,
+    requireServiceAccount,
+    requiredServiceAccountAnnotationKeys: requiredKeys,
+    optionalServiceAccountAnnotationKeys: optionalKeys,
+    ...unknown
+  } = fieldsOf(value, path);
+  refuseUnknown(unknown, path);
+  return {
+    serviceAccountTokenAudience: textAt(serviceAccountTokenAudience, `${path}.serviceAccountTokenAudience`),
+    cacheType: textAt(cacheType, `${path}.cacheType`),
+    requireServiceAccount: switchAt(requireServiceAccount, `${path}.requireServiceAccount`),
+    requiredServiceAccountAnnotationKeys: texts(requiredKeys, `${path}.requiredServiceAccountAnnotationKeys`),
+    optionalServiceAccountAnnotationKeys: texts(optionalKeys, `${path}.optionalServiceAccountAnnotationKeys`),
   };
 }
 
@@ -84,6 +118,12 @@ function textAt(value: unknown, path: string): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;
   throw new Error(`${path}: expected a string`);
+}
+
+function switchAt(value: unknown, path: string): boolean | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'boolean') return value;
+  throw new Error(`${path}: expected true or false`);
 }
 
 function durationAt(value: unknown, path: string): string | undefined {

@@ -1,24 +1,21 @@
-import {
-  type FieldError,
-  type FieldErrors,
-  forbidden,
-  invalid,
-  notSupported,
-  required,
-} from '../../api/field-error.ts';
+import { type FieldError, type FieldErrors, invalid, notSupported, required } from '../../api/field-error.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { textOf } from '../../base/text-of.ts';
 import { EXCHANGE_VERSIONS } from '../../kubelet/images/provider-exchange.ts';
 import { parseRegistryPattern } from '../../kubelet/images/registry-pattern.ts';
 import type { CredentialProviderEntry } from './decode-credential-providers.ts';
+import { type TokenSupport, tokenErrors } from './validate-token-attributes.ts';
 
-/** kubelet's objections to a CredentialProviderConfig. Its paths name no index. */
-export function validateProviders(providers: readonly CredentialProviderEntry[]): readonly FieldError[] {
+/** kubelet's objections to a CredentialProviderConfig, and ours where nobody gives out tokens. Its paths name no index. */
+export function validateProviders(
+  providers: readonly CredentialProviderEntry[],
+  tokens: TokenSupport,
+): readonly FieldError[] {
   if (providers.length === 0) return [required('providers', 'at least 1 item in plugins is required')];
-  return providers.flatMap((provider) => [...providerErrors(provider)]);
+  return providers.flatMap((provider) => [...providerErrors(provider, tokens)]);
 }
 
-function* providerErrors(provider: CredentialProviderEntry): FieldErrors {
+function* providerErrors(provider: CredentialProviderEntry, tokens: TokenSupport): FieldErrors {
   yield* nameErrors(provider.name);
   const { apiVersion, matchImages, defaultCacheDuration: duration } = provider;
   if (apiVersion === '') yield required('providers.apiVersion');
@@ -33,10 +30,7 @@ function* providerErrors(provider: CredentialProviderEntry): FieldErrors {
   else if (parseDuration(duration) < 0n) {
     yield invalid('providers.defaultCacheDuration', duration, 'must be greater than or equal to 0');
   }
-  if (provider.usesServiceAccountTokens) {
-    const why = `provider "${provider.name}" asks for service account tokens, which Nodelet does not support yet`;
-    yield forbidden('providers.tokenAttributes', why);
-  }
+  yield* tokenErrors(provider, tokens);
 }
 
 function* nameErrors(name: string): FieldErrors {

@@ -8,6 +8,7 @@ const PREFIXES: Record<Resource, string> = {
   configmaps: '/api/v1',
   secrets: '/api/v1',
   services: '/api/v1',
+  serviceaccounts: '/api/v1',
   leases: '/apis/coordination.k8s.io/v1',
   runtimeclasses: '/apis/node.k8s.io/v1',
   certificatesigningrequests: '/apis/certificates.k8s.io/v1',

@@ -8,6 +8,7 @@ import type {
   RuntimeClass,
   Secret,
   Service,
+  ServiceAccount,
   TokenRequestSpec,
 } from '../../api/generated/core-v1.ts';
 
@@ -20,6 +21,7 @@ export interface ApiObjects {
   readonly configmaps: ConfigMap;
   readonly secrets: Secret;
   readonly services: Service;
+  readonly serviceaccounts: ServiceAccount;
   readonly runtimeclasses: RuntimeClass;
   readonly certificatesigningrequests: CertificateSigningRequest;
 }
@@ -88,6 +90,8 @@ export interface ApiServer {
 export interface ServiceAccountKey {
   readonly namespace: string;
   readonly name: string;
+  /** Only if it is still this one (`Conflict`), and not another that has its name now; absent: whichever it is. */
+  readonly uid?: string | undefined;
 }
 
 export interface IssuedToken {

@@ -1,9 +1,9 @@
+import { wholeText } from '../../base/byte-chunks.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type HttpResponse, NetworkError } from '../../host/network.ts';
 import { ApiError } from './api-server.ts';
 import { errorOfAnswer } from './api-status.ts';
 import { CredentialError } from './exec-credential.ts';
-import { wholeText } from './json-lines.ts';
 import type { RequestRate } from './request-rate.ts';
 import type { Answer, ServerConnections, ServerRequestLine } from './server-connections.ts';
 

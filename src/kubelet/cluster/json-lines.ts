@@ -1,3 +1,5 @@
+import { textOfChunks } from '../../base/byte-chunks.ts';
+
 const NEWLINE = 0x0a;
 
 /** The lines of a stream that is cut anyhow. What comes after the last end of a line was cut off, and is left out. */
@@ -6,24 +8,11 @@ export async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      const line = textOfParts([...pending, chunk.subarray(start, end)]);
+      const line = textOfChunks([...pending, chunk.subarray(start, end)]);
       pending = [];
       start = end + 1;
       if (line !== '') yield line;
     }
     if (start < chunk.length) pending.push(chunk.subarray(start));
   }
-}
-
-/** All of a stream, as text. */
-export async function wholeText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return textOfParts(parts);
-}
-
-/** As a whole: a character may be cut between two parts. */
-function textOfParts(parts: readonly Uint8Array[]): string {
-  const [only = new Uint8Array()] = parts;
-  return new TextDecoder().decode(parts.length > 1 ? Buffer.concat(parts) : only);
 }

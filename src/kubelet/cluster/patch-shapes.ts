@@ -61,6 +61,7 @@ const SHAPES: Record<Resource, Readonly<Record<string, FieldShape>>> = {
     spec: { fields: { ports: mergedBy('port') } },
     status: { fields: { conditions: mergedBy('type') } },
   },
+  serviceaccounts: { secrets: mergedBy('name') },
   leases: {},
   events: {},
   configmaps: {},

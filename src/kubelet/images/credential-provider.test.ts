@@ -3,10 +3,12 @@ import test from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { ProgramContext } from '../../host/fake/memory-process.ts';
+import { examplePod } from '../sync/config/pod.fixture.ts';
 import { CredentialProvider, loginsOfProviders, type ProviderSpec } from './credential-provider.ts';
 
 const VERSION = 'credentialprovider.kubelet.k8s.io/v1';
 const never = new AbortController().signal;
+const POD = examplePod({});
 const SPEC: ProviderSpec = {
   name: 'shop',
   program: '/opt/shop',
@@ -44,9 +46,9 @@ class Machine {
   }
 
   async ask(repository = 'registry.example.com/app', patienceMs = this.workMs): Promise<string[]> {
-    const logins = this.provider.logins(repository, never);
+    const logins = this.provider.logins(repository, POD, never);
     await this.host.clock.advance(patienceMs);
-    return [...(await logins).values()].map(({ username, password }) => `${username}:${password}`);
+    return [...(await logins).config.values()].map(({ username, password }) => `${username}:${password}`);
   }
 }
 
@@ -112,12 +114,12 @@ for (const [name, { spec, response, keptMs }] of Object.entries(durations)) {
 test('CredentialProvider runs once for all who ask for the same at one time', async () => {
   const machine = new Machine({ defaultCacheMs: 0 });
   const one = new AbortController();
-  const gone = machine.provider.logins('registry.example.com/app', one.signal);
-  const waiting = Array.from({ length: 10 }, () => machine.provider.logins('registry.example.com/app', never));
+  const gone = machine.provider.logins('registry.example.com/app', POD, one.signal);
+  const waiting = Array.from({ length: 10 }, () => machine.provider.logins('registry.example.com/app', POD, never));
   one.abort(new Error('gone'));
   await assert.rejects(gone, { message: 'gone' });
   await machine.host.clock.advance(1000);
-  assert.ok((await Promise.all(waiting)).every(({ size }) => size === 1));
+  assert.ok((await Promise.all(waiting)).every(({ config }) => config.size === 1));
   assert.equal(machine.asked.length, 1);
 });
 
@@ -158,7 +160,7 @@ for (const [name, { given, error }] of Object.entries(failures)) {
 
 test('CredentialProvider says once for all who wait that its program has failed', async () => {
   const machine = Object.assign(new Machine(), { exitCode: 3 });
-  const waiting = [1, 2, 3].map(() => machine.provider.logins('registry.example.com/app', never));
+  const waiting = [1, 2, 3].map(() => machine.provider.logins('registry.example.com/app', POD, never));
   await machine.host.clock.advance(machine.workMs);
   await Promise.all(waiting);
   assert.equal(machine.errors.length, 1);
@@ -172,15 +174,15 @@ test('CredentialProvider has no logins when its program cannot be started', asyn
 
 test('loginsOfProviders() keeps the order of the providers', async () => {
   const [first, second] = [new Machine(), new Machine()];
-  const asked = loginsOfProviders('registry.example.com/app', [first.provider, second.provider], never);
+  const asked = loginsOfProviders('registry.example.com/app', POD, [first.provider, second.provider], never);
   second.response = { cacheKeyType: 'Image', auth: {} };
   await second.host.clock.advance(1000);
   await first.host.clock.advance(1000);
   assert.deepEqual(
-    (await asked).map(({ config, secret }) => [config.size, secret]),
+    (await asked).map(({ config, owner }) => [config.size, owner.kind]),
     [
-      [1, undefined],
-      [0, undefined],
+      [1, 'node'],
+      [0, 'node'],
     ],
   );
 });

@@ -1,10 +1,13 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
 import { abortable } from '../../base/abortable.ts';
-import type { Log } from '../../base/log.ts';
+import type { Log, LogFields } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Processes } from '../../host/processes.ts';
-import { type CacheKeyType, ProviderError, parseProviderResponse, providerRequest } from './provider-exchange.ts';
-import type { DockerConfig, LoginSource } from './registry-login.ts';
+import { type AccountFinding, type PodAccountDeps, podAccount, type TokenAttributes } from './pod-account.ts';
+import { ProviderError, type ProviderResponse, parseProviderResponse, providerRequest } from './provider-exchange.ts';
+import { type AskedFor, keptKey, runKey } from './provider-keys.ts';
+import type { DockerConfig, LoginOwner, LoginSource } from './registry-login.ts';
 import { matchesRegistry, parseRegistryPattern } from './registry-pattern.ts';
 
 /** How long a provider may take for an answer. */
@@ -28,12 +31,16 @@ export interface ProviderSpec {
   readonly defaultCacheMs: number;
   /** The version in which it is spoken to: `credentialprovider.kubelet.k8s.io/v1`. */
   readonly apiVersion: string;
+  /** What it wants of the service accounts of pods; absent: nothing, and its answers are for every pod. */
+  readonly tokenAttributes?: TokenAttributes | undefined;
 }
 
 export interface ProviderDeps {
   readonly processes: Processes;
   readonly clock: Clock;
   readonly log: Log;
+  /** Where accounts and their tokens come from; absent: there is no API server, and no provider wants any. */
+  readonly accounts?: PodAccountDeps | undefined;
 }
 
 interface Kept {
@@ -41,13 +48,23 @@ interface Kept {
   readonly untilMs: number;
 }
 
+/** What a provider is asked. */
+interface Question {
+  readonly repository: string;
+  readonly pod: Pod;
+  readonly askedFor: AskedFor | undefined;
+}
+
+const OF_NODE: LoginOwner = { kind: 'node' };
+const NONE: LoginSource = { config: new Map(), owner: OF_NODE };
+
 /** Logins that a program of the machine's owner gives out; its answers are kept as long as it allows. */
 export class CredentialProvider {
   readonly #spec: ProviderSpec;
   readonly #deps: ProviderDeps;
   readonly #life: AbortSignal;
   readonly #kept = new Map<string, Kept>();
-  /** By repository: whoever asks for the same waits for the same run. */
+  /** Whoever asks for the same waits for the same run. */
   readonly #running = new Map<string, Promise<DockerConfig>>();
 
   /** No run outlives `life`. */
@@ -58,10 +75,16 @@ export class CredentialProvider {
   }
 
   /** None for what it is not for, and none when it fails: the pull is tried without, and the log says why. */
-  async logins(repository: string, signal: AbortSignal): Promise<DockerConfig> {
-    if (!this.#isFor(repository)) return new Map();
-    const kept = this.#keptFor(repository);
-    return kept ?? abortable(this.#running.get(repository) ?? this.#start(repository), signal);
+  async logins(repository: string, pod: Pod, signal: AbortSignal): Promise<LoginSource> {
+    if (!this.#isFor(repository)) return NONE;
+    const found = await this.#account(repository, pod, signal);
+    if (found.kind === 'notAsked') return NONE;
+    const askedFor = this.#askedFor(found);
+    const question = { repository, pod, askedFor };
+    const running = (): Promise<DockerConfig> =>
+      this.#running.get(runKey(repository, askedFor)) ?? this.#start(question);
+    const config = this.#keptFor(question) ?? (await abortable(running(), signal));
+    return { config, owner: askedFor ? ownerOf(askedFor) : OF_NODE };
   }
 
   #isFor(repository: string): boolean {
@@ -69,49 +92,73 @@ export class CredentialProvider {
     return this.#spec.matchImages.some((pattern) => matchesRegistry(parseRegistryPattern(pattern), target));
   }
 
-  #keptFor(repository: string): DockerConfig | undefined {
-    const now = this.#deps.clock.monotonic();
-    for (const [key, { untilMs }] of this.#kept) if (now > untilMs) this.#kept.delete(key);
-    const keys = (['Image', 'Registry', 'Global'] as const).map((type) => cacheKey(type, repository));
-    return keys.map((key) => this.#kept.get(key)?.logins).find((logins) => logins !== undefined);
-  }
-
-  #start(repository: string): Promise<DockerConfig> {
-    const run = this.#askOrTell(repository).finally(() => this.#running.delete(repository));
-    this.#running.set(repository, run);
-    return run;
-  }
-
-  async #askOrTell(repository: string): Promise<DockerConfig> {
+  async #account(repository: string, pod: Pod, signal: AbortSignal): Promise<AccountFinding> {
+    const { tokenAttributes } = this.#spec;
+    const { accounts, log } = this.#deps;
+    if (!tokenAttributes) return { kind: 'none' };
+    if (!accounts) return { kind: 'notAsked', why: 'there is no API server' };
     try {
-      return await this.#ask(repository);
+      const found = await podAccount(pod, tokenAttributes, accounts, signal);
+      if (found.kind === 'notAsked') {
+        log.debug('a provider of credentials is not asked', { ...this.#fields(repository, pod), why: found.why });
+      }
+      return found;
     } catch (error) {
-      const { name: provider } = this.#spec;
-      this.#deps.log.error('cannot get credentials from a provider', { provider, image: repository, error });
-      return new Map();
+      signal.throwIfAborted();
+      log.error('cannot get credentials from a provider', { ...this.#fields(repository, pod), error });
+      return { kind: 'notAsked', why: 'what it wants to know cannot be had' };
     }
   }
 
-  async #ask(repository: string): Promise<DockerConfig> {
+  #askedFor(found: AccountFinding): AskedFor | undefined {
+    const { tokenAttributes } = this.#spec;
+    if (found.kind !== 'account' || !tokenAttributes) return undefined;
+    return { account: found.account, cacheType: tokenAttributes.cacheType };
+  }
+
+  #keptFor({ repository, askedFor }: Question): DockerConfig | undefined {
+    const now = this.#deps.clock.monotonic();
+    for (const [key, { untilMs }] of this.#kept) if (now > untilMs) this.#kept.delete(key);
+    const keys = (['Image', 'Registry', 'Global'] as const).map((type) => keptKey(type, repository, askedFor));
+    return keys.map((key) => this.#kept.get(key)?.logins).find((logins) => logins !== undefined);
+  }
+
+  #start(question: Question): Promise<DockerConfig> {
+    const key = runKey(question.repository, question.askedFor);
+    const run = this.#askOrTell(question).finally(() => this.#running.delete(key));
+    this.#running.set(key, run);
+    return run;
+  }
+
+  async #askOrTell(question: Question): Promise<DockerConfig> {
+    try {
+      return await this.#ask(question);
+    } catch (error) {
+      const { repository, pod } = question;
+      this.#deps.log.error('cannot get credentials from a provider', { ...this.#fields(repository, pod), error });
+      return NONE.config;
+    }
+  }
+
+  async #ask(question: Question): Promise<DockerConfig> {
     const { apiVersion, defaultCacheMs } = this.#spec;
-    const {
-      logins,
-      cacheKeyType,
-      cacheMs = defaultCacheMs,
-    } = parseProviderResponse(await this.#run(repository), apiVersion);
+    const { repository, askedFor } = question;
+    const response = parseProviderResponse(await this.#run(question), apiVersion);
+    if (askedFor) refuseEchoedToken(response, askedFor);
+    const { logins, cacheKeyType, cacheMs = defaultCacheMs } = response;
     if (cacheMs > 0) {
       const untilMs = this.#deps.clock.monotonic() + cacheMs;
-      this.#kept.set(cacheKey(cacheKeyType, repository), { logins, untilMs });
+      this.#kept.set(keptKey(cacheKeyType, repository, askedFor), { logins, untilMs });
     }
     return logins;
   }
 
   /** Its standard output. */
-  async #run(repository: string): Promise<string> {
+  async #run({ repository, askedFor }: Question): Promise<string> {
     const { name, program, args, env, apiVersion } = this.#spec;
     const { processes, clock } = this.#deps;
     const deadline = clock.deadline(EXEC_MS);
-    const input = providerRequest(apiVersion, repository);
+    const input = providerRequest(apiVersion, repository, askedFor?.account);
     const fail = (why: string, cause?: unknown): ProviderError =>
       new ProviderError(`error execing credential provider plugin ${name} for image ${repository}: ${why}`, { cause });
     try {
@@ -126,20 +173,35 @@ export class CredentialProvider {
       throw fail(deadline.aborted ? 'context deadline exceeded' : textOf(error), error);
     }
   }
+
+  /** For the log; the pod matters only to who is told of it. */
+  #fields(image: string, { metadata, spec }: Pod): LogFields {
+    const { name: provider, tokenAttributes } = this.#spec;
+    if (!tokenAttributes) return { provider, image };
+    const { namespace, name, uid } = metadata;
+    const serviceAccount = `${namespace}/${spec.serviceAccountName ?? ''}`;
+    return { provider, image, pod: `${namespace}/${name}`, podUID: uid, serviceAccount };
+  }
 }
 
-function cacheKey(type: CacheKeyType, repository: string): string {
-  if (type === 'Global') return '<global>';
-  return type === 'Image' ? repository : (repository.split('/', 1)[0] ?? '');
+/** A token is no login that outlives it: it may be one only where nothing is kept beyond it. */
+function refuseEchoedToken({ logins }: ProviderResponse, { account, cacheType }: AskedFor): void {
+  if (cacheType === 'Token' || !logins.values().some(({ password }) => password === account.token)) return;
+  throw new ProviderError(
+    "credential provider plugin returned the service account token as the password which is not allowed when service account cache type is not set to 'Token'",
+  );
+}
+
+function ownerOf({ account: { uid, namespace, name } }: AskedFor): LoginOwner {
+  return { kind: 'serviceAccount', account: { uid, namespace, name } };
 }
 
 /** What each provider has for a repository, in their order; each is asked at the same time. */
 export function loginsOfProviders(
   repository: string,
+  pod: Pod,
   providers: readonly CredentialProvider[],
   signal: AbortSignal,
 ): Promise<readonly LoginSource[]> {
-  return Promise.all(
-    providers.map(async (provider) => ({ config: await provider.logins(repository, signal), secret: undefined })),
-  );
+  return Promise.all(providers.map((provider) => provider.logins(repository, pod, signal)));
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { credentialsFor } from './credentials-for.ts';
+import type { LoginSource } from './registry-login.ts';
 
 /** Logins whose user names say for which place they are. */
-function source(...places: string[]) {
+function source(...places: string[]): LoginSource {
   const config = new Map(places.map((place) => [place, { username: place, password: '', email: '' }]));
-  return { config, secret: undefined };
+  return { config, owner: { kind: 'node' } };
 }
 
 const lookups: Record<string, { places: string[]; repository: string; tried: string[] }> = {
@@ -55,13 +56,13 @@ for (const [name, { places, repository, tried }] of Object.entries(lookups)) {
 }
 
 test('credentialsFor() keeps the order of the sources for one place', () => {
-  const secret = { uid: 'u', namespace: 'n', name: 's' };
-  const found = credentialsFor('gcr.io/app', [{ ...source('gcr.io'), secret }, source('https://gcr.io')]);
+  const owner = { kind: 'secret', secret: { uid: 'u', namespace: 'n', name: 's' } } as const;
+  const found = credentialsFor('gcr.io/app', [{ ...source('gcr.io'), owner }, source('https://gcr.io')]);
   assert.deepEqual(
-    found.map((each) => [each.login.username, each.secret]),
+    found.map((each) => [each.login.username, each.owner]),
     [
-      ['gcr.io', secret],
-      ['https://gcr.io', undefined],
+      ['gcr.io', owner],
+      ['https://gcr.io', { kind: 'node' }],
     ],
   );
 });

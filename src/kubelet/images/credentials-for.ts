@@ -11,11 +11,11 @@ const DOCKER_HUB = 'index.docker.io';
  */
 export function credentialsFor(repository: string, sources: readonly LoginSource[]): readonly PullCredential[] {
   const byPlace = new Map<string, PullCredential[]>();
-  for (const { config, secret } of sources) {
+  for (const { config, owner } of sources) {
     for (const [address, login] of config) {
       const place = placeOf(address);
       if (place === undefined) continue;
-      const credential = { login, hash: loginHash(login), secret };
+      const credential = { login, hash: loginHash(login), owner };
       byPlace.set(place, [...(byPlace.get(place) ?? []), credential]);
     }
   }

@@ -5,15 +5,15 @@ import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageUser } from '../sync/config/security-context.ts';
 import { imageFailure } from './image-failure.ts';
 import type { ImageRequest } from './image-request.ts';
-import { judgePodSecrets, judgePresentImage } from './judge-present-image.ts';
+import { judgePodCredentials, judgePresentImage } from './judge-present-image.ts';
 import { type PullDeps, pulledFor, pullImage } from './pull-image.ts';
-import type { LoginSource, PullCredential } from './registry-login.ts';
+import type { PullCredential } from './registry-login.ts';
 
 export interface ImageDeps extends PullDeps {
   /** All that may let the pod pull from a repository, in the order in which they are tried. */
   readonly credentials: (
     repository: string,
-    pullSecrets: readonly LoginSource[],
+    wish: Pick<ImageRequest, 'pod' | 'pullSecrets'>,
     signal: AbortSignal,
   ) => Promise<readonly PullCredential[]>;
 }
@@ -30,10 +30,10 @@ export interface PresentImage {
  * `PodError`s whose events have been told already; `retryAfterMs` says when it is worth trying again.
  */
 export async function ensureImage(request: ImageRequest, deps: ImageDeps, signal: AbortSignal): Promise<PresentImage> {
-  const { image, pullPolicy, pullSecrets } = request;
+  const { image, pullPolicy } = request;
   const spec = imageSpec(request);
   let known: Promise<readonly PullCredential[]> | undefined;
-  const credentials: Credentials = () => (known ??= deps.credentials(repositoryOf(spec.image), pullSecrets, signal));
+  const credentials: Credentials = () => (known ??= deps.credentials(repositoryOf(spec.image), request, signal));
 
   for (;;) {
     const { landings } = deps.pulls;
@@ -112,8 +112,7 @@ async function mayUse(
   const { policy, records } = verification;
   const first = judgePresentImage(image, await records.evidence(image, imageRef), policy);
   if (first.kind !== 'compare') return first.kind === 'use';
-  const ofPod = (await credentials()).map(pulledFor).flatMap((each) => (each.kind === 'secret' ? [each.secret] : []));
-  const verdict = judgePodSecrets(first.known, ofPod);
+  const verdict = judgePodCredentials(first.known, (await credentials()).map(pulledFor));
   if (verdict.kind === 'useAndRemember') await records.remember(image, imageRef, { ...verdict, kind: 'secret' });
   return verdict.kind !== 'pull';
 }

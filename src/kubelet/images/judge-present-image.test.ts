@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
+  type CredentialVerdict,
   type FirstVerdict,
-  judgePodSecrets,
+  judgePodCredentials,
   judgePresentImage,
   type PullEvidence,
-  type SecretVerdict,
   type VerificationPolicy,
 } from './judge-present-image.ts';
-import type { ImagePullCredentials, ImagePullSecret } from './pull-record.ts';
+import type { PulledFor } from './merge-pull-record.ts';
+import type { ImagePullCredentials, ImagePullSecret, ImagePullServiceAccount } from './pull-record.ts';
 
 const secret: ImagePullSecret = { uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' };
 const forSecret: ImagePullCredentials = { kubernetesSecrets: [secret] };
+const account: ImagePullServiceAccount = { uid: 'u', namespace: 'n', name: 'a' };
+const forAccount: ImagePullCredentials = { kubernetesServiceAccounts: [account] };
 
 function pulled(known: ImagePullCredentials | undefined, name = 'registry.io/app'): PullEvidence {
   const credentialMapping = known ? { [name]: known } : {};
@@ -36,10 +39,10 @@ const first: Record<string, { evidence: PullEvidence; policy: VerificationPolicy
       is: pull,
     },
     'has a pull prove what was pulled for nobody knows whom': { evidence: pulled({}), policy: PRELOADED, is: pull },
-    'has a pull prove what only service accounts may use': {
-      evidence: pulled({ kubernetesServiceAccounts: [{ uid: 'u', namespace: 'n', name: 's' }] }),
+    'asks for the service account of the pod': {
+      evidence: pulled(forAccount),
       policy: PRELOADED,
-      is: pull,
+      is: { kind: 'compare', known: forAccount },
     },
     'lets everybody use what needed no credentials': {
       evidence: pulled({ nodePodsAccessible: true }),
@@ -84,7 +87,7 @@ const other = { ...secret, name: 'other' };
 const changed = { ...secret, credentialHash: 'new' };
 const crowd = Array.from({ length: 100 }, (_, index) => ({ ...secret, uid: `u${index}`, credentialHash: `h${index}` }));
 
-const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[]; is: SecretVerdict }> = {
+const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[]; is: CredentialVerdict }> = {
   'knows the Secret': { known: [secret], ofPod: [secret], is: { kind: 'use' } },
   'knows the login from another Secret': {
     known: [secret],
@@ -125,7 +128,37 @@ const second: Record<string, { known: ImagePullSecret[]; ofPod: ImagePullSecret[
 };
 
 for (const [name, { known, ofPod, is }] of Object.entries(second)) {
-  test(`judgePodSecrets() ${name}`, () => {
-    assert.deepEqual(judgePodSecrets({ kubernetesSecrets: known }, ofPod), is);
+  test(`judgePodCredentials() ${name}`, () => {
+    const presented = ofPod.map((each) => ({ kind: 'secret', secret: each }) as const);
+    assert.deepEqual(judgePodCredentials({ kubernetesSecrets: known }, presented), is);
   });
+}
+
+const byAccount = (given: ImagePullServiceAccount): PulledFor => ({ kind: 'serviceAccount', account: given });
+const bySecret: PulledFor = { kind: 'secret', secret: { ...secret, name: 'other', credentialHash: 'x' } };
+const both = { ...forSecret, ...forAccount };
+
+const third: Record<string, { known: ImagePullCredentials; ofPod: PulledFor[]; is: CredentialVerdict }> = {
+  'knows the service account': { known: forAccount, ofPod: [byAccount(account)], is: { kind: 'use' } },
+  'knows it beside Secrets': { known: both, ofPod: [bySecret, byAccount(account)], is: { kind: 'use' } },
+  'does not take one of another namespace': {
+    known: forAccount,
+    ofPod: [byAccount({ ...account, namespace: 'other' })],
+    is: { kind: 'pull' },
+  },
+  'does not take one that has got the name since': {
+    known: forAccount,
+    ofPod: [byAccount({ ...account, uid: 'new' })],
+    is: { kind: 'pull' },
+  },
+  'does not take a Secret of the same name': {
+    known: forAccount,
+    ofPod: [{ kind: 'secret', secret: { ...account, credentialHash: 'h' } }],
+    is: { kind: 'pull' },
+  },
+  'does not take what is the node’s': { known: both, ofPod: [{ kind: 'everyPod' }], is: { kind: 'pull' } },
+};
+
+for (const [name, { known, ofPod, is }] of Object.entries(third)) {
+  test(`judgePodCredentials() ${name}`, () => assert.deepEqual(judgePodCredentials(known, ofPod), is));
 }

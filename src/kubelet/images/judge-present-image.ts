@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
 import { withoutTagAndDigest } from '../../base/image-name.ts';
-import { isSameSecret } from './merge-pull-record.ts';
+import { isSameObject, type PulledFor } from './merge-pull-record.ts';
 import type { ImagePullCredentials, ImagePulledRecord, ImagePullSecret } from './pull-record.ts';
 
 /** Which images that are there a pod may use only when it has credentials for them. */
@@ -38,7 +38,9 @@ export function judgePresentImage(image: string, evidence: PullEvidence, policy:
   const known = evidence.record.credentialMapping?.[withoutTagAndDigest(image)];
   if (!known) return { kind: 'pull' };
   if (known.nodePodsAccessible) return { kind: 'use' };
-  return known.kubernetesSecrets?.length ? { kind: 'compare', known } : { kind: 'pull' };
+  const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = known;
+  const isProven = kubernetesSecrets.length > 0 || kubernetesServiceAccounts.length > 0;
+  return isProven ? { kind: 'compare', known } : { kind: 'pull' };
 }
 
 function mustVerify(image: string, isPulledByKubelet: boolean, policy: VerificationPolicy): boolean {
@@ -60,19 +62,34 @@ function isAllowed(name: string, pattern: string): boolean {
   return pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }
 
-export type SecretVerdict =
+export type CredentialVerdict =
   | { readonly kind: 'use' }
   /** And the next time this Secret is to be known as well: it is another one with the same login, or was changed. */
   | { readonly kind: 'useAndRemember'; readonly secret: ImagePullSecret }
   | { readonly kind: 'pull' };
 
-/** Whether one of the pod's Secrets is one with which the image has been pulled, or has the same login. */
-export function judgePodSecrets(known: ImagePullCredentials, ofPod: readonly ImagePullSecret[]): SecretVerdict {
-  const { kubernetesSecrets = [] } = known;
+/**
+ * Whether one of the pod's Secrets is one with which the image has been pulled, or has the same login, or whether its
+ * service account is one of those that the image was pulled for.
+ */
+export function judgePodCredentials(known: ImagePullCredentials, ofPod: readonly PulledFor[]): CredentialVerdict {
+  const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = known;
+  const secrets = ofPod.flatMap((each) => (each.kind === 'secret' ? [each.secret] : []));
+  const bySecret = judgeSecrets(kubernetesSecrets, secrets);
+  if (bySecret.kind !== 'pull') return bySecret;
+  const accounts = ofPod.flatMap((each) => (each.kind === 'serviceAccount' ? [each.account] : []));
+  const isKnown = accounts.some((account) => kubernetesServiceAccounts.some((proven) => isSameObject(account, proven)));
+  return isKnown ? { kind: 'use' } : { kind: 'pull' };
+}
+
+function judgeSecrets(
+  kubernetesSecrets: readonly ImagePullSecret[],
+  ofPod: readonly ImagePullSecret[],
+): CredentialVerdict {
   const hasRoom = kubernetesSecrets.length < REMEMBERED_SECRETS;
   for (const secret of ofPod) {
     for (const proven of kubernetesSecrets) {
-      const isSame = isSameSecret(secret, proven);
+      const isSame = isSameObject(secret, proven);
       const hasSameLogin = proven.credentialHash !== '' && secret.credentialHash === proven.credentialHash;
       if (hasSameLogin) return isSame || !hasRoom ? { kind: 'use' } : { kind: 'useAndRemember', secret };
       if (isSame && hasRoom) return { kind: 'useAndRemember', secret };

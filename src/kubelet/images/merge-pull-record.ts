@@ -1,8 +1,18 @@
+import { assertNever } from '../../base/assert-never.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import type { ImagePullCredentials, ImagePulledRecord, ImagePullSecret } from './pull-record.ts';
+import type {
+  ImagePullCredentials,
+  ImagePulledRecord,
+  ImagePullSecret,
+  ImagePullServiceAccount,
+} from './pull-record.ts';
+import type { ObjectCoordinates } from './registry-login.ts';
 
-/** For whom an image was pulled: every pod of the node, or those that have a Secret. */
-export type PulledFor = { readonly kind: 'everyPod' } | { readonly kind: 'secret'; readonly secret: ImagePullSecret };
+/** For whom an image was pulled: every pod of the node, or those that have a Secret or a service account. */
+export type PulledFor =
+  | { readonly kind: 'everyPod' }
+  | { readonly kind: 'secret'; readonly secret: ImagePullSecret }
+  | { readonly kind: 'serviceAccount'; readonly account: ImagePullServiceAccount };
 
 /**
  * The record with one more that may use the image under this name; `undefined` when it says so already. What every pod
@@ -21,24 +31,50 @@ export function withPulledFor(
 }
 
 export function asCredentials(pulledFor: PulledFor): ImagePullCredentials {
-  return pulledFor.kind === 'everyPod' ? { nodePodsAccessible: true } : { kubernetesSecrets: [pulledFor.secret] };
+  switch (pulledFor.kind) {
+    case 'everyPod':
+      return { nodePodsAccessible: true };
+    case 'secret':
+      return { kubernetesSecrets: [pulledFor.secret] };
+    case 'serviceAccount':
+      return { kubernetesServiceAccounts: [pulledFor.account] };
+    default:
+      return assertNever(pulledFor);
+  }
 }
 
 function mergedCredentials(known: ImagePullCredentials, pulledFor: PulledFor): ImagePullCredentials | undefined {
   if (known.nodePodsAccessible) return undefined;
-  if (pulledFor.kind === 'everyPod') return asCredentials(pulledFor);
-  const { secret } = pulledFor;
-  const { kubernetesSecrets: secrets = [] } = known;
-  const before = secrets.find((each) => isSameSecret(each, secret));
-  if (before?.credentialHash === secret.credentialHash) return undefined;
-  const others = secrets.filter((each) => each !== before);
-  return { ...known, kubernetesSecrets: [...others, secret].sort(bySecretName) };
+  switch (pulledFor.kind) {
+    case 'everyPod':
+      return asCredentials(pulledFor);
+    case 'secret':
+      return withSecret(known, pulledFor.secret);
+    case 'serviceAccount':
+      return withAccount(known, pulledFor.account);
+    default:
+      return assertNever(pulledFor);
+  }
 }
 
-export function isSameSecret(one: ImagePullSecret, other: ImagePullSecret): boolean {
+function withSecret(known: ImagePullCredentials, secret: ImagePullSecret): ImagePullCredentials | undefined {
+  const { kubernetesSecrets: secrets = [] } = known;
+  const before = secrets.find((each) => isSameObject(each, secret));
+  if (before?.credentialHash === secret.credentialHash) return undefined;
+  const others = secrets.filter((each) => each !== before);
+  return { ...known, kubernetesSecrets: [...others, secret].sort(byName) };
+}
+
+function withAccount(known: ImagePullCredentials, account: ImagePullServiceAccount): ImagePullCredentials | undefined {
+  const { kubernetesServiceAccounts: accounts = [] } = known;
+  if (accounts.some((each) => isSameObject(each, account))) return undefined;
+  return { ...known, kubernetesServiceAccounts: [...accounts, account].sort(byName) };
+}
+
+export function isSameObject(one: ObjectCoordinates, other: ObjectCoordinates): boolean {
   return one.uid === other.uid && one.namespace === other.namespace && one.name === other.name;
 }
 
-function bySecretName(a: ImagePullSecret, b: ImagePullSecret): number {
+function byName(a: ObjectCoordinates, b: ObjectCoordinates): number {
   return byCodePoint(a.namespace, b.namespace) || byCodePoint(a.name, b.name) || byCodePoint(a.uid, b.uid);
 }

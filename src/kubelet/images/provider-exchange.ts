@@ -21,9 +21,23 @@ export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
 
+/** What a provider is told of the service account of the pod. */
+export interface AccountInRequest {
+  readonly token: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
 /** What a provider reads on its standard input. */
-export function providerRequest(apiVersion: string, repository: string): string {
-  return `${JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository })}\n`;
+export function providerRequest(apiVersion: string, repository: string, account?: AccountInRequest): string {
+  const { token, annotations = {} } = account ?? {};
+  const request = {
+    kind: 'CredentialProviderRequest',
+    apiVersion,
+    image: repository,
+    ...(token && { serviceAccountToken: token }),
+    ...(Object.keys(annotations).length > 0 && { serviceAccountAnnotations: annotations }),
+  };
+  return `${JSON.stringify(request)}\n`;
 }
 
 /** What a provider wrote to its standard output. Throws a `ProviderError`. */

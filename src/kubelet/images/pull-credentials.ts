@@ -1,7 +1,8 @@
 import { type CredentialProvider, loginsOfProviders } from './credential-provider.ts';
 import { credentialsFor } from './credentials-for.ts';
+import type { ImageRequest } from './image-request.ts';
 import type { NodeLogins } from './node-logins.ts';
-import type { LoginSource, PullCredential } from './registry-login.ts';
+import type { PullCredential } from './registry-login.ts';
 
 export interface PullCredentialsDeps {
   readonly nodeLogins: NodeLogins;
@@ -12,17 +13,17 @@ export interface PullCredentialsDeps {
 /** All that may let a pod pull from a repository: its own Secrets first, then the node's logins, then the providers. */
 export async function pullCredentials(
   repository: string,
-  ofPod: readonly LoginSource[],
+  { pod, pullSecrets }: Pick<ImageRequest, 'pod' | 'pullSecrets'>,
   { nodeLogins, providers }: PullCredentialsDeps,
   signal: AbortSignal,
 ): Promise<readonly PullCredential[]> {
   const [ofNode, provided] = await Promise.all([
     nodeLogins.config(signal),
-    loginsOfProviders(repository, providers, signal),
+    loginsOfProviders(repository, pod, providers, signal),
   ]);
   return [
-    ...credentialsFor(repository, ofPod),
-    ...credentialsFor(repository, [{ config: ofNode, secret: undefined }]),
+    ...credentialsFor(repository, pullSecrets),
+    ...credentialsFor(repository, [{ config: ofNode, owner: { kind: 'node' } }]),
     ...credentialsFor(repository, provided),
   ];
 }

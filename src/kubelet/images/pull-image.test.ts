@@ -3,7 +3,7 @@ import test from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
 import { type AuthConfig, Image } from '../../cri/generated/runtime-v1.ts';
 import type { PodError } from '../sync/pod-error.ts';
-import { ImageRuntime, secretOf } from './fake/image-runtime.ts';
+import { accountOf, ImageRuntime, secretOf } from './fake/image-runtime.ts';
 
 const IMAGE = 'registry.io/app:1';
 const PRELOADED = { kind: 'NeverVerifyPreloadedImages' } as const;
@@ -87,6 +87,38 @@ test('a pod without the Secret may not use what another has pulled with it', asy
     runtime.events.at(-1),
     `Normal Pulled Container image "${IMAGE}" already present on machine and can be accessed by the pod`,
   );
+});
+
+test('a pod of another service account may not use what was pulled for one', async () => {
+  const runtime = privateRuntime('good');
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u1', [accountOf('builder', 'good')]);
+  runtime.tried('good');
+  await runtime.ensure(IMAGE, 'IfNotPresent', 'u2', [accountOf('builder', 'renewed')]);
+  runtime.tried();
+  for (const other of [accountOf('stranger', 'bad'), accountOf('builder', 'bad', 'new uid')]) {
+    const { reason } = (await runtime.ensure(IMAGE, 'IfNotPresent', 'u3', [other])) as PodError;
+    assert.equal(reason, 'ErrImagePull');
+    runtime.tried('bad');
+    await runtime.clock.advance(60_000);
+  }
+});
+
+test('pods of several service accounts with the same login share a pull, and each may use the image then', async () => {
+  const runtime = privateRuntime('good');
+  const outcomes = ['builder', 'runner'].map((name) =>
+    runtime.ask(IMAGE, 'IfNotPresent', name, [accountOf(name, 'good')]),
+  );
+  await runtime.clock.advance(10_000);
+  await Promise.all(outcomes);
+  runtime.tried('good');
+  const evidence = await runtime.deps.verification?.records.evidence(IMAGE, `id of ${IMAGE}`);
+  assert.ok(evidence?.kind === 'pulled');
+  const kubernetesServiceAccounts = ['builder', 'runner'].map((name) => ({
+    uid: `uid of ${name}`,
+    namespace: 'default',
+    name,
+  }));
+  assert.deepEqual(evidence.record.credentialMapping, { 'registry.io/app': { kubernetesServiceAccounts } });
 });
 
 test('who may not use an image does not learn that it is there', async () => {

@@ -1,3 +1,4 @@
+import { assertNever } from '../../base/assert-never.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import { textOf } from '../../base/text-of.ts';
 import { type Image, type ImageSpec, ImageStatusRequest, PullImageRequest } from '../../cri/generated/runtime-v1.ts';
@@ -142,9 +143,17 @@ function authsOf(credentials: readonly PullCredential[]): readonly Attempt[] {
 }
 
 /** For whom a pull was, when this credential was the good one. */
-export function pulledFor({ secret, hash }: PullCredential): PulledFor {
-  if (!secret) return { kind: 'everyPod' };
-  return { kind: 'secret', secret: { ...secret, credentialHash: hash } };
+export function pulledFor({ owner, hash }: PullCredential): PulledFor {
+  switch (owner.kind) {
+    case 'node':
+      return { kind: 'everyPod' };
+    case 'secret':
+      return { kind: 'secret', secret: { ...owner.secret, credentialHash: hash } };
+    case 'serviceAccount':
+      return owner;
+    default:
+      return assertNever(owner);
+  }
 }
 
 function pulledWith(credentials: readonly PullCredential[], { credentialIndex }: PulledImage): PulledFor {

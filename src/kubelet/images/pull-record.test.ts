@@ -15,7 +15,11 @@ const secret = { uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' };
 const record = {
   lastUpdatedTime: '2026-11-15T09:02:09Z',
   imageRef: 'sha256:1',
-  credentialMapping: { app: { kubernetesSecrets: [secret] }, other: { nodePodsAccessible: true } },
+  credentialMapping: {
+    app: { kubernetesSecrets: [secret] },
+    other: { nodePodsAccessible: true },
+    tool: { kubernetesServiceAccounts: [{ uid: 'u', namespace: 'n', name: 'a' }] },
+  },
 };
 
 test('the records of pulls have kubelet’s form', () => {
@@ -28,7 +32,8 @@ test('the records of pulls have kubelet’s form', () => {
     '{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1",' +
       '"lastUpdatedTime":"2026-11-15T09:02:09Z","imageRef":"sha256:1","credentialMapping":{' +
       '"app":{"kubernetesSecrets":[{"uid":"u","namespace":"n","name":"s","credentialHash":"h"}]},' +
-      '"other":{"nodePodsAccessible":true}}}\n',
+      '"other":{"nodePodsAccessible":true},' +
+      '"tool":{"kubernetesServiceAccounts":[{"uid":"u","namespace":"n","name":"a"}]}}}\n',
   );
   assert.equal(recordFileName('busybox:1'), 'sha256-765f875080a9220ec3186dfc31b67b030c07e570665ba0e000bb9d17d5481cd5');
 });
@@ -61,6 +66,8 @@ test('isRecordFile() passes over what a write left', () => {
 const everyPod: PulledFor = { kind: 'everyPod' };
 const withSecret = (given: typeof secret): PulledFor => ({ kind: 'secret', secret: given });
 const first = { ...secret, namespace: 'a' };
+const account = { uid: 'u', namespace: 'n', name: 'a' };
+const withAccount = (given: typeof account): PulledFor => ({ kind: 'serviceAccount', account: given });
 const merges: Record<
   string,
   { known: ImagePullCredentials | undefined; pulledFor: PulledFor; gives: ImagePullCredentials | undefined }
@@ -89,12 +96,39 @@ const merges: Record<
     gives: { kubernetesSecrets: [{ ...secret, credentialHash: 'new' }] },
   },
   'a Secret beside service accounts, which stay': {
-    known: { kubernetesServiceAccounts: [{ uid: 'u', namespace: 'n', name: 'a' }] },
+    known: { kubernetesServiceAccounts: [account] },
     pulledFor: withSecret(secret),
-    gives: {
-      kubernetesServiceAccounts: [{ uid: 'u', namespace: 'n', name: 'a' }],
-      kubernetesSecrets: [secret],
-    },
+    gives: { kubernetesServiceAccounts: [account], kubernetesSecrets: [secret] },
+  },
+  'a first service account': {
+    known: undefined,
+    pulledFor: withAccount(account),
+    gives: { kubernetesServiceAccounts: [account] },
+  },
+  'a service account beside Secrets, which stay': {
+    known: { kubernetesSecrets: [secret] },
+    pulledFor: withAccount(account),
+    gives: { kubernetesSecrets: [secret], kubernetesServiceAccounts: [account] },
+  },
+  'another service account, by namespace and name': {
+    known: { kubernetesServiceAccounts: [account] },
+    pulledFor: withAccount({ ...account, namespace: 'a' }),
+    gives: { kubernetesServiceAccounts: [{ ...account, namespace: 'a' }, account] },
+  },
+  'a service account that has got the name of another': {
+    known: { kubernetesServiceAccounts: [account] },
+    pulledFor: withAccount({ ...account, uid: 'new' }),
+    gives: { kubernetesServiceAccounts: [{ ...account, uid: 'new' }, account] },
+  },
+  'no service account that is known': {
+    known: { kubernetesServiceAccounts: [account] },
+    pulledFor: withAccount(account),
+    gives: undefined,
+  },
+  'every pod in place of a service account': {
+    known: { kubernetesServiceAccounts: [account] },
+    pulledFor: everyPod,
+    gives: { nodePodsAccessible: true },
   },
 };
 

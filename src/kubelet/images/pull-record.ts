@@ -8,6 +8,7 @@ export interface ImagePullSecret {
   readonly credentialHash: string;
 }
 
+/** With the token of which service account a credential provider got what an image was pulled with. */
 export interface ImagePullServiceAccount {
   readonly uid: string;
   readonly namespace: string;
@@ -17,7 +18,6 @@ export interface ImagePullServiceAccount {
 /** Who may use an image that was pulled under one name. */
 export interface ImagePullCredentials {
   readonly kubernetesSecrets?: readonly ImagePullSecret[];
-  /** Kept as kubelet wrote them; we know no such credentials yet. */
   readonly kubernetesServiceAccounts?: readonly ImagePullServiceAccount[];
   /** The pull needed no credentials, or those of the node: every pod may. */
   readonly nodePodsAccessible?: boolean;

@@ -35,7 +35,10 @@ async function ask(...names: string[]) {
   const pod = examplePod({ spec: { imagePullSecrets: names.map((name) => ({ name })) } });
   const deps = { objects: { secret }, events, log: silentLog };
   const sources = await pullSecrets(pod, deps, new AbortController().signal);
-  return { found: sources.map((each) => [each.secret?.name, [...each.config.keys()]]), told };
+  return {
+    found: sources.map((each) => [each.owner.kind === 'secret' && each.owner.secret.name, [...each.config.keys()]]),
+    told,
+  };
 }
 
 test('pullSecrets() reads both types, in the order of the pod', async () => {

@@ -53,5 +53,5 @@ function loginSource({ type = '', data = {}, metadata }: Secret): readonly Login
   if (!content) return [];
   const { uid = '', namespace = '', name } = metadata;
   const config = format.parse(Buffer.from(content, 'base64').toString('utf8'));
-  return [{ config, secret: { uid, namespace, name } }];
+  return [{ config, owner: { kind: 'secret', secret: { uid, namespace, name } } }];
 }

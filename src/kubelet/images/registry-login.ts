@@ -10,16 +10,23 @@ export interface RegistryLogin {
 /** Logins by the registries and paths that they are for, as a docker configuration has them. */
 export type DockerConfig = ReadonlyMap<string, RegistryLogin>;
 
-export interface SecretCoordinates {
+/** Which object of the API server it is, and not another that has its name now. */
+export interface ObjectCoordinates {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A docker configuration, and the Secret that holds it; without one it is the node's, for every pod. */
+/** Whose a login is: the node's, and so every pod's, or that of the pods with a Secret or a service account. */
+export type LoginOwner =
+  | { readonly kind: 'node' }
+  | { readonly kind: 'secret'; readonly secret: ObjectCoordinates }
+  | { readonly kind: 'serviceAccount'; readonly account: ObjectCoordinates };
+
+/** A docker configuration, and whose it is. */
 export interface LoginSource {
   readonly config: DockerConfig;
-  readonly secret: SecretCoordinates | undefined;
+  readonly owner: LoginOwner;
 }
 
 /** A login that may be tried for a pull. */
@@ -27,7 +34,7 @@ export interface PullCredential {
   readonly login: RegistryLogin;
   /** The same for the same login: records on disk have it in place of the login. */
   readonly hash: string;
-  readonly secret: SecretCoordinates | undefined;
+  readonly owner: LoginOwner;
 }
 
 /** SHA-256 of the login as Go's JSON has it: without what is empty, and with what HTML treats specially escaped. */

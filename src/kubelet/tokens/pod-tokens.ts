@@ -1,9 +1,19 @@
-import type { Pod, ServiceAccountTokenProjection } from '../../api/generated/core-v1.ts';
+import type { Pod } from '../../api/generated/core-v1.ts';
+
+/** What a token is to be like; a projection of a volume says so too. */
+export interface TokenWish {
+  /** Absent: the API server itself. */
+  readonly audience?: string | undefined;
+  /** Absent: as long as the API server thinks right. */
+  readonly expirationSeconds?: number | undefined;
+  /** Only of this account, and not of another that has its name now; absent: of whichever has the name. */
+  readonly accountUid?: string | undefined;
+}
 
 /** Tokens by which pods are known to others, wherever they come from. */
 export interface PodTokens {
   /** One that is good for now. Rejects with a `TokenError`. */
-  token(pod: Pod, projection: ServiceAccountTokenProjection, signal: AbortSignal): Promise<string>;
+  token(pod: Pod, wish: TokenWish, signal: AbortSignal): Promise<string>;
   /** Nothing of the pod runs any more. */
   forget(uid: string): void;
 }

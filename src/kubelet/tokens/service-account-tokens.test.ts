@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { test } from 'node:test';
-import type { Pod, ServiceAccountTokenProjection } from '../../api/generated/core-v1.ts';
+import type { Pod } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../cluster/api-server.ts';
 import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
-import { NO_TOKENS } from './pod-tokens.ts';
+import { NO_TOKENS, type TokenWish } from './pod-tokens.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 
 const LIFE = new AbortController().signal;
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 /** Whatever the jitter, an hour's token is fresh before and due after. */
 const FRESH_MS = 47 * MINUTE_MS;
 const DUE_MS = 48 * MINUTE_MS + 1;
-const HOUR: ServiceAccountTokenProjection = { path: 'token', expirationSeconds: 3600 };
+const HOUR: TokenWish = { expirationSeconds: 3600 };
 
 async function setUp() {
   const clock = new VirtualClock();
@@ -50,7 +50,7 @@ function claimsOf(token: string): Record<string, unknown> {
 
 test('a token is that of the pod’s account, bound to the pod', async () => {
   const { tokens, pod } = await setUp();
-  const claims = claimsOf(await tokens.token(pod, { path: 'token', audience: 'vault', expirationSeconds: 7200 }, LIFE));
+  const claims = claimsOf(await tokens.token(pod, { audience: 'vault', expirationSeconds: 7200 }, LIFE));
   const { uid } = pod.metadata;
   assert.deepEqual(
     {
@@ -70,7 +70,7 @@ test('a token is that of the pod’s account, bound to the pod', async () => {
 
 test('without an audience the token is for the API server, and lives for an hour', async () => {
   const { tokens, pod } = await setUp();
-  const claims = claimsOf(await tokens.token(pod, { path: 'token' }, LIFE));
+  const claims = claimsOf(await tokens.token(pod, {}, LIFE));
   assert.deepEqual(claims['aud'], ['https://kubernetes.default.svc']);
   assert.equal(Number(claims['exp']) - Number(claims['iat']), 3600);
 });
@@ -159,6 +159,24 @@ test('a token that has expired is renewed before anybody gets it', async () => {
   const first = await tokens.token(pod, HOUR, LIFE);
   await clock.advance(61 * MINUTE_MS);
   assert.notEqual(await tokens.token(pod, HOUR, LIFE), first);
+});
+
+test('a token of an account that is meant is of no other that has its name', async () => {
+  const { tokens, pod, api, asked, clock } = await setUp();
+  const key = { resource: 'serviceaccounts', namespace: 'shop', name: 'default' } as const;
+  const { metadata } = await api.direct.create(key, { metadata: { name: 'default' } }, LIFE);
+  const wish = { audience: 'vault', accountUid: metadata.uid };
+  await tokens.token(pod, wish, LIFE);
+  await tokens.token(pod, { audience: 'vault' }, LIFE);
+  assert.equal(asked.length, 2);
+  await api.direct.delete(key, {}, LIFE);
+  const { uid } = (await api.direct.create(key, { metadata: { name: 'default' } }, LIFE)).metadata;
+  await clock.advance(61 * MINUTE_MS);
+  const why = `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${uid})`;
+  const refused = `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "default": ${why}`;
+  const bound = `v1.BoundObjectReference{Kind:"Pod", APIVersion:"v1", Name:"web", UID:"${pod.metadata.uid}"}`;
+  const message = `token "default"/"shop"/[]string{"vault"}/0/${bound}/"${metadata.uid}" expired and refresh failed: ${refused}`;
+  await assert.rejects(tokens.token(pod, wish, LIFE), { name: 'TokenError', message });
 });
 
 test('tokens go with their pod, also when they are just being renewed', async () => {

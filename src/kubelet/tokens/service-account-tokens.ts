@@ -1,11 +1,11 @@
-import type { Pod, ServiceAccountTokenProjection, TokenRequestSpec } from '../../api/generated/core-v1.ts';
+import type { Pod, TokenRequestSpec } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, ServiceAccountKey } from '../cluster/api-server.ts';
-import { type PodTokens, TokenError } from './pod-tokens.ts';
+import { type PodTokens, TokenError, type TokenWish } from './pod-tokens.ts';
 import { tokenKey } from './token-key.ts';
 import { type TokenLife, tokenLife } from './token-life.ts';
 
@@ -25,7 +25,7 @@ interface TokenRequest {
   readonly key: string;
   readonly uid: string;
   readonly account: ServiceAccountKey;
-  readonly spec: TokenRequestSpec & { readonly expirationSeconds: number };
+  readonly spec: TokenRequestSpec;
 }
 
 interface HeldToken extends TokenLife {
@@ -53,8 +53,8 @@ export class ServiceAccountTokens implements PodTokens {
     this.#life = life;
   }
 
-  async token(pod: Pod, projection: ServiceAccountTokenProjection, signal: AbortSignal): Promise<string> {
-    const request = requestFor(pod, projection);
+  async token(pod: Pod, wish: TokenWish, signal: AbortSignal): Promise<string> {
+    const request = requestFor(pod, wish);
     const held = this.#held.get(request.key);
     const nowMs = this.#deps.clock.now();
     if (!held || nowMs > held.expiresMs) return this.#fetch(request, held, signal);
@@ -97,17 +97,18 @@ export class ServiceAccountTokens implements PodTokens {
     const { api, clock, random } = this.#deps;
     const { token, expirationTimestamp } = await api.createToken(account, spec, signal);
     const expiresMs = parseTime(expirationTimestamp);
-    return { uid, token, ...tokenLife(expiresMs, spec.expirationSeconds, clock.now(), random.fraction()) };
+    const { expirationSeconds = DEFAULT_SECONDS } = spec;
+    return { uid, token, ...tokenLife(expiresMs, expirationSeconds, clock.now(), random.fraction()) };
   }
 }
 
-function requestFor({ metadata, spec }: Pod, projection: ServiceAccountTokenProjection): TokenRequest {
+function requestFor({ metadata, spec }: Pod, wish: TokenWish): TokenRequest {
   const { namespace, name, uid } = metadata;
-  const { audience, expirationSeconds = DEFAULT_SECONDS } = projection;
-  const account = { namespace, name: spec.serviceAccountName ?? '' };
+  const { audience, expirationSeconds, accountUid } = wish;
+  const account = { namespace, name: spec.serviceAccountName ?? '', uid: accountUid };
   const wanted = {
     ...(audience && { audiences: [audience] }),
-    expirationSeconds,
+    ...(expirationSeconds !== undefined && { expirationSeconds }),
     boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid },
   };
   return { key: tokenKey(account, wanted), uid, account, spec: wanted };

@@ -10,7 +10,7 @@ export interface ApiWorld {
 }
 
 /** Ends a case that would wait for ever. */
-export const patience = (): AbortSignal => AbortSignal.timeout(10_000);
+export const patience = (): AbortSignal => AbortSignal.timeout(180_000);
 
 let made = 0;
 

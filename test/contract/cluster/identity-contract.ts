@@ -59,6 +59,29 @@ export function identityContract(worldOf: () => ApiWorld): void {
     });
   });
 
+  test('a token is of the account that is meant, and of no other of its name', async () => {
+    const { api, namespace } = worldOf();
+    const name = freshName('account');
+    const key = { resource: 'serviceaccounts', namespace, name } as const;
+    const created = await api.create(key, { metadata: { name, namespace, annotations: { team: 'a' } } }, patience());
+    assert.deepEqual(await api.get(key, patience()), created);
+    const { uid = '', annotations } = created.metadata;
+    assert.deepEqual([created.kind, annotations], ['ServiceAccount', { team: 'a' }]);
+    const { token } = await api.createToken({ namespace, name, uid }, {}, patience());
+    assert.equal(claimsOf(token).sub, `system:serviceaccount:${namespace}:${name}`);
+    await assert.rejects(api.createToken({ namespace, name, uid: 'other' }, {}, patience()), {
+      reason: 'Conflict',
+      message:
+        `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "${name}": the UID in the token request ` +
+        `(other) does not match the UID of the service account (${uid})`,
+    });
+    await api.delete(key, { uid }, patience());
+    await assert.rejects(api.get(key, patience()), {
+      reason: 'NotFound',
+      message: `serviceaccounts "${name}" not found`,
+    });
+  });
+
   test('a request for a certificate is kept, found and watched by its name', async () => {
     const { api } = worldOf();
     const request: CertificateSigningRequest = {

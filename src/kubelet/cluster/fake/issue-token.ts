@@ -1,10 +1,10 @@
 import type { TokenRequestSpec } from '../../../api/generated/core-v1.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
-import { ApiError, type IssuedToken, type ServiceAccountKey } from '../api-server.ts';
+import type { IssuedToken, ServiceAccountKey } from '../api-server.ts';
 import { conflict, invalid, notFound } from './refusals.ts';
 import type { WireObject } from './wire-object.ts';
 
-/** Every namespace has this account, and no other. */
+/** Every namespace has this account, also where nobody has created it. */
 const ACCOUNT = 'default';
 const ISSUER = 'https://kubernetes.default.svc';
 const DEFAULT_SECONDS = 3600;
@@ -14,17 +14,17 @@ const SHORTEST_SECONDS = 600;
 export function issueToken(
   account: ServiceAccountKey,
   { audiences = [], boundObjectRef, expirationSeconds = DEFAULT_SECONDS }: TokenRequestSpec,
-  findPod: (name: string) => WireObject | undefined,
+  find: (resource: 'pods' | 'serviceaccounts', name: string) => WireObject | undefined,
   nowMs: number,
 ): IssuedToken {
   const { namespace, name } = account;
-  if (name !== ACCOUNT) throw new ApiError('NotFound', `serviceaccounts ${JSON.stringify(name)} not found`);
+  checkAccount(account, find('serviceaccounts', name));
   if (expirationSeconds < SHORTEST_SECONDS) {
     throw invalid('TokenRequest.authentication.k8s.io', '', [
       `spec.expirationSeconds: Invalid value: ${expirationSeconds}: may not specify a duration less than 10 minutes`,
     ]);
   }
-  const pod = boundObjectRef?.name ? boundPod(boundObjectRef.name, boundObjectRef.uid, namespace, findPod) : undefined;
+  const pod = boundObjectRef?.name ? boundPod(boundObjectRef.name, boundObjectRef.uid, namespace, find) : undefined;
   const issued = Math.floor(nowMs / 1000);
   const claims = {
     aud: audiences.length > 0 ? audiences : [ISSUER],
@@ -38,13 +38,22 @@ export function issueToken(
   return { token: `${token.join('.')}.`, expirationTimestamp: formatTime((issued + expirationSeconds) * 1000) };
 }
 
+function checkAccount({ namespace, name, uid: wanted }: ServiceAccountKey, found: WireObject | undefined): void {
+  if (!found && name !== ACCOUNT) throw notFound({ resource: 'serviceaccounts', namespace, name });
+  const uid = found?.metadata.uid ?? '';
+  if (wanted && wanted !== uid) {
+    const why = `the UID in the token request (${wanted}) does not match the UID of the service account (${uid})`;
+    throw conflict('TokenRequest.authentication.k8s.io', name, why);
+  }
+}
+
 function boundPod(
   name: string,
   wanted: string | undefined,
   namespace: string,
-  findPod: (name: string) => WireObject | undefined,
+  find: (resource: 'pods', name: string) => WireObject | undefined,
 ) {
-  const uid = findPod(name)?.metadata.uid;
+  const uid = find('pods', name)?.metadata.uid;
   if (uid === undefined) throw notFound({ resource: 'pods', namespace, name });
   if (wanted && wanted !== uid) {
     const why = `the UID in the bound object reference (${wanted}) does not match the UID in record. `;

@@ -131,8 +131,9 @@ export class MemoryApiCalls implements ApiServer {
 
   async createToken(account: ServiceAccountKey, spec: TokenRequestSpec, signal: AbortSignal): Promise<IssuedToken> {
     signal.throwIfAborted();
-    const findPod = (name: string) => this.#store.find({ resource: 'pods', namespace: account.namespace, name });
-    return issueToken(account, spec, findPod, this.#clock.now());
+    const { namespace } = account;
+    const find = (resource: Resource, name: string) => this.#store.find({ resource, namespace, name });
+    return issueToken(account, spec, find, this.#clock.now());
   }
 
   #found(key: ObjectKey): WireObject {

@@ -79,6 +79,7 @@ function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObjec
     case 'leases':
     case 'events':
     case 'configmaps':
+    case 'serviceaccounts':
     case 'runtimeclasses':
       return object;
   }

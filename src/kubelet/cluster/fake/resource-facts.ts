@@ -74,6 +74,7 @@ const FACTS: Record<Resource, ResourceFacts> = {
     storagePrefix: 'services/specs',
     selectableFields: [...NAME_FIELDS, 'spec.clusterIP', 'spec.type'],
   }),
+  serviceaccounts: facts('serviceaccounts', 'ServiceAccount', {}),
   runtimeclasses: facts('runtimeclasses', 'RuntimeClass', {
     apiVersion: 'node.k8s.io/v1',
     qualifiedName: 'runtimeclasses.node.k8s.io',

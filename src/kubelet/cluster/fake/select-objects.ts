@@ -4,6 +4,14 @@ import { badRequest } from './refusals.ts';
 import { factsOf } from './resource-facts.ts';
 import type { WireObject } from './wire-object.ts';
 
+/** Without rules of their own for fields: the server words its refusal otherwise. */
+const KNOWN_BY_NAME_ONLY: ReadonlySet<Selection['resource']> = new Set([
+  'leases',
+  'configmaps',
+  'serviceaccounts',
+  'runtimeclasses',
+]);
+
 /** Whether a selection is about the object. */
 export type Matches = (object: WireObject) => boolean;
 
@@ -35,7 +43,7 @@ function parseTerm(term: string): Term {
 }
 
 function unknownField(resource: Selection['resource'], field: string) {
-  return resource === 'leases' || resource === 'configmaps' || resource === 'runtimeclasses'
+  return KNOWN_BY_NAME_ONLY.has(resource)
     ? badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`)
     : badRequest(`field label not supported: ${field}`);
 }

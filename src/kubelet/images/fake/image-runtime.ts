@@ -57,9 +57,9 @@ export class ImageRuntime {
       backoff: new PullBackoff(this.clock),
       rate: new PullRate(rate, this.clock),
       pulls: new SharedPulls({ serializeImagePulls, maxParallelImagePulls: undefined }),
-      credentials: async (repository, sources) => {
+      credentials: async (repository, { pullSecrets }) => {
         await this.#pause('credentialsTakeMs');
-        return credentialsFor(repository, sources);
+        return credentialsFor(repository, pullSecrets);
       },
       verification: policy && { policy, records },
       images: {
@@ -121,6 +121,14 @@ export function secretOf(name: string, username: string, namespace = 'default'):
   const login = { username, password: username, email: '' };
   return {
     config: new Map([['registry.io', login]]),
-    secret: { uid: `uid of ${namespace}/${name}`, namespace, name },
+    owner: { kind: 'secret', secret: { uid: `uid of ${namespace}/${name}`, namespace, name } },
+  };
+}
+
+/** The same of a service account, as a credential provider gives it. */
+export function accountOf(name: string, username: string, uid = `uid of ${name}`): LoginSource {
+  return {
+    ...secretOf(name, username),
+    owner: { kind: 'serviceAccount', account: { uid, namespace: 'default', name } },
   };
 }

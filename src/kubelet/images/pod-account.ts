@@ -1,0 +1,90 @@
+import type { Pod, ServiceAccount } from '../../api/generated/core-v1.ts';
+import { byCodePoint } from '../../base/code-point-order.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { ApiServer } from '../cluster/api-server.ts';
+import type { PodTokens } from '../tokens/pod-tokens.ts';
+import { ProviderError } from './provider-exchange.ts';
+import type { ObjectCoordinates } from './registry-login.ts';
+
+/** What a credential provider wants of the service account of a pod: `tokenAttributes` of its configuration. */
+export interface TokenAttributes {
+  /** For whom the token is. */
+  readonly audience: string;
+  /** What an answer is kept for: every pod of the account, or who has the same token. */
+  readonly cacheType: 'ServiceAccount' | 'Token';
+  /** Whether it is asked only for pods that have an account. */
+  readonly requireServiceAccount: boolean;
+  /** Annotations that it is told of, and that an account must have for it to be asked. */
+  readonly requiredAnnotations: readonly string[];
+  /** Annotations that it is told of where an account has them. */
+  readonly optionalAnnotations: readonly string[];
+}
+
+/** The service account of a pod, as a provider gets to know it. */
+export interface PodAccount extends ObjectCoordinates {
+  /** Sorted by their names. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Bound to the pod. */
+  readonly token: string;
+}
+
+export type AccountFinding =
+  | { readonly kind: 'account'; readonly account: PodAccount }
+  /** The pod has none, and the provider is asked all the same. */
+  | { readonly kind: 'none' }
+  /** The provider is not for pods like this one. */
+  | { readonly kind: 'notAsked'; readonly why: string };
+
+export interface PodAccountDeps {
+  readonly api: Pick<ApiServer, 'get'>;
+  readonly tokens: Pick<PodTokens, 'token'>;
+}
+
+/**
+ * Looks the account up anew each time: its annotations and whether it is still the same one decide what a pod may pull.
+ * Rejects with a `ProviderError`.
+ */
+export async function podAccount(
+  pod: Pod,
+  attributes: TokenAttributes,
+  { api, tokens }: PodAccountDeps,
+  signal: AbortSignal,
+): Promise<AccountFinding> {
+  const { namespace } = pod.metadata;
+  const { serviceAccountName: name = '' } = pod.spec;
+  if (name === '') {
+    return attributes.requireServiceAccount
+      ? { kind: 'notAsked', why: 'Service account name is empty' }
+      : { kind: 'none' };
+  }
+  const key = { resource: 'serviceaccounts', namespace, name } as const;
+  const found = await orSay('failed to get service account', api.get(key, signal), signal);
+  const annotations = chosenAnnotations(found, attributes);
+  if ('missing' in annotations) {
+    return { kind: 'notAsked', why: `required annotation ${annotations.missing} not found` };
+  }
+  const { uid = '' } = found.metadata;
+  const wish = { audience: attributes.audience, accountUid: uid };
+  const token = await orSay('failed to get service account token', tokens.token(pod, wish, signal), signal);
+  return { kind: 'account', account: { uid, namespace, name, annotations: annotations.chosen, token } };
+}
+
+function chosenAnnotations(
+  { metadata: { annotations = {} } }: ServiceAccount,
+  { requiredAnnotations, optionalAnnotations }: TokenAttributes,
+): { readonly chosen: Readonly<Record<string, string>> } | { readonly missing: string } {
+  const missing = requiredAnnotations.find((key) => !Object.hasOwn(annotations, key));
+  if (missing !== undefined) return { missing };
+  const asked = new Set([...requiredAnnotations, ...optionalAnnotations]);
+  const chosen = Object.entries(annotations).filter(([key]) => asked.has(key));
+  return { chosen: Object.fromEntries(chosen.sort(([one], [other]) => byCodePoint(one, other))) };
+}
+
+async function orSay<T>(what: string, answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ProviderError(`${what}: ${textOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { PodAccount, TokenAttributes } from './pod-account.ts';
+import type { CacheKeyType } from './provider-exchange.ts';
+
+/** For whom a provider is asked; absent: for every pod. */
+export interface AskedFor {
+  readonly account: PodAccount;
+  readonly cacheType: TokenAttributes['cacheType'];
+}
+
+/** Under what an answer of a provider is kept. Nothing in it is secret. */
+export function keptKey(type: CacheKeyType, repository: string, askedFor: AskedFor | undefined): string {
+  return JSON.stringify([placeOf(type, repository), ...(askedFor ? accountParts(askedFor) : [])]);
+}
+
+/** Who asks with the same key at the same time is given the same answer. */
+export function runKey(repository: string, askedFor: AskedFor | undefined): string {
+  if (!askedFor) return JSON.stringify([repository]);
+  const { token, annotations } = askedFor.account;
+  return JSON.stringify([repository, hashOf(token), Object.entries(annotations)]);
+}
+
+function placeOf(type: CacheKeyType, repository: string): string {
+  if (type === 'Global') return '<global>';
+  return type === 'Image' ? repository : (repository.split('/', 1)[0] ?? '');
+}
+
+function accountParts({ account, cacheType }: AskedFor): readonly unknown[] {
+  const { namespace, name, uid, annotations, token } = account;
+  const parts = [namespace, name, uid, Object.entries(annotations)];
+  return cacheType === 'Token' ? [...parts, hashOf(token)] : parts;
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

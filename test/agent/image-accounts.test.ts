@@ -1,0 +1,115 @@
+/** The whole agent and images that pods may pull by their service accounts, on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AuthConfig } from '../../src/cri/generated/runtime-v1.ts';
+import {
+  type MemoryAgent,
+  newClusterWorld,
+  newWorld,
+  podOf,
+  SETTINGS,
+  startAgent,
+  type World,
+} from './memory-agent.ts';
+
+const LIFE = new AbortController().signal;
+const IMAGE = 'registry.io/team/app:1';
+const VERSION = 'credentialprovider.kubelet.k8s.io/v1';
+const TOKENS = { serviceAccountTokenAudience: 'registry', cacheType: 'ServiceAccount', requireServiceAccount: true };
+const IMAGE_PULLS = { ...SETTINGS.imagePulls, providers: { config: '/opt/config.json', binDir: '/opt' } };
+const RECORDS = `${SETTINGS.rootDir}/image_manager/pulled`;
+
+/** A provider that gives the login only to tokens of the account `builder`. */
+async function installProvider({ host }: World): Promise<string[]> {
+  const asked: string[] = [];
+  const { fs, processes } = host;
+  await fs.makeDirectory('/opt');
+  await fs.writeFile('/opt/shop', '', { mode: 0o755 });
+  processes.install('/opt/shop', async ({ input, stdout }) => {
+    const { serviceAccountToken } = JSON.parse(new TextDecoder().decode(input));
+    const { sub } = JSON.parse(Buffer.from(serviceAccountToken.split('.')[1], 'base64url').toString());
+    asked.push(sub);
+    const auth = sub.endsWith(':builder') ? { 'registry.io': { username: 'u', password: 'p' } } : {};
+    stdout(JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion: VERSION, cacheKeyType: 'Registry', auth }));
+    return 0;
+  });
+  const provider = { name: 'shop', matchImages: ['registry.io'], defaultCacheDuration: '1h', apiVersion: VERSION };
+  const providers = [{ ...provider, tokenAttributes: TOKENS }];
+  const config = { apiVersion: 'kubelet.config.k8s.io/v1', kind: 'CredentialProviderConfig', providers };
+  await fs.writeFile('/opt/config.json', JSON.stringify(config));
+  return asked;
+}
+
+async function privateWorld(): Promise<Required<World>> {
+  const world = await newClusterWorld();
+  const allows = (auth: AuthConfig | undefined) => auth?.username === 'u' && auth.password === 'p';
+  world.runtime.registry.set(IMAGE, { allows, pullMs: 100 });
+  for (const name of ['builder', 'stranger']) {
+    const key = { resource: 'serviceaccounts', namespace: 'default', name } as const;
+    await world.apiServer.direct.create(key, { metadata: { name } }, LIFE);
+  }
+  return world;
+}
+
+async function createPod({ apiServer }: Required<World>, name: string, serviceAccountName: string): Promise<void> {
+  const { uid: _uid, ...metadata } = podOf(name).metadata;
+  const containers = [{ name: 'main', image: IMAGE }];
+  const pod = {
+    metadata: { ...metadata, uid: '' },
+    spec: { containers, nodeName: SETTINGS.nodeName, serviceAccountName },
+  };
+  await apiServer.direct.create({ resource: 'pods', namespace: 'default', name }, pod, LIFE);
+}
+
+function stateOf({ agent }: MemoryAgent, name: string): string | undefined {
+  const found = agent.pods().find(({ pod }) => pod.metadata.name === name) ?? assert.fail(`no pod ${name}`);
+  return found.status.containerStatuses?.[0]?.state?.waiting?.reason ?? found.status.phase;
+}
+
+test('an image that was pulled for a service account is for its pods alone, also after a restart', async () => {
+  const world = await privateWorld();
+  const asked = await installProvider(world);
+  const it = await startAgent(world, { imagePulls: IMAGE_PULLS });
+  it.source.set();
+  await createPod(world, 'owner', 'builder');
+  await world.host.clock.advance(2000);
+  await createPod(world, 'guest', 'stranger');
+  await createPod(world, 'friend', 'builder');
+  await world.host.clock.advance(2000);
+  const states = (agent: MemoryAgent, ...names: string[]) => names.map((name) => stateOf(agent, name));
+  assert.deepEqual(states(it, 'owner', 'friend', 'guest'), ['Running', 'Running', 'ImagePullBackOff']);
+  assert.deepEqual(asked, ['system:serviceaccount:default:builder', 'system:serviceaccount:default:stranger']);
+  await it.stop();
+
+  const [file = assert.fail('no record')] = await world.host.fs.readDirectory(RECORDS);
+  const { credentialMapping } = JSON.parse(await world.host.fs.readText(`${RECORDS}/${file.name}`));
+  const { kubernetesServiceAccounts: accounts } = credentialMapping['registry.io/team/app'];
+  assert.deepEqual(
+    accounts.map(({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`),
+    ['default/builder'],
+  );
+
+  let pulls = 0;
+  world.runtime.faults.everyCall((method) => {
+    if (method === 'pullImage') pulls++;
+    return undefined;
+  });
+  const next = await startAgent(world, { imagePulls: IMAGE_PULLS });
+  next.source.set();
+  await createPod(world, 'late', 'builder');
+  await world.host.clock.advance(2000);
+  assert.equal(stateOf(next, 'late'), 'Running');
+  assert.equal(pulls, 1, 'only the guest tries again');
+  await next.stop();
+});
+
+test('an agent that stands alone refuses providers that want tokens, and says why', async () => {
+  const world = newWorld();
+  await installProvider(world);
+  const why =
+    'provider "shop" asks for service account tokens, which only an API server gives out: name one with --kubeconfig';
+  await assert.rejects(startAgent(world, { imagePulls: IMAGE_PULLS }), {
+    name: 'ProviderConfigError',
+    message: `failed to validate credential provider config: providers.tokenAttributes: Forbidden: ${why}`,
+  });
+});
