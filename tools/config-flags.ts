@@ -150,7 +150,7 @@ tls-private-key-file | .tlsPrivateKeyFile | key of --tls-cert-file
 topology-manager-policy | .topologyManagerPolicy | none, best-effort, restricted or single-numa-node
 topology-manager-policy-options | .topologyManagerPolicyOptions | options of the topology manager's policy
 topology-manager-scope | .topologyManagerScope | container or pod
-v | .logging.verbosity | how much is logged
+v | .logging.verbosity | how much is logged; 0 means as much as 2
 version | =version | show the version and exit; raw shows all there is to it
 vmodule | .logging.vmodule | verbosity of single source files, as pattern=N
 volume-plugin-dir | .volumePluginDir | folder of FlexVolume plugins

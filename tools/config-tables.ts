@@ -38,11 +38,11 @@ export interface Gate {
   readonly needs: readonly string[];
 }
 
-/** Structs of other API groups, which the table of fields only names. Verbosity has a default and may still be 0. */
+/** Structs of other API groups, which the table of fields only names. */
 const FOREIGN_STRUCTS = `
 LoggingConfiguration	format	string
 LoggingConfiguration	flushFrequency	TimeOrMetaDuration
-LoggingConfiguration	verbosity	*uint32
+LoggingConfiguration	verbosity	uint32
 LoggingConfiguration	vmodule	[]VModuleItem
 LoggingConfiguration	options	FormatOptions
 FormatOptions	text	OutputRoutingOptions
@@ -119,10 +119,13 @@ export function readStructs(root: string): Structs {
   return reached;
 }
 
-/** Those of Kubernetes, but for one: a machine with cgroup v1 is welcome. */
+/**
+ * Those of Kubernetes, but for one: a machine with cgroup v1 is welcome. The verbosity of 2 in the table is what kubelet's
+ * units ask for, and no default: an empty configuration has 0.
+ */
 export function readDefaults(root: string): JsonObject {
-  const defaults: JsonObject = JSON.parse(readTable(root, 'kubeletconfiguration-defaults.json'));
-  return { ...defaults, failCgroupV1: false };
+  const defaults = JSON.parse(readTable(root, 'kubeletconfiguration-defaults.json'));
+  return { ...defaults, logging: { ...defaults.logging, verbosity: 0 }, failCgroupV1: false };
 }
 
 export function readFlags(root: string): readonly Flag[] {

@@ -4,6 +4,7 @@ import type { VerificationPolicy } from '../kubelet/images/judge-present-image.t
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { AgentSettings } from './agent.ts';
 import type { KubeletSettings } from './config/load-config.ts';
+import { TOKENS_GATE } from './config/validate-token-attributes.ts';
 import type { ImagePullSettings } from './image-pulls.ts';
 
 /** Where log collectors look; kubelet knows no other place. */
@@ -71,6 +72,7 @@ function imagePullSettings({ config, flags, featureGates }: KubeletSettings): Im
     rate: { qps: config.registryPullQPS, burst: config.registryBurst },
     verification: featureGates.get('KubeletEnsureSecretPulledImages') ? verificationPolicy(config) : undefined,
     providers: path === '' && binDir === '' ? undefined : { config: path, binDir },
+    serviceAccountTokens: featureGates.get(TOKENS_GATE),
     workingDir: resolve(),
     homeDir: process.env['HOME'],
   };

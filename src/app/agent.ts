@@ -98,4 +98,6 @@ export interface Agent extends AgentView {
    * then on the sources are not listened to any more.
    */
   drain(): Promise<void>;
+  /** What is wrong with the work on pods as a whole, in kubelet's words; nothing while it goes on. */
+  syncLoopFault(): string | undefined;
 }

@@ -11,7 +11,7 @@ async function settingsOf(...flags: readonly string[]): Promise<KubeletServerSet
 }
 
 test('kubeletServerSettings(): what kubelet does unless it is told otherwise', async () => {
-  const { configuration: _, ...settings } = await settingsOf();
+  const { configuration: _, ...settings } = await settingsOf('--kubeconfig=/k');
   assert.deepEqual(settings, {
     place: {
       address: '0.0.0.0',
@@ -23,6 +23,7 @@ test('kubeletServerSettings(): what kubelet does unless it is told otherwise', a
     authentication: { anonymous: false, webhookCacheTtlMs: 120_000 },
     authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
     splitStreams: false,
+    tunnels: true,
     debugging: true,
   });
 });

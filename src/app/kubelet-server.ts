@@ -14,6 +14,7 @@ import type { AgentView } from '../kubelet/server/agent-view.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { goArchitecture } from './go-architecture.ts';
 
+const CONFIGURATION_VERSION = 'kubelet.config.k8s.io/v1beta1';
 /** How long the API server may take to say who somebody is, or what he may. */
 const REVIEW_MS = 10_000;
 
@@ -30,6 +31,8 @@ export interface KubeletServerSettings {
   readonly authorization: AuthorizationSettings;
   /** The feature gate PodLogsQuerySplitStreams. */
   readonly splitStreams: boolean;
+  /** The feature gate ExtendWebSocketsToKubelet. */
+  readonly tunnels: boolean;
   readonly debugging: boolean;
   /** What `/configz` shows. */
   readonly configuration: unknown;
@@ -44,10 +47,8 @@ export interface KubeletServerParts {
   readonly certificate: ServingCertificate;
   /** Absent: the node has no API server that could say who may do what. */
   readonly reviews?: ApiReviews | undefined;
-  /** The UID of a static pod for that of its mirror; absent: every UID is its own. */
-  readonly translateUid?: ((uid: string) => string) | undefined;
   /** What is wrong with the work on pods as a whole, if anything. */
-  readonly syncLoopFault?: (() => string | undefined) | undefined;
+  readonly syncLoopFault: () => string | undefined;
   /** Hears of the port once it is listened on. */
   readonly listening?: ((port: number) => void) | undefined;
 }
@@ -77,25 +78,26 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
             refusedTtlMs: ms['authorization.webhook.cacheUnauthorizedTTL'],
           },
     splitStreams: featureGates.get('PodLogsQuerySplitStreams') ?? false,
+    tunnels: featureGates.get('ExtendWebSocketsToKubelet') ?? true,
     debugging: config.enableDebuggingHandlers,
-    configuration: config,
+    configuration: { kind: 'KubeletConfiguration', apiVersion: CONFIGURATION_VERSION, ...config },
   };
 }
 
 /** What the cluster asks of a node on :10250. It runs until its signal aborts, and rejects when it cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
-  const { host, log, settings, view, runtime, reviews, translateUid, certificate, listening } = parts;
+  const { host, log, settings, view, runtime, reviews, certificate, listening } = parts;
   const { clock, fs, network } = host;
-  const { authentication, authorization, splitStreams, debugging, configuration } = settings;
+  const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
   const asking = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
   const checks: HealthChecks = new Map([
     ['ping', healthy],
     ['log', healthy],
-    ['syncloop', parts.syncLoopFault ?? healthy],
+    ['syncloop', parts.syncLoopFault],
   ]);
   const handler = createKubeletApi({
-    ...{ view, runtime, translateUid, fs, clock, network, log },
-    ...{ splitStreams, debugging, configuration, checks },
+    ...{ view, runtime, fs, clock, network, log },
+    ...{ splitStreams, tunnels, debugging, configuration, checks },
     build: { kubernetesVersion: KUBERNETES_VERSION, platform: `linux/${goArchitecture()}` },
     authenticate: createAuthenticate(authentication, asking),
     authorize: createAuthorize(authorization, { ...asking, nodeName: view.nodeName }),

@@ -5,6 +5,7 @@ import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/server/agent-view.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
+import { syncLoopFault } from '../kubelet/sync-loop-fault.ts';
 import { ownGraceOf } from '../kubelet/workers/pod-grace.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
@@ -58,6 +59,12 @@ export class RunningAgent implements Agent {
   troubles(): readonly string[] {
     const { health, garbage } = this.#parts;
     return [health.trouble(), garbage.trouble()].filter((trouble) => trouble !== undefined);
+  }
+
+  syncLoopFault(): string | undefined {
+    const { loop, health, settings } = this.#parts;
+    const standstill = { stuckForMs: loop.stuckForMs(), runtimeAwayForMs: health.awayForMs() };
+    return syncLoopFault(standstill, settings.syncFrequencyMs);
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {

@@ -8,6 +8,7 @@ import { buildProgram } from './program.ts';
 /** Failures whose message says it all; by name, since loading their modules would load what they belong to. */
 const TOLD_WITHOUT_TRACE: ReadonlySet<string> = new Set([
   'ApiError',
+  'CheckpointError',
   'CommandError',
   'CriError',
   'FileSystemError',

@@ -40,7 +40,7 @@ export async function dockerLogin(
     const config = parseDockerConfigJson(text); // also says what is wrong with the rest
     const kept = await fromHelper(domain, JSON.parse(text) as Helpers, deps, signal); // checked where it is used
     if (kept) return kept;
-    const [first] = credentialsFor(`${domain}/${path}`, [{ config, secret: undefined }]);
+    const [first] = credentialsFor(`${domain}/${path}`, [{ config, owner: { kind: 'node' } }]);
     const token = identityToken(text, domain);
     if (token !== undefined) return AuthConfig.fromPartial({ identityToken: token });
     if (first === undefined) return undefined;

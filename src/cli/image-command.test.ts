@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { someOperations } from '../app/embedded/fake/some-operations.ts';
 import { serveImages } from '../app/embedded/image-api.ts';
 import type { ImageOperations } from '../app/embedded/image-operations.ts';
 import { goArchitecture } from '../app/go-architecture.ts';
@@ -54,18 +55,8 @@ async function machine(options: ScriptedContextOptions = {}): Promise<ScriptedCo
 async function served(operations: Partial<ImageOperations>, options: ScriptedContextOptions = {}) {
   const scripted = await machine(options);
   const { host } = scripted;
-  const refuse = (): never => assert.fail('nobody asked for this');
-  const nothing = {
-    pull: refuse,
-    load: refuse,
-    save: refuse,
-    build: refuse,
-    tag: refuse,
-    list: refuse,
-    remove: refuse,
-  };
   await host.fs.makeDirectory(FOLDERS.stateDir);
-  await serveImages(host, `${FOLDERS.stateDir}/runtime.sock`, Promise.resolve({ ...nothing, ...operations }));
+  await serveImages(host, `${FOLDERS.stateDir}/runtime.sock`, Promise.resolve(someOperations(operations)));
   return scripted;
 }
 

@@ -1,5 +1,6 @@
 import type { ImageOperations } from '../app/embedded/image-operations.ts';
 import { goArchitecture } from '../app/go-architecture.ts';
+import { wholeText } from '../base/byte-chunks.ts';
 import { ImageNameError, parseImageName } from '../base/image-name.ts';
 import { AuthConfig } from '../cri/generated/runtime-v1.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
@@ -60,7 +61,7 @@ async function passwordOf({ terminal }: CommandContext): Promise<string> {
   if (terminal.inputIsTerminal) {
     throw new CommandError('--password-stdin reads no terminal: pipe the password in', EXIT.badInput);
   }
-  const text = Buffer.concat(await Array.fromAsync(terminal.input())).toString('utf8');
+  const text = await wholeText(terminal.input());
   const password = text.replace(/\r?\n$/, '');
   if (password === '') throw new CommandError('there is no password on standard input', EXIT.badInput);
   return password;

@@ -7,6 +7,7 @@ import { kubeletHelp } from '../app/config/kubelet-help.ts';
 import { type KubeletSettings, loadKubeletConfig } from '../app/config/load-config.ts';
 import { notHonoured } from '../app/config/not-honoured.ts';
 import { formatProblem } from '../app/config/problem.ts';
+import { standaloneFaults } from '../app/config/standalone-faults.ts';
 import { EMBEDDED } from '../app/embedded/embedded-endpoint.ts';
 import { DEFAULT_CHOICES } from '../app/embedded/embedded-settings.ts';
 import { startEmbedded } from '../app/embedded/start-embedded.ts';
@@ -20,6 +21,7 @@ import { connectInProcess } from '../cri/in-process.ts';
 import { checkRuntimeVersion } from '../cri/version-check.ts';
 import { FolderTakenError } from '../host/folder-claims.ts';
 import type { Host } from '../host/host.ts';
+import { serveHealthz } from '../kubelet/https/serve-healthz.ts';
 import { hostIps } from '../kubelet/node/host-ips.ts';
 import { KUBERNETES_VERSION } from '../kubelet/node/kubernetes-version.ts';
 import { OwnNode } from '../kubelet/node/own-node.ts';
@@ -51,7 +53,7 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
     await terminal.stdout.write(settings.flags.help ? kubeletHelp() : `Kubernetes ${KUBERNETES_VERSION}\n`);
     return EXIT.ok;
   }
-  const problems = [...faults, ...notHonoured(settings.config)];
+  const problems = [...faults, ...standaloneFaults(settings), ...notHonoured(settings.config)];
   for (const problem of problems) {
     await terminal.stderr.write(`nodelet kubelet: ${problem.severity}: ${formatProblem(problem)}\n`);
   }
@@ -144,9 +146,19 @@ function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: 
         built.close();
         cluster?.close();
       };
-      const served = { host, log, view: built.agent, runtime: connection.runtime, cluster, ownNode };
+      const { agent } = built;
+      const syncLoopFault = (): string | undefined => agent.syncLoopFault();
+      const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
+      const served = { host, log, view: agent, runtime: connection.runtime, syncLoopFault, cluster, ownNode };
       const beside = (until: AbortSignal): Promise<unknown> =>
-        together([(each) => serveNodeApi(settings, served, each), async (each) => cluster?.run(each)], until);
+        together(
+          [
+            (each) => serveNodeApi(settings, served, each),
+            (each) => serveHealthz(healthz, { ...host, log }, each),
+            async (each) => cluster?.run(each),
+          ],
+          until,
+        );
       return { ...built, beside, close };
     },
   };

@@ -16,7 +16,8 @@ async function setUp(...flags: readonly string[]) {
   const given = [`--address=${PLACE.host}`, `--port=${PLACE.port}`, ...flags];
   const { settings } = await loadKubeletConfig(given, { fs: host.fs, hostname: 'box' }, life.signal);
   const { runtime } = createFakeRuntime(host).cri;
-  const parts = { host, log: silentLog, view: new ScriptedView(), runtime, cluster: undefined };
+  const syncLoopFault = () => 'it hangs';
+  const parts = { host, log: silentLog, view: new ScriptedView(), runtime, syncLoopFault, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   const log = { ...silentLog, info: () => listening.resolve() };
   const run = () => serveNodeApi(settings, { ...parts, log, ownNode: new OwnNode('box') }, life.signal);
@@ -31,6 +32,19 @@ test('serveNodeApi() listens where it is told to, until it is over', async () =>
   life.abort();
   await served;
   await (await network.serveTls(PLACE, {}, unasked)).close();
+});
+
+test('serveNodeApi() tells of a sync loop that hangs', async () => {
+  const { run, life, listening, network, fs } = await setUp('--anonymous-auth', '--authorization-mode=AlwaysAllow');
+  const served = run();
+  await listening;
+  const tls = { authorities: [await fs.readText('/var/lib/kubelet/pki/kubelet.crt')], serverName: 'box' };
+  const request = { target: PLACE, scheme: 'https', tls, method: 'GET', path: '/healthz/syncloop' } as const;
+  const { status, body } = await network.request(request, life.signal);
+  assert.equal(status, 500);
+  assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'internal server error: it hangs\n');
+  life.abort();
+  await served;
 });
 
 test('serveNodeApi() does nothing where the server is switched off', async () => {

@@ -9,7 +9,7 @@ import type { Host } from '../host/host.ts';
 import type { OwnNode } from '../kubelet/node/own-node.ts';
 import { CommandError } from './command-context.ts';
 
-export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime'> {
+export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime' | 'syncLoopFault'> {
   readonly host: Host;
   readonly log: Log;
   /** Absent: nobody can say who may do what, or sign a certificate. */
@@ -21,7 +21,7 @@ export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime
 export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiParts, signal: AbortSignal): Promise<void> {
   const { enableServer, address, port } = settings.config;
   if (!enableServer) return;
-  const { host, log, view, runtime, cluster, ownNode } = parts;
+  const { host, log, view, runtime, syncLoopFault, cluster, ownNode } = parts;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
     subscribe: (listener: () => void) => ownNode.subscribe(listener),
@@ -31,7 +31,7 @@ export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiPart
     const ofCertificate = { ...host, log, api: cluster?.apiServer, addresses };
     const certificate = await openServingCertificate(servingCertificateSettings(settings), ofCertificate);
     const server = createKubeletServer({
-      ...{ host, log, view, runtime, certificate, reviews: cluster?.reviews },
+      ...{ host, log, view, runtime, syncLoopFault, certificate, reviews: cluster?.reviews },
       settings: kubeletServerSettings(settings),
       listening: () => {
         isListening = true;

@@ -1,4 +1,5 @@
-import type { TlsHandler, TlsServer, TlsServerAddress, TlsServing } from './tls-server.ts';
+import type { TcpAddress, TcpServer } from './tcp-server.ts';
+import type { TlsHandler, TlsServer, TlsServing } from './tls-server.ts';
 
 /** Sockets and HTTP. TCP to an address or a socket file; no name is ever looked up behind the caller's back. */
 export interface Network {
@@ -30,7 +31,7 @@ export interface Network {
    * Serves connections that become something else than HTTP, WebSockets or streams of bytes, on a free port of 127.0.0.1;
    * each request is decided on before its handshake.
    */
-  serveUpgrades(handler: UpgradeHandler): Promise<UpgradeServer>;
+  serveUpgrades(handler: UpgradeHandler): Promise<TcpServer>;
 
   /**
    * The other side of it for what is no WebSocket: asks for an upgrade and gives out the connection. Rejects with a
@@ -51,8 +52,11 @@ export interface Network {
    */
   serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer>;
 
+  /** Serves HTTP on an address of this machine. Resolves when it listens; rejects with a `NetworkError`. */
+  serveTcp(address: TcpAddress, handler: HttpHandler): Promise<TcpServer>;
+
   /** Serves HTTPS to others on the network. Resolves when it listens; rejects with a `NetworkError`. */
-  serveTls(address: TlsServerAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer>;
+  serveTls(address: TcpAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer>;
 
   /** The same for whatever is no HTTP: each connection is handed over as bytes. Who accepts one closes it. */
   serveStream(address: SocketFile, accept: (stream: ByteStream) => void): Promise<StreamServer>;
@@ -108,6 +112,11 @@ export interface HttpRequest {
    * a GET is.
    */
   readonly isRepeatable?: boolean;
+  /**
+   * For a pool, with `https`: by HTTP/2 where the server takes it, so that many exchanges share one connection at the same
+   * time. Absent: by HTTP/1.1. A `bodyStream` goes by HTTP/1.1 in any case.
+   */
+  readonly mayMultiplex?: boolean;
   /** For a pool: an `http://` or `https://` address to go through; names are then the proxy's to look up. */
   readonly proxy?: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -138,7 +147,8 @@ export interface TlsSettings {
 export interface HttpPool extends Disposable {
   /**
    * As `Network.request`, on a connection to the same target with the same TLS settings whose last answer was read to its
-   * end, where there is one.
+   * end, where there is one. Where exchanges share a connection, one that ends early ends alone, and one that is read slowly
+   * holds up no other. What the server says it has not heard is asked again, whatever it is.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
   /** Ends all connections, also those in use. Safe to repeat; nothing is asked afterwards. */
@@ -206,12 +216,6 @@ export type UpgradeVerdict =
 
 /** Asked for every request. Who accepts what the client did not ask for makes it see a 400. */
 export type UpgradeHandler = (offer: UpgradeOffer) => UpgradeVerdict;
-
-export interface UpgradeServer {
-  readonly port: number;
-  /** Ends open connections; waits for nothing. */
-  close(): Promise<void>;
-}
 
 export interface UpgradeRequest {
   readonly target: DialTarget;

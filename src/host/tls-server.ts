@@ -1,10 +1,5 @@
 import type { ByteStream, ServerRequest, ServerResponse } from './network.ts';
-
-/** Where others on the network reach us; port 0 is a free one. */
-export interface TlsServerAddress {
-  readonly host: string;
-  readonly port: number;
-}
+import type { TcpServer } from './tcp-server.ts';
 
 /** What a server shows and asks for in a handshake. All of it in PEM. */
 export interface TlsServing {
@@ -57,13 +52,10 @@ export type TlsAnswer =
 /** A rejection becomes a 500 with the error's text. */
 export type TlsHandler = (request: TlsRequest) => Promise<TlsAnswer>;
 
-export interface TlsServer {
-  readonly port: number;
+export interface TlsServer extends TcpServer {
   /**
    * From the next handshake on; connections that stand go on. Throws a `NetworkError`, and nothing has changed, when it
    * makes no sense. Whether clients are asked for certificates stays as it was at the start.
    */
   renew(serving: TlsServing): void;
-  /** Ends open connections; waits for nothing. */
-  close(): Promise<void>;
 }

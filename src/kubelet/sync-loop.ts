@@ -4,6 +4,7 @@ import { assertNever } from '../base/assert-never.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
 import type { ObservedPods } from './observe/observed-pods.ts';
+import type { PodResizes } from './resources/pod-resizes.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';
 import type { PodSource, SourceProblem, SourceSnapshot } from './sources/pod-source.ts';
@@ -27,6 +28,8 @@ export interface SyncLoopDeps {
   readonly log: Log;
   /** May it run here, beside those that do? `undefined`: yes. */
   readonly admit: (pod: Pod, running: readonly Pod[]) => PodVerdict | undefined;
+  /** What pods were promised, whatever they ask for by now. */
+  readonly resizes: PodResizes;
   /** A pod that was refused, with the reason that its status shall show. */
   readonly refuse: (pod: Pod, verdict: PodVerdict) => void;
   /** A refused pod left its source. */
@@ -47,12 +50,16 @@ export interface SyncLoopDeps {
  * 2. What is left over is ended only when every source has spoken.
  * 3. A pod whose name is still taken by a leftover waits for its end.
  * 4. Mirror pods are no pods to run: they show a static pod at the API server.
+ * 5. Workers know pods with the resources that these were promised; other wishes are granted only when every source has
+ *    spoken, so that who was here before is counted.
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   #desired: DesiredPods = NO_PODS;
   #index: PodIndex = indexPods(NO_PODS);
   readonly #refused = new Map<string, Pod>();
+  /** When each step that is going on began, oldest first. */
+  readonly #steps = new Set<{ readonly sinceMs: number }>();
   #closed = false;
 
   constructor(deps: SyncLoopDeps) {
@@ -66,6 +73,12 @@ export class SyncLoop {
   /** Every pod that a source wants, by what it may be asked for. */
   get index(): PodIndex {
     return this.#index;
+  }
+
+  /** How long the step takes by now that has been going on for longest; zero where none is. */
+  stuckForMs(): number {
+    const [oldest] = this.#steps;
+    return oldest ? this.#deps.clock.monotonic() - oldest.sinceMs : 0;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -98,18 +111,18 @@ export class SyncLoop {
     this.#deps.onProblems(source, problems);
     if (objects) this.#deps.onObjects(source, objects);
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
+    this.#grantResizes();
     this.#deps.onChanges(changes);
     return isReadier || changes.some(({ op }) => op === 'ADD' || op === 'REMOVE');
   }
 
   #dispatch(change: PodChange): void {
-    const { workers } = this.#deps;
     const { pod } = change;
     switch (change.op) {
       case 'ADD':
         return this.#add(pod);
       case 'UPDATE':
-        return this.#refused.has(pod.metadata.uid) ? undefined : workers.update(pod);
+        return this.#refused.has(pod.metadata.uid) ? undefined : this.#update(pod);
       case 'DELETE':
         return this.#refused.has(pod.metadata.uid) ? undefined : this.#end(pod);
       case 'REMOVE':
@@ -121,28 +134,52 @@ export class SyncLoop {
     }
   }
 
-  #add(pod: Pod): void {
-    const { workers, admit, refuse } = this.#deps;
-    if (pod.metadata.deletionTimestamp || isTerminal(pod.status?.phase)) return this.#end(pod);
-    const running = [...workers.all.values()].filter(({ state }) => state.phase !== 'finished').map((each) => each.pod);
-    const verdict = admit(pod, running);
+  #add(wanted: Pod): void {
+    const { workers, admit, refuse, resizes } = this.#deps;
+    if (wanted.metadata.deletionTimestamp || isTerminal(wanted.status?.phase)) return this.#end(wanted);
+    const pod = resizes.allocated(wanted);
+    const verdict = admit(pod, this.#running());
     if (verdict) {
       this.#refused.set(pod.metadata.uid, pod);
       return refuse(pod, verdict);
     }
+    resizes.admitted(pod);
+    resizes.asked(wanted, true);
     this.#endNamesakes(pod);
     workers.update(pod);
+  }
+
+  #update(pod: Pod): void {
+    const { workers, resizes } = this.#deps;
+    resizes.asked(pod, false);
+    this.#grantResizes();
+    workers.update(resizes.allocated(pod));
+  }
+
+  #running(): readonly Pod[] {
+    const workers = [...this.#deps.workers.all.values()];
+    return workers.filter(({ state }) => state.phase !== 'finished').map(({ pod }) => pod);
+  }
+
+  #grantResizes(): void {
+    const { resizes, workers } = this.#deps;
+    if (!resizes.isAnyWaiting || !this.#haveAllSpoken()) return;
+    for (const pod of resizes.grant(this.#index.podByUid, this.#running())) workers.update(pod);
+  }
+
+  #haveAllSpoken(): boolean {
+    return this.#deps.sources.every(({ name }) => this.#desired.ready.has(name));
   }
 
   /** The status at the API server is its writer's business; but whether the pod is ready may hang on others' words in it. */
   #reconcile(pod: Pod): void {
     const worker = this.#deps.workers.all.get(pod.metadata.uid);
-    if (worker && haveGatesMoved(worker.pod, pod)) worker.update(pod);
+    if (worker && haveGatesMoved(worker.pod, pod)) worker.update(this.#deps.resizes.allocated(pod));
   }
 
   /** A pod on its way out, or done: nothing is started, what runs is ended. It may be known only from now on. */
   #end(pod: Pod): void {
-    this.#deps.workers.update(pod);
+    this.#deps.workers.update(this.#deps.resizes.allocated(pod));
     this.#deps.workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: false });
   }
 
@@ -157,6 +194,7 @@ export class SyncLoop {
   }
 
   #remove(pod: Pod): void {
+    this.#deps.resizes.forget(pod.metadata.uid);
     if (this.#refused.delete(pod.metadata.uid)) return this.#deps.forget(pod);
     return this.#deps.workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: true });
   }
@@ -165,22 +203,28 @@ export class SyncLoop {
     while (!signal.aborted) {
       await this.#deps.clock.sleep(HOUSEKEEPING_MS, signal).catch(() => undefined);
       if (!signal.aborted) await this.#endLeftovers(signal);
+      if (!signal.aborted) this.#grantResizes();
     }
   }
 
   async #endLeftovers(signal: AbortSignal): Promise<void> {
-    const { sources, workers, leftovers, log } = this.#deps;
-    if (!sources.every(({ name }) => this.#desired.ready.has(name))) return;
+    const { workers, leftovers, resizes, clock, log } = this.#deps;
+    if (!this.#haveAllSpoken()) return;
+    const step = { sinceMs: clock.monotonic() };
+    this.#steps.add(step);
     try {
       const found = await leftovers(signal);
       const wanted = new Set(allDesired(this.#desired).map(({ metadata }) => metadata.uid));
       workers.syncKnownPods(wanted);
+      resizes.keepOnly(new Set([...wanted, ...workers.all.keys()]));
       for (const [uid, pod] of found) {
         const isWanted = wanted.has(uid) && !this.#refused.has(uid);
         if (!isWanted) workers.endOrphan(pod, ORPHAN_GRACE_SECONDS);
       }
     } catch (error) {
       if (!signal.aborted) log.warn('cannot look for what earlier pods left', { error });
+    } finally {
+      this.#steps.delete(step);
     }
   }
 }

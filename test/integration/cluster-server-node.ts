@@ -52,6 +52,7 @@ export async function startServingNode(
     settings: serverSettings(plane),
     view: agent,
     runtime: cri.runtime,
+    syncLoopFault: () => agent.syncLoopFault(),
     certificate: servingCertificate(plane, nodeName),
     reviews,
     listening: listening.resolve,
@@ -82,6 +83,7 @@ function serverSettings({ authority }: ControlPlane): KubeletServerSettings {
     authentication: { anonymous: false, webhookCacheTtlMs: 120_000 },
     authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
     splitStreams: false,
+    tunnels: true,
     debugging: true,
     configuration: { kind: 'KubeletConfiguration' },
   };

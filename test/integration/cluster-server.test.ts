@@ -1,17 +1,17 @@
 /** What `kubectl` gets from a node through the API server: logs, exec, cp, attach, port-forward. */
 import assert from 'node:assert/strict';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
-import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+import { shell } from './agent-fixture.ts';
+import { type ControlPlane, clusterSkipReason, podOn } from './cluster-fixture.ts';
+import { type ClusterScene, startClusterScene } from './cluster-scene.ts';
+import { outcomeOf } from './cluster-server-clients.ts';
 import { type ServingNode, startServingNode } from './cluster-server-node.ts';
+import { testStreams } from './kubectl-streams.ts';
 import {
   embeddedSkipReason,
   runtimeSkipReason,
@@ -22,6 +22,7 @@ import {
 } from './runtime-fixture.ts';
 
 const NODE = 'box';
+const ACCOUNT = 'system:serviceaccount:default:default';
 /** The channel of a WebSocket. */
 const STDOUT = 1;
 /** Of a node that declares the feature the API server wants WebSockets, of others SPDY whatever `kubectl` speaks. */
@@ -44,46 +45,31 @@ const RUNTIMES = [
 ];
 
 function podOf(name: string, line: string, container: object = {}, spec: object = {}): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'default' },
-    spec: {
-      nodeName: NODE,
-      dnsPolicy: 'Default',
-      automountServiceAccountToken: false,
-      terminationGracePeriodSeconds: 0,
-      containers: [{ name: 'main', image: BUSYBOX_IMAGE, command: ['sh', '-c', line], ...container }],
-      ...spec,
-    },
-  };
-}
-
-async function outcome(child: ChildProcessWithoutNullStreams) {
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { stdout, stderr, code };
+  return podOn(NODE, name, {
+    dnsPolicy: 'Default',
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: 0,
+    containers: [{ ...shell('main', line), ...container }],
+    ...spec,
+  });
 }
 
 for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
   describe(`the API of a node on ${runtimeName}`, { skip }, () => {
+    let scene: ClusterScene<TestRuntime, ServingNode>;
     let plane: ControlPlane;
-    let runtime: TestRuntime;
     let node: ServingNode;
     before(async () => {
-      [plane, runtime] = await Promise.all([startControlPlane(), start()]);
-      node = await startServingNode(plane, runtime, { declaredFeatures });
+      scene = await startClusterScene(start, (...parts) => startServingNode(...parts, { declaredFeatures }));
+      ({ plane, agent: node } = scene);
     });
     after(async () => {
-      await plane?.kubectl('delete', 'pods', '--all', '--timeout=60s').catch(() => {}); // the rest goes with the runtime
-      await node?.stop();
-      await runtime?.stop();
-      await plane?.stop();
+      await plane?.remove('--all').catch(() => {}); // the rest goes with the runtime
+      await scene?.stop();
     });
-    const wait = (pod: string, condition: string) =>
-      plane.kubectl('wait', `pod/${pod}`, `--for=${condition}`, '--timeout=60s');
     const create = async (...args: Parameters<typeof podOf>) => {
       await plane.apply(podOf(...args));
-      await wait(args[0], 'condition=Ready');
+      await plane.wait(args[0], 'condition=Ready');
     };
     /** As somebody who shows a certificate or a token, or nothing. */
     const ask = (path: string, options: { readonly cert?: string; readonly key?: string; readonly token?: string }) =>
@@ -110,7 +96,7 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
       const followed = plane.startKubectl(['logs', '-f', 'talk']);
       await once(followed.stdout, 'readable');
       await plane.kubectl('exec', 'talk', '--', 'touch', '/go');
-      assert.deepEqual(await outcome(followed), { stdout: 'one\ntwo\nthree\nfour\n', stderr: '', code: 0 });
+      assert.deepEqual(await outcomeOf(followed), { stdout: 'one\ntwo\nthree\nfour\n', stderr: '', code: 0 });
       assert.equal(await plane.kubectl('logs', 'talk'), 'one\ntwo\nthree\nfour\n');
       assert.equal(await plane.kubectl('logs', '--tail=2', 'talk'), 'three\nfour\n');
       assert.equal(await plane.kubectl('logs', '--limit-bytes=6', 'talk'), 'one\ntw');
@@ -124,64 +110,14 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
         /previous terminated container "main" in pod "talk" not found/,
       );
       await plane.apply(podOf('stuck', 'true', { image: 'nodelet.invalid/none:1', imagePullPolicy: 'Never' }));
-      await wait('stuck', 'jsonpath={.status.containerStatuses[0].state.waiting.reason}=ErrImageNeverPull');
+      await plane.wait('stuck', 'jsonpath={.status.containerStatuses[0].state.waiting.reason}=ErrImageNeverPull');
       await assert.rejects(
         plane.kubectl('logs', 'stuck'),
         /\(BadRequest\): container "main" in pod "stuck" is waiting to start: ErrImageNeverPull/,
       );
     });
 
-    for (const [transport, env] of [
-      ['WebSockets', {}],
-      ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }],
-    ] as const) {
-      const name = `shell-${transport.toLowerCase()}`;
-      test(`exec over ${transport}: input, both outputs, the exit code`, async () => {
-        await create(name, 'sleep 1000');
-        const script = 'cat; echo out; echo err >&2; exit 7';
-        const child = plane.startKubectl(['exec', '-i', name, '--', 'sh', '-c', script], env);
-        child.stdin.end('in ');
-        assert.deepEqual(await outcome(child), {
-          stdout: 'in out\n',
-          stderr: 'err\ncommand terminated with exit code 7\n',
-          code: 7,
-        });
-      });
-
-      test(`cp over ${transport}: into a pod and back`, async () => {
-        const [there, back] = [join(plane.folder, `${name}-there`), join(plane.folder, `${name}-back`)];
-        writeFileSync(there, randomBytes(3_000_000));
-        assert.equal((await outcome(plane.startKubectl(['cp', there, `${name}:/tmp/file`], env))).code, 0);
-        assert.equal((await outcome(plane.startKubectl(['cp', `${name}:/tmp/file`, back], env))).code, 0);
-        assert.ok(readFileSync(back).equals(readFileSync(there)));
-      });
-
-      test(`attach over ${transport}: what is said comes back, and the end of input ends it`, async () => {
-        const pod = `attach-${transport.toLowerCase()}`;
-        const line = 'while read line; do echo "heard $line"; done; echo over';
-        await create(pod, line, { stdin: true, stdinOnce: true }, { restartPolicy: 'Never' });
-        const attached = plane.startKubectl(['attach', '-i', '-q', pod], env);
-        attached.stdin.end('one\ntwo\n');
-        const { stdout, code } = await outcome(attached);
-        assert.deepEqual({ stdout, code }, { stdout: 'heard one\nheard two\nover\n', code: 0 });
-      });
-
-      test(`port-forward over ${transport}`, async () => {
-        const pod = `web-${transport.toLowerCase()}`;
-        await create(pod, 'mkdir /www; echo served > /www/index.html; httpd -f -p 8080 -h /www', {
-          readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
-        });
-        const forward = plane.startKubectl(['port-forward', pod, ':8080'], env);
-        try {
-          const port = await forwardedPort(forward);
-          const pages = Array.from({ length: 5 }, async () => (await fetch(`http://127.0.0.1:${port}/`)).text());
-          assert.deepEqual(await Promise.all(pages), Array(5).fill('served\n'));
-        } finally {
-          forward.kill('SIGTERM');
-          await once(forward, 'close');
-        }
-      });
-    }
+    testStreams(() => ({ plane, createShell: create }));
 
     test('a WebSocket that comes to the node itself is carried to the runtime', async () => {
       const path = '/exec/default/shell-spdy/main?command=echo&command=hello&output=1';
@@ -216,6 +152,8 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
         { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata, rules },
         { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata, subjects, roleRef },
       );
+      // The node remembers for a while who was refused.
+      await plane.allowed({ user: ACCOUNT }, 'get', 'nodes', '--subresource=metrics');
       const token = (await plane.kubectl('create', 'token', 'default')).trim();
       const metrics = await ask('/metrics', { token });
       assert.equal(metrics.status, 200);
@@ -235,13 +173,3 @@ for (const { name: runtimeName, start, skip, declaredFeatures } of RUNTIMES)
       assert.equal((await ask('/stats/summary', admin)).status, 404);
     });
   });
-
-async function forwardedPort({ stdout }: ChildProcessWithoutNullStreams): Promise<string> {
-  let said = '';
-  for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
-    said += chunk;
-    const port = /127\.0\.0\.1:(\d+)/.exec(said)?.[1];
-    if (port !== undefined) return port;
-  }
-  throw new Error(`kubectl forwards nothing: ${said}`);
-}

@@ -23,7 +23,8 @@ const entries: Record<string, string> = {
   'a flag of its own':
     "\n  --cert-dir string\n      folder of the kubelet's own certificates (default /var/lib/kubelet/pki)\n",
   'a flag that sets a field': '\n  --max-pods int32\n      pods that may run on the node (default 110) [maxPods]\n',
-  'a flag with a letter': '\n  -v, --v level\n      how much is logged (default 2) [logging.verbosity]\n',
+  'a flag with a letter':
+    '\n  -v, --v level\n      how much is logged; 0 means as much as 2 (default 0) [logging.verbosity]\n',
   'a flag that takes no word': '\n  -h, --help\n      show this text\n',
   'a flag that means nothing':
     '\n  --storage-driver-db string\n      database of a statistics store (default cadvisor)\n',

@@ -23,12 +23,18 @@ async function load(args: readonly string[], files: Readonly<Record<string, stri
 }
 
 test('loadKubeletConfig() takes the defaults without flags and files', async () => {
-  const { settings, problems } = await load([]);
+  const { settings, problems } = await load(['--kubeconfig=/k']);
   assert.deepEqual(problems, []);
   assert.deepEqual(settings.config, DEFAULTS);
-  assert.deepEqual(settings.flags, DEFAULT_FLAGS);
+  assert.deepEqual(settings.flags, { ...DEFAULT_FLAGS, kubeconfig: '/k' });
   assert.equal(settings.nodeName, 'box.local');
   assert.equal(settings.featureGates.get('KubeletCrashLoopBackOffMax'), true);
+});
+
+test('loadKubeletConfig() asks no API server about clients where it knows of none and no file says so', async () => {
+  const { authentication, authorization } = (await load([])).settings.config;
+  assert.deepEqual([authentication.anonymous.enabled, authentication.webhook.enabled], [false, false]);
+  assert.equal(authorization.mode, 'AlwaysAllow');
 });
 
 test('loadKubeletConfig() offers the texts as values', async () => {
@@ -143,7 +149,7 @@ const cases: Record<
 
 for (const [name, { args, files, changed, problems = [] }] of Object.entries(cases)) {
   test(`loadKubeletConfig() ${name}`, async () => {
-    const loaded = await load(args, files);
+    const loaded = await load([...args, '--kubeconfig=/k'], files);
     const told = loaded.problems.map((problem) => `${problem.severity} ${formatProblem(problem)}`);
     assert.deepEqual({ config: loaded.settings.config, told }, { config: { ...DEFAULTS, ...changed }, told: problems });
   });

@@ -53,7 +53,7 @@ export async function loadKubeletConfig(
   const { flags, fields, problems: flagProblems } = parseFlags(args);
   const { config: path, configDir, help, version } = flags;
   const wantsFiles = !help && version === false;
-  const file = wantsFiles && path !== undefined ? await readConfigFile(path, deps.fs, signal) : NOTHING;
+  const file = wantsFiles && path !== undefined ? await readConfigFile(path, deps.fs, signal) : unwritten(flags);
   const dropIns = wantsFiles && configDir !== undefined ? await readDropIns(configDir, deps.fs, signal) : [];
   const settings = settle(
     flags,
@@ -76,7 +76,17 @@ export async function loadKubeletConfig(
   return { settings: { config, ...rest }, problems };
 }
 
-const NOTHING = { config: {}, problems: [] };
+/**
+ * What stands for the file where there is none. As kubelet has it, a node that stands alone then asks no API server about
+ * who comes in; unlike kubelet's, it lets nobody in who does not say who he is.
+ */
+function unwritten({ kubeconfig }: KubeletFlags): {
+  readonly config: JsonObject;
+  readonly problems: readonly Problem[];
+} {
+  const asksNobody = { authentication: { webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
+  return { config: kubeconfig === undefined ? asksNobody : {}, problems: [] };
+}
 
 function settle(
   given: KubeletFlags,

@@ -32,9 +32,12 @@ const HONOURED: ReadonlySet<string> = new Set([
   'enableServer',
   'eventBurst',
   'eventRecordQPS',
+  'evictionPressureTransitionPeriod',
   'failCgroupV1',
   'featureGates',
   'fileCheckFrequency',
+  'healthzBindAddress',
+  'healthzPort',
   'httpCheckFrequency',
   'imageGCHighThresholdPercent',
   'imageGCLowThresholdPercent',
@@ -45,10 +48,10 @@ const HONOURED: ReadonlySet<string> = new Set([
   'kubeAPIQPS',
   'kubeReserved',
   'localStorageCapacityIsolation',
-  'logging',
   'maxParallelImagePulls',
   'maxPods',
   'memorySwap',
+  'mergeDefaultEvictionSettings',
   'nodeLeaseDurationSeconds',
   'nodeStatusMaxImages',
   'nodeStatusReportFrequency',
@@ -83,6 +86,26 @@ const HONOURED: ReadonlySet<string> = new Set([
   'userNamespaces',
 ]);
 
+const NO_EFFECT = 'has no effect in this version of Nodelet';
+
+/** What to say of fields that have an effect in part, or of which more is to be said; nothing: all of it is honoured. */
+const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string | undefined>> = {
+  enforceNodeAllocatable: ({ enforceNodeAllocatable }) => {
+    const others = enforceNodeAllocatable.filter((each) => each !== 'pods' && each !== 'none');
+    return others.length === 0 ? undefined : `only pods is enforced, ${others.join(' and ')} not yet`;
+  },
+  evictionHard: () => 'node conditions and allocatable follow it; nothing is evicted yet',
+  evictionMaxPodGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
+  evictionMinimumReclaim: () => 'node conditions follow it; nothing is evicted yet',
+  evictionSoft: () => 'node conditions follow it; nothing is evicted yet',
+  evictionSoftGracePeriod: () => `${NO_EFFECT}: nothing is evicted yet`,
+  logging: ({ logging: { verbosity: _, ...rest } }) => {
+    const { verbosity: __, ...byDefault } = KUBELET_DEFAULTS.logging;
+    return isDeepStrictEqual(plain(rest), plain(byDefault)) ? undefined : 'only the verbosity has an effect';
+  },
+  readOnlyPort: () => 'nothing is served there yet; what it would show is on the port of `port`',
+};
+
 /** What the configuration asks for and does not get: told, never passed over. With an error it cannot be lived with. */
 export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
   const asked = Object.entries(config).filter(([field, value]) => {
@@ -91,7 +114,11 @@ export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
   });
   return [
     ...impossible(config),
-    ...asked.map(([field]) => warningAt(field, 'has no effect in this version of Nodelet')),
+    ...asked.flatMap(([field]) => {
+      const tell = IN_PART[field];
+      const words = tell ? tell(config) : NO_EFFECT;
+      return words === undefined ? [] : [warningAt(field, words)];
+    }),
     ...gatesNotHonoured(config.featureGates ?? {}),
   ];
 }

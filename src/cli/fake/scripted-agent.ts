@@ -37,6 +37,8 @@ export class ScriptedAgent extends ScriptedView implements Agent {
     for (const { pod } of this.pods()) this.remove(pod.metadata.uid);
   }
 
+  syncLoopFault(): undefined {}
+
   override async stopPod(uid: string, graceSeconds: number | undefined): Promise<void> {
     await super.stopPod(uid, graceSeconds);
     if (this.pods().length === 0) this.drained.resolve();

@@ -19,11 +19,12 @@ import {
   type UpgradedConnection,
   type UpgradeHandler,
   type UpgradeRequest,
-  type UpgradeServer,
   type WebSocketConnection,
   type WebSocketRequest,
 } from '../network.ts';
-import type { TlsHandler, TlsServer, TlsServerAddress, TlsServing } from '../tls-server.ts';
+import type { TcpAddress, TcpServer } from '../tcp-server.ts';
+import type { TlsHandler, TlsServer, TlsServing } from '../tls-server.ts';
+import { connectingUntil } from './connecting-until.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
 import { addressOf } from './memory-address.ts';
@@ -153,18 +154,18 @@ export class MemoryNetwork implements Network {
     return offerUpgrade(service.offers, request, { signal, severed });
   }
 
-  async serveUpgrades(handler: UpgradeHandler): Promise<UpgradeServer> {
-    const port = this.#nextPort++;
+  async serveUpgrades(handler: UpgradeHandler): Promise<TcpServer> {
     const http = async (request: MemoryRequest) => plainAnswer(handler, request);
-    const listener = this.#add({ host: '127.0.0.1', port }, { http, offers: handler });
-    return { port, close: async () => listener.close() };
+    return this.#listenAt({ host: '127.0.0.1', port: 0 }, { http, offers: handler });
   }
 
-  async serveTls({ host, port }: TlsServerAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer> {
+  async serveTls(address: TcpAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer> {
     const service = memoryTlsService(serving, handler);
-    const at = port || this.#nextPort++;
-    const listener = this.#add({ host, port: at }, service);
-    return { port: at, renew: service.renew, close: async () => listener.close() };
+    return { ...this.#listenAt(address, service), renew: service.renew };
+  }
+
+  async serveTcp(address: TcpAddress, http: HttpHandler): Promise<TcpServer> {
+    return this.#listenAt(address, { http });
   }
 
   async grpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection> {
@@ -235,6 +236,12 @@ export class MemoryNetwork implements Network {
     }
   }
 
+  #listenAt({ host, port: asked }: TcpAddress, service: MemoryService): TcpServer {
+    const port = asked || this.#nextPort++;
+    const listener = this.#add({ host, port }, service);
+    return { port, close: async () => listener.close() };
+  }
+
   #add(target: DialTarget, service: MemoryService | 'blackHole', inode?: number): { close(): void } {
     const address = addressOf(target);
     if (this.#listeners.has(address)) throw new NetworkError('EADDRINUSE', `${address} is taken`);
@@ -286,12 +293,4 @@ export class MemoryNetwork implements Network {
 
 function sever({ severed }: Listener): void {
   severed.abort(new NetworkError('ECONNRESET', 'read ECONNRESET'));
-}
-
-function connectingUntil(signal: AbortSignal, until: AbortSignal): AbortSignal {
-  const limit = new AbortController();
-  const onAbort = (): void => limit.abort(new NetworkError('ETIMEDOUT', 'the connection did not stand in time'));
-  until.addEventListener('abort', onAbort, { once: true });
-  if (until.aborted) onAbort();
-  return AbortSignal.any([signal, limit.signal]);
 }

@@ -73,9 +73,9 @@ function tlsRequest(request: MemoryRequest, client: TlsClient, upgrade: string):
 
 async function upgraded(answered: Awaited<ReturnType<TlsHandler>>, over: AbortSignal): Promise<UpgradedConnection> {
   if (answered.kind === 'response') {
-    const { status, body } = answered.response;
+    const { status, body, headers = {} } = answered.response;
     const words = typeof body === 'string' ? body : (await Array.fromAsync(body)).join('');
-    throw new UpgradeRefused(status, words.trim());
+    throw new UpgradeRefused(status, words, headers);
   }
   const { headers, serve } = answered.stream;
   const [client, server] = byteStreamPair(over);

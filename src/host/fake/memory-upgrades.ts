@@ -61,16 +61,17 @@ export function offerUpgrade(
 ): UpgradedConnection {
   const verdict = handler({ ...urlOf(path), upgrade, protocols: streamProtocols(headers) });
   if (verdict.kind !== 'stream') {
-    const { status, message } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
-    throw new UpgradeRefused(status, message);
+    const { status, message, headers: told = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
+    throw new UpgradeRefused(status, message, lowerCase(told));
   }
   const [client, server] = byteStreamPair(AbortSignal.any([signal, severed]));
   verdict.serve(server);
   const answered = [['connection', 'Upgrade'] as const, ['upgrade', upgrade] as const, ...(verdict.headers ?? [])];
-  return {
-    headers: Object.fromEntries(answered.map(([name, value]) => [name.toLowerCase(), value])),
-    stream: client,
-  };
+  return { headers: lowerCase(answered), stream: client };
+}
+
+function lowerCase(headers: ReadonlyArray<readonly [name: string, value: string]>): Readonly<Record<string, string>> {
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function urlOf(url: string): Pick<UpgradeOffer, 'path' | 'query'> {

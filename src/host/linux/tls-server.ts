@@ -3,15 +3,8 @@ import { type IncomingMessage, ServerResponse as NodeResponse } from 'node:http'
 import { createServer } from 'node:https';
 import { type PeerCertificate, type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { HttpHandler, ServerResponse } from '../network.ts';
-import type {
-  StreamAnswer,
-  TlsClient,
-  TlsHandler,
-  TlsRequest,
-  TlsServer,
-  TlsServerAddress,
-  TlsServing,
-} from '../tls-server.ts';
+import type { TcpAddress } from '../tcp-server.ts';
+import type { StreamAnswer, TlsClient, TlsHandler, TlsRequest, TlsServer, TlsServing } from '../tls-server.ts';
 import { byteStreamOf } from './byte-stream.ts';
 import { cipherList } from './cipher-suites.ts';
 import { plainHeaders } from './http-request.ts';
@@ -26,11 +19,7 @@ const KEEP_ALIVE_MS = 90_000;
 const NOT_ASKED_FOR: ServerResponse = { status: 400, body: 'another upgrade was expected' };
 
 /** Serves HTTPS on an address of this machine. */
-export async function serveTls(
-  address: TlsServerAddress,
-  serving: TlsServing,
-  handler: TlsHandler,
-): Promise<TlsServer> {
+export async function serveTls(address: TcpAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer> {
   const server = createServer(
     {
       ...contextOf(serving),

@@ -3,20 +3,17 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TcpAddress, TcpServer } from '../tcp-server.ts';
 import { asNetworkError } from './network-error.ts';
 
-export interface ListeningServer {
-  readonly port: number;
-  /** Ends open connections, whatever has become of them; waits for nothing. */
-  close(): Promise<void>;
-}
+const EVERYWHERE = '0.0.0.0';
 
 /** Has a server listen whose connections may become something else than HTTP, which it does not count as its own any more. */
 export async function listenForUpgrades(
   server: Server | SecureServer,
-  { host, port }: { readonly host: string; readonly port: number },
+  address: TcpAddress,
   upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
-): Promise<ListeningServer> {
+): Promise<TcpServer> {
   const open = new Set<Duplex>();
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {}); // followed by 'close'
@@ -24,14 +21,23 @@ export async function listenForUpgrades(
     socket.once('close', () => open.delete(socket));
     upgrade(request, socket, head);
   });
-  server.listen(port, host);
+  const { port, close } = await listenAt(address, server);
+  return {
+    port,
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      await close();
+    },
+  };
+}
+
+export async function listenAt({ host, port }: TcpAddress, server: Server | SecureServer): Promise<TcpServer> {
+  // Without a host it is both families, or the one that the kernel has.
+  server.listen(port, host === EVERYWHERE ? undefined : host);
   await once(server, 'listening').catch((error: unknown) => Promise.reject(asNetworkError(error)));
   return {
     port: (server.address() as AddressInfo).port, // it listens on TCP
-    close: async () => {
-      for (const socket of open) socket.destroy();
-      await closeServer(server);
-    },
+    close: () => closeServer(server),
   };
 }
 

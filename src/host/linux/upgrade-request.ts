@@ -20,14 +20,16 @@ export function upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<U
     const exchange = start(request);
     const onAbort = (): void => void exchange.destroy();
     signal.addEventListener('abort', onAbort, { once: true });
+    let isAnswered = false;
     exchange.on('error', (error) => reject(signal.aborted ? signal.reason : asNetworkError(error)));
     exchange.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      reject(new NetworkError('ECONNRESET', 'the connection ended without an answer'));
+      if (!isAnswered) reject(new NetworkError('ECONNRESET', 'the connection ended without an answer'));
     });
     exchange.once('response', (response) => {
+      isAnswered = true; // the connection may end before the last of its words is read
       refusalIn(response)
-        .then(reject, (error: unknown) => reject(asNetworkError(error)))
+        .then(reject, (error: unknown) => reject(signal.aborted ? signal.reason : asNetworkError(error)))
         .finally(() => exchange.destroy());
     });
     exchange.once('upgrade', (response, socket, head) => {
@@ -70,5 +72,5 @@ async function refusalIn(response: IncomingMessage): Promise<UpgradeRefused> {
     words += chunk;
     if (words.length >= MOST_WORDS) break;
   }
-  return new UpgradeRefused(response.statusCode ?? 0, words.slice(0, MOST_WORDS).trim());
+  return new UpgradeRefused(response.statusCode ?? 0, words.slice(0, MOST_WORDS), plainHeaders(response));
 }

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer as Upgrader, type WebSocket } from 'ws';
-import type { UpgradeHandler, UpgradeOffer, UpgradeServer, UpgradeVerdict } from '../network.ts';
+import type { UpgradeHandler, UpgradeOffer, UpgradeVerdict } from '../network.ts';
+import type { TcpServer } from '../tcp-server.ts';
 import { byteStreamOf } from './byte-stream.ts';
 import { answerHead, listenForUpgrades } from './upgradable-server.ts';
 import { serverConnectionOf } from './web-socket.ts';
@@ -15,7 +16,7 @@ const MOST_MESSAGE_BYTES = 32 * 1024 * 1024;
 const NOT_ASKED_FOR: Refusal = { kind: 'refuse', status: 400, message: 'another upgrade was expected' };
 
 /** Serves what becomes of HTTP connections, on a free port of this machine's loopback. */
-export async function serveUpgrades(handler: UpgradeHandler): Promise<UpgradeServer> {
+export async function serveUpgrades(handler: UpgradeHandler): Promise<TcpServer> {
   const webSockets = new WebSockets();
   const server = createServer((request, response) => {
     const verdict = handler(offerOf(request));

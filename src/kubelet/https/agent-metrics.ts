@@ -18,25 +18,25 @@ export function agentMetrics(view: Pick<AgentView, 'nodeName' | 'pods'>, build: 
     {
       name: 'kubelet_node_name',
       type: 'gauge',
-      help: "The node's name. The count is always 1.",
+      help: "[ALPHA] The node's name. The count is always 1.",
       samples: [{ labels: { node: view.nodeName }, value: 1 }],
     },
     {
       name: 'kubelet_running_pods',
       type: 'gauge',
-      help: 'Number of pods that have a running pod sandbox',
+      help: '[ALPHA] Number of pods that have a running pod sandbox',
       samples: [{ value: observed.filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length }],
     },
     {
       name: 'kubelet_running_containers',
       type: 'gauge',
-      help: 'Number of containers currently running',
+      help: '[ALPHA] Number of containers currently running',
       samples: containersByState(observed),
     },
     {
       name: 'kubernetes_build_info',
       type: 'gauge',
-      help: 'The version of Kubernetes that this node agent stands for, and its platform',
+      help: '[BETA] The version of Kubernetes that this node agent stands for, and its platform',
       samples: [{ labels: version, value: 1 }],
     },
   ];

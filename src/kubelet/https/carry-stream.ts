@@ -2,7 +2,7 @@ import { textOf } from '../../base/text-of.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
 import type { StreamAnswer, TlsRequest } from '../../host/tls-server.ts';
 import { UpgradeRefused } from '../../host/upgrade-refused.ts';
-import { HttpProblem } from './answers.ts';
+import { HttpProblem, LINE_HEADERS } from './answers.ts';
 import { withoutToken } from './bearer-token.ts';
 
 /** What belongs to our own connections and not to what is carried. */
@@ -10,6 +10,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'cookie',
+  'date',
   'host',
   'keep-alive',
   'transfer-encoding',
@@ -26,7 +27,7 @@ export async function carryStream(
   request: Pick<TlsRequest, 'method' | 'headers' | 'upgrade'>,
   signal: AbortSignal,
 ): Promise<StreamAnswer> {
-  if (request.upgrade === '') throw new HttpProblem(500, 'Upgrade request required');
+  if (request.upgrade === '') throw new HttpProblem(500, 'Upgrade request required\n', { headers: LINE_HEADERS });
   const { protocol, hostname, port, pathname, search } = new URL(address);
   const [host] = await network.lookup(hostname.replace(/^\[|\]$/g, ''), signal);
   const scheme = protocol === 'https:' ? 'https' : 'http';
@@ -44,9 +45,15 @@ export async function carryStream(
     );
     return { headers: Object.entries(headers), serve: (client) => void carry(client, stream) };
   } catch (error) {
-    if (error instanceof UpgradeRefused) throw new HttpProblem(error.status, error.words, { cause: error });
+    if (error instanceof UpgradeRefused) throw refusalOf(error);
     throw new HttpProblem(500, textOf(error), { cause: error });
   }
+}
+
+/** As the runtime said it. */
+function refusalOf(cause: UpgradeRefused): HttpProblem {
+  const told = Object.entries(cause.headers).filter(([name]) => !OWN_HEADERS.has(name));
+  return new HttpProblem(cause.status, cause.words, { cause, headers: Object.fromEntries(told) });
 }
 
 /** Until both sides have ended, or one has failed. */

@@ -15,6 +15,7 @@ import {
   staticPod,
 } from '../server/fake/scripted-view.ts';
 import { createKubeletApi, type KubeletApiParts } from './kubelet-api.ts';
+import { streamAddress } from './stream-address.ts';
 
 const never = new AbortController().signal;
 const LOG = '/var/log/web.log';
@@ -54,6 +55,7 @@ async function setUp(more: Partial<KubeletApiParts> = {}) {
     authenticate: async () => ({ name: 'jane', groups: [] }),
     authorize: async () => ({ kind: 'allowed' }),
     splitStreams: true,
+    tunnels: true,
     debugging: true,
     checks: new Map([['ping', () => undefined]]),
     configuration: { maxPods: 110 },
@@ -99,7 +101,7 @@ function running() {
 
 test('who is not known, or may not, gets nothing', async () => {
   const stranger = await setUp({ authenticate: async () => undefined });
-  const { status, body } = await stranger.get('/nothing');
+  const { status, body } = await stranger.get('/pods');
   assert.deepEqual([status, body], [401, 'Unauthorized']);
   const unsure = await setUp({ authenticate: async () => Promise.reject(new Error('away')) });
   assert.equal((await unsure.get('/pods')).status, 401);
@@ -125,14 +127,45 @@ test('/pods has each pod with its status; /runningpods what the runtime has of t
     ['hello-box', 'Running'],
     ['later-box', 'Pending'],
   ]);
+  // Kubernetes writes these out whether or not there are any.
+  assert.deepEqual(pods.items[0].spec.containers[0].resources, {});
+  assert.deepEqual(
+    new Set(pods.items[0].status.conditions.map((each: object) => 'lastProbeTime' in each)),
+    new Set([true]),
+  );
   const { items } = JSON.parse((await get('/runningpods/')).body);
   assert.deepEqual(items, [
     {
       metadata: { name: 'hello-box', namespace: 'default', uid: 'default-hello' },
-      spec: { containers: [{ name: 'web', image: 'busybox', resources: {} }] },
+      spec: { containers: [{ name: 'web', image: 'sha256:1', resources: {} }] },
       status: {},
     },
   ]);
+});
+
+test('what there is not is told to anybody, and where something else is', async () => {
+  const { get } = await setUp({ authenticate: async () => undefined });
+  const answers = await Promise.all(
+    ['/nothing', '/healthz/other', '/runningpods?a=1&b=2', '//pods', '/%zz'].map(async (path) => {
+      const { status, headers, body } = await get(path);
+      return [status, headers['location'] ?? headers['x-content-type-options'], body];
+    }),
+  );
+  assert.deepEqual(answers, [
+    [404, 'nosniff', '404 page not found\n'],
+    [404, 'nosniff', '404 page not found\n'],
+    [307, '/runningpods/?a=1&b=2', '<a href="/runningpods/?a=1&amp;b=2">Temporary Redirect</a>.\n\n'],
+    [307, '/pods', '<a href="/pods">Temporary Redirect</a>.\n\n'],
+    [400, undefined, '400 Bad Request'],
+  ]);
+  assert.deepEqual((await get('/runningpods', 'POST')).body, '');
+});
+
+test('a method that a path does not know is told those that it does', async () => {
+  const { get } = await setUp();
+  const { status, headers, body } = await get('/pods', 'POST');
+  assert.deepEqual([status, headers['allow'], body], [405, 'GET', '405: Method Not Allowed']);
+  assert.equal((await get('/healthz', 'POST')).body, 'ok');
 });
 
 test('/healthz tells of each check to who wants to know, but not why it failed', async () => {
@@ -146,10 +179,15 @@ test('/healthz tells of each check to who wants to know, but not why it failed',
   assert.deepEqual([status, body], [500, '[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n']);
   assert.equal((await get('/healthz?exclude=syncloop')).body, 'ok');
   assert.equal((await get('/healthz/ping')).body, 'ok');
-  assert.equal((await get('/healthz/other')).status, 404);
+  const one = await get('/healthz/syncloop');
+  const why = 'internal server error: sync Loop took longer than expected\n';
+  assert.deepEqual([one.status, one.body], [500, why]);
   const healthy = await setUp();
   assert.equal((await healthy.get('/healthz')).body, 'ok');
   assert.equal((await healthy.get('/healthz?verbose')).body, '[+]ping ok\nhealthz check passed\n');
+  const unknown = 'warn: some health checks cannot be excluded: no matches for "a","b"';
+  const { body: warned } = await healthy.get('/healthz?verbose&exclude=b&exclude=a');
+  assert.equal(warned, `[+]ping ok\n${unknown}\nhealthz check passed\n`);
 });
 
 test('/configz shows the configuration', async () => {
@@ -170,13 +208,14 @@ test('/metrics has figures that there are', async () => {
   );
   await fs.writeFile('/proc/stat', 'cpu 0\nbtime 1000\n');
   const { body, headers } = await get('/metrics');
-  assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
+  assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
+  assert.equal(headers['process-start-time-unix'], '1003');
   const figures = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   assert.deepEqual(figures, [
     'kubelet_http_requests_total{long_running="false",method="GET",path="metrics",server_type="readwrite"} 1',
     'kubelet_node_name{node="box"} 1',
-    'kubelet_running_containers{container_state="running"} 1',
     'kubelet_running_containers{container_state="exited"} 1',
+    'kubelet_running_containers{container_state="running"} 1',
     'kubelet_running_pods 1',
     'kubernetes_build_info{git_version="v1.36.4",major="1",minor="36",platform="linux/amd64"} 1',
     'process_cpu_seconds_total 2',
@@ -264,18 +303,38 @@ test('attach: whether there is a terminal was decided when the container started
   assert.deepEqual(calls, [{ containerId: 'c1', stdin: false, stdout: true, stderr: false, tty: false }]);
 });
 
-test('port-forward: to the sandbox of the pod, also by the UID of its mirror', async () => {
-  const translateUid = (uid: string): string => (uid === 'mirror' ? 'default-hello' : uid);
-  const { view, calls, upgrade } = await setUp({ translateUid });
+test('port-forward: to the sandbox of the pod, and of no other UID', async () => {
+  const { view, calls, upgrade } = await setUp();
   view.show(running());
-  await upgrade('/portForward/default/hello-box/mirror');
+  await upgrade('/portForward/default/hello-box/default-hello');
   assert.deepEqual(calls, [{ podSandboxId: 's1', port: [] }]);
   await assert.rejects(upgrade('/portForward/default/hello-box/other'), { status: 404, words: 'pod not found' });
+});
+
+test('port-forward: a WebSocket that carries SPDY names no ports, where such are taken', async () => {
+  const view = new ScriptedView();
+  view.show(running());
+  const calls: unknown[] = [];
+  const give = async (request: unknown) => {
+    calls.push(request);
+    return { url: 'http://127.0.0.1/cri/token' };
+  };
+  const runtime = { exec: give, attach: give, portForward: give };
+  const place = { verb: 'portForward', namespace: 'default', pod: 'hello-box', uid: '', container: '' } as const;
+  const headers = { 'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io' };
+  const request = { query: new URLSearchParams(), upgrade: 'websocket', headers, signal: never };
+  await streamAddress({ view, runtime, tunnels: true }, place, request);
+  assert.deepEqual(calls, [{ podSandboxId: 's1', port: [] }]);
+  await assert.rejects(streamAddress({ view, runtime, tunnels: false }, place, request), {
+    status: 400,
+    message: 'query parameter "port" is required',
+  });
 });
 
 for (const [path, status, words] of [
   ['/exec/default/none/web?output=1', 404, 'pod does not exist'],
   ['/exec/default/hello-box/other?output=1', 500, 'container not found ("other")'],
+  ['/attach/default/hello-box/mirror/web?output=1', 500, 'pod hello-box_default not found'],
   ['/attach/default/hello-box/other?output=1', 500, 'container other not found in pod hello-box_default'],
   ['/exec/default/hello-box/web', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
   ['/portForward/default/none', 404, 'pod does not exist'],
@@ -315,7 +374,7 @@ test('who asks for a stream without an upgrade is told so', async () => {
   const { view, get } = await setUp();
   view.show(running());
   const { status, body } = await get('/exec/default/hello-box/web?output=1', 'POST');
-  assert.deepEqual([status, body], [500, 'Upgrade request required']);
+  assert.deepEqual([status, body], [500, 'Upgrade request required\n']);
 });
 
 test('without debugging handlers nothing of a pod can be reached', async () => {

@@ -6,16 +6,17 @@ import type { Network, ServerResponse } from '../../host/network.ts';
 import type { TlsAnswer, TlsHandler, TlsRequest } from '../../host/tls-server.ts';
 import type { AgentView } from '../server/agent-view.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
-import { HttpProblem, json, plainText } from './answers.ts';
+import { HttpProblem, json, jsonLine, NO_SNIFFING, plainLine, plainText } from './answers.ts';
 import type { Authenticate } from './authenticate.ts';
 import { type Authorize, accessOf } from './authorize.ts';
 import { carryStream } from './carry-stream.ts';
-import { type HealthChecks, healthz } from './healthz.ts';
-import { METRICS_CONTENT_TYPE, metricsText } from './metrics-text.ts';
+import { type HealthChecks, health } from './healthz.ts';
+import { metricsAnswer } from './metrics-text.ts';
+import { openAnswer } from './open-answer.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { processMetrics } from './process-metrics.ts';
 import { RequestCounts } from './request-counts.ts';
-import { type Route, routeOf } from './route.ts';
+import { type GuardedRoute, type OpenRoute, type Route, routeOf } from './route.ts';
 import { type ContainerLogsDeps, serveContainerLogs } from './serve-container-logs.ts';
 import { type StreamAddressDeps, streamAddress } from './stream-address.ts';
 
@@ -36,15 +37,16 @@ export interface KubeletApiParts extends Omit<ContainerLogsDeps, 'view' | 'fs'>,
 
 /**
  * What a node answers to its cluster, as kubelet does on :10250. Who asks and whether he may is found out before anything
- * is looked at.
+ * of the node is looked at; which paths there are is no secret.
  */
 export function createKubeletApi(parts: KubeletApiParts): TlsHandler {
   const counts = new RequestCounts();
   return async (request) => {
     counts.add(request.method, request.path);
     try {
+      const route = routeOf(request.method, request.path, parts);
+      if (isOpen(route)) return respond(openAnswer(route, request));
       await admit(parts, request);
-      const route = routeOf(request.method, request.path, parts.debugging);
       if (route.kind !== 'stream') return respond(await answer(parts, counts, route, request));
       const address = await streamAddress(parts, route.place, request);
       return { kind: 'stream', stream: await carryStream(parts.network, address, request, request.signal) };
@@ -52,6 +54,10 @@ export function createKubeletApi(parts: KubeletApiParts): TlsHandler {
       return respond(refusal(error));
     }
   };
+}
+
+function isOpen(route: Route): route is OpenRoute {
+  return route.kind === 'unknown' || route.kind === 'moved' || route.kind === 'badRequest';
 }
 
 async function admit(parts: KubeletApiParts, request: TlsRequest): Promise<void> {
@@ -80,37 +86,33 @@ async function admit(parts: KubeletApiParts, request: TlsRequest): Promise<void>
 async function answer(
   parts: KubeletApiParts,
   counts: RequestCounts,
-  route: Exclude<Route, { kind: 'stream' }>,
+  route: Exclude<GuardedRoute, { kind: 'stream' }>,
   { query, signal }: TlsRequest,
 ): Promise<ServerResponse> {
   const { view, fs, checks, configuration, build } = parts;
   switch (route.kind) {
     case 'healthz':
-      return healthz(checks, route.check, query) ?? NOT_FOUND;
+      return health(checks, route.check, query);
     case 'pods':
-      return json(podList(view.pods()));
+      return jsonLine(podList(view.pods()));
     case 'runningPods':
-      return json(runningPodList(view.pods()));
+      return jsonLine(runningPodList(view.pods()));
     case 'configz':
-      return json({ kubeletconfig: configuration });
-    case 'metrics': {
-      const metrics = [...agentMetrics(view, build), ...(await processMetrics(fs)), counts.metric()];
-      return { status: 200, headers: { 'content-type': METRICS_CONTENT_TYPE }, body: metricsText(metrics) };
-    }
+      return json({ kubeletconfig: configuration }, NO_SNIFFING);
+    case 'metrics':
+      return metricsAnswer([...agentMetrics(view, build), ...(await processMetrics(fs)), counts.metric()]);
     case 'containerLogs':
       return serveContainerLogs(parts, route.place, query, signal);
     case 'debuggingDisabled':
-      return plainText(405, 'Debug endpoints are disabled.\n');
+      return plainLine(405, 'Debug endpoints are disabled.');
     case 'methodNotAllowed':
-      return plainText(405, '405: Method Not Allowed');
+      return plainText(405, '405: Method Not Allowed', { allow: route.allowed.join(', ') });
     case 'notFound':
-      return NOT_FOUND;
+      return plainText(404, '404: Page Not Found');
     default:
       return assertNever(route);
   }
 }
-
-const NOT_FOUND: ServerResponse = plainText(404, '404: Page Not Found');
 
 function respond(response: ServerResponse): TlsAnswer {
   return { kind: 'response', response };
@@ -118,6 +120,6 @@ function respond(response: ServerResponse): TlsAnswer {
 
 function refusal(error: unknown): ServerResponse {
   if (!(error instanceof HttpProblem)) return plainText(500, textOf(error));
-  const { headers, body, status } = plainText(error.status, error.message);
-  return { status, headers: { ...headers, ...error.headers }, body };
+  const { status, headers, message: body } = error;
+  return { status, headers, body };
 }

@@ -1,3 +1,6 @@
+import { byCodePoint } from '../../base/code-point-order.ts';
+import type { ServerResponse } from '../../host/network.ts';
+
 /** One figure, or several that differ in their labels. */
 export interface Metric {
   readonly name: string;
@@ -11,15 +14,21 @@ export interface Sample {
   readonly value: number;
 }
 
-export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-/** The format that Prometheus reads, by name. */
-export function metricsText(metrics: readonly Metric[]): string {
-  const byName = metrics.filter(({ samples }) => samples.length > 0).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+export function metricsAnswer(metrics: readonly Metric[]): ServerResponse {
+  const started = metrics.find(({ name }) => name === 'process_start_time_seconds')?.samples[0]?.value;
+  const since = started === undefined ? {} : { 'process-start-time-unix': String(Math.trunc(started)) };
+  return { status: 200, headers: { 'content-type': CONTENT_TYPE, ...since }, body: metricsText(metrics) };
+}
+
+/** The format that Prometheus reads, by name and labels. */
+function metricsText(metrics: readonly Metric[]): string {
+  const byName = metrics.filter(({ samples }) => samples.length > 0).toSorted((a, b) => byCodePoint(a.name, b.name));
   return byName
     .map(({ name, type, help, samples }) => {
       const lines = samples.map(({ labels = {}, value }) => `${name}${labelsText(labels)} ${value}\n`);
-      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.toSorted(byCodePoint).join('')}`;
     })
     .join('');
 }

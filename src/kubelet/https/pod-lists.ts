@@ -1,3 +1,4 @@
+import type { Container, PodSpec, PodStatus } from '../../api/generated/core-v1.ts';
 import { runningContainers } from '../observe/observed-pod.ts';
 import type { PodReport } from '../server/agent-view.ts';
 
@@ -6,7 +7,7 @@ export function podList(reports: readonly PodReport[]): object {
   return listOf(
     reports.map(({ pod, status }) => {
       const { metadata, spec } = pod; // in a list they do not say what they are
-      return { metadata, spec, status };
+      return { metadata, spec: withResources(spec), status: withProbeTimes(status) };
     }),
   );
 }
@@ -18,10 +19,26 @@ export function runningPodList(reports: readonly PodReport[]): object {
       const running = runningContainers(observed);
       if (!observed || (running.length === 0 && !observed.sandboxes.some(({ ready }) => ready))) return [];
       const { name, namespace, uid } = observed;
-      const containers = running.map(({ name: of, image }) => ({ name: of, image, resources: {} }));
+      const containers = running.map(({ name: of, imageId: image }) => ({ name: of, image, resources: {} }));
       return [{ metadata: { name, namespace, uid }, spec: { containers }, status: {} }];
     }),
   );
+}
+
+/** Kubernetes writes these out where there are none, too. */
+function withResources(spec: PodSpec): PodSpec {
+  const { containers, initContainers } = spec;
+  const complete = (all: readonly Container[]) => all.map((container) => ({ resources: {}, ...container }));
+  return {
+    ...spec,
+    containers: complete(containers),
+    ...(initContainers && { initContainers: complete(initContainers) }),
+  };
+}
+
+function withProbeTimes(status: PodStatus): object {
+  const { conditions } = status;
+  return { ...status, ...(conditions && { conditions: conditions.map((each) => ({ lastProbeTime: null, ...each })) }) };
 }
 
 function listOf(items: readonly object[]): object {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Route, routeOf } from './route.ts';
 
+const SETTINGS = { debugging: true, checks: new Set(['ping']) };
+
 const CASES: readonly (readonly [request: string, route: Route])[] = [
   ['GET /healthz', { kind: 'healthz', check: undefined }],
   ['GET /healthz/ping', { kind: 'healthz', check: 'ping' }],
@@ -10,27 +12,35 @@ const CASES: readonly (readonly [request: string, route: Route])[] = [
   ['GET /runningpods/', { kind: 'runningPods' }],
   ['GET /configz', { kind: 'configz' }],
   ['GET /metrics', { kind: 'metrics' }],
-  ['POST /pods', { kind: 'methodNotAllowed' }],
+  ['POST /healthz', { kind: 'healthz', check: undefined }],
+  ['HEAD /metrics', { kind: 'metrics' }],
+  ['GET /healthz/', { kind: 'unknown' }],
+  ['GET /healthz/other', { kind: 'unknown' }],
+  ['GET /configz/', { kind: 'unknown' }],
+  ['POST /pods', { kind: 'methodNotAllowed', allowed: ['GET'] }],
+  ['GET /pods/x', { kind: 'notFound' }],
+  ['GET /runningpods', { kind: 'moved', to: '/runningpods/' }],
   [
     'GET /containerLogs/ns/web/main',
     { kind: 'containerLogs', place: { namespace: 'ns', pod: 'web', container: 'main' } },
   ],
-  ['POST /containerLogs/ns/web/main', { kind: 'methodNotAllowed' }],
+  ['POST /containerLogs/ns/web/main', { kind: 'methodNotAllowed', allowed: ['GET'] }],
   ['GET /containerLogs/ns/web', { kind: 'notFound' }],
   ['POST /exec/ns/web/main', stream('exec', '', 'main')],
   ['GET /exec/ns/web/u1/main', stream('exec', 'u1', 'main')],
   ['POST /attach/ns/web/main', stream('attach', '', 'main')],
   ['GET /portForward/ns/web', stream('portForward', '', '')],
   ['POST /portForward/ns/web/u1', stream('portForward', 'u1', '')],
-  ['PUT /exec/ns/web/main', { kind: 'methodNotAllowed' }],
+  ['PUT /exec/ns/web/main', { kind: 'methodNotAllowed', allowed: ['GET', 'POST'] }],
   ['POST /exec/ns/web', { kind: 'notFound' }],
-  ['POST /exec/ns//main', { kind: 'notFound' }],
+  ['POST /exec/ns//main', { kind: 'moved', to: '/exec/ns/main' }],
   ['POST /exec/ns/web/u1/main/more', { kind: 'notFound' }],
-  ['GET /exec/ns/%zz/main', { kind: 'notFound' }],
-  ['GET /metrics/../pods', { kind: 'notFound' }],
-  ['GET //pods', { kind: 'notFound' }],
-  ['GET /', { kind: 'notFound' }],
-  ['GET /stats/summary', { kind: 'notFound' }],
+  ['GET /exec/ns/%zz/main', { kind: 'badRequest' }],
+  ['GET /exec/ns/%ff/main', { kind: 'notFound' }],
+  ['GET /metrics/../pods', { kind: 'moved', to: '/pods' }],
+  ['GET //pods', { kind: 'moved', to: '/pods' }],
+  ['GET /', { kind: 'unknown' }],
+  ['GET /stats/summary', { kind: 'unknown' }],
 ];
 
 function stream(verb: 'exec' | 'attach' | 'portForward', uid: string, container: string): Route {
@@ -40,7 +50,7 @@ function stream(verb: 'exec' | 'attach' | 'portForward', uid: string, container:
 for (const [request, route] of CASES) {
   test(`routeOf(): ${request}`, () => {
     const [method = '', path = ''] = request.split(' ');
-    assert.deepEqual(routeOf(method, path, true), route);
+    assert.deepEqual(routeOf(method, path, SETTINGS), route);
   });
 }
 
@@ -53,10 +63,11 @@ test('routeOf(): without debugging handlers pods are still told of, and no more'
     '/containerLogs/ns/web/main',
     '/runningpods/',
     '/logs/',
+    '/logs',
     '/configz',
   ];
   assert.deepEqual(
-    kinds.map((path) => routeOf('GET', path, false).kind),
+    kinds.map((path) => routeOf('GET', path, { ...SETTINGS, debugging: false }).kind),
     [
       'pods',
       'healthz',
@@ -65,7 +76,8 @@ test('routeOf(): without debugging handlers pods are still told of, and no more'
       'debuggingDisabled',
       'debuggingDisabled',
       'debuggingDisabled',
-      'notFound',
+      'moved',
+      'unknown',
     ],
   );
 });

@@ -1,57 +1,110 @@
+import { normalize } from 'node:path/posix';
 import type { ContainerPlace } from './serve-container-logs.ts';
 import type { StreamPlace } from './stream-address.ts';
 
 /** What a path means. */
-export type Route =
-  | { readonly kind: 'healthz'; readonly check: string | undefined }
+export type Route = OpenRoute | GuardedRoute;
+
+/** What anybody is told, since it says nothing of the node. */
+export type OpenRoute =
+  | { readonly kind: 'badRequest' | 'unknown' }
+  /** There is such a place under a slightly other path. */
+  | { readonly kind: 'moved'; readonly to: string };
+
+/** All checks, or the one that is named. */
+export interface HealthzRoute {
+  readonly kind: 'healthz';
+  readonly check: string | undefined;
+}
+
+export type GuardedRoute =
+  | HealthzRoute
   | { readonly kind: 'pods' | 'runningPods' | 'configz' | 'metrics' }
   | { readonly kind: 'containerLogs'; readonly place: ContainerPlace }
   | { readonly kind: 'stream'; readonly place: StreamPlace }
-  | { readonly kind: 'debuggingDisabled' | 'notFound' | 'methodNotAllowed' };
+  | { readonly kind: 'debuggingDisabled' | 'notFound' }
+  | { readonly kind: 'methodNotAllowed'; readonly allowed: readonly string[] };
+
+export interface RouteSettings {
+  /** `enableDebuggingHandlers` */
+  readonly debugging: boolean;
+  /** The names of the checks of `/healthz`. */
+  readonly checks: { has(name: string): boolean };
+}
 
 const GET: readonly string[] = ['GET'];
 const GET_OR_POST: readonly string[] = ['GET', 'POST'];
-/** Gone where `enableDebuggingHandlers` is off. */
-const DEBUGGING: ReadonlySet<string> = new Set([
-  'run',
-  'exec',
-  'attach',
-  'portForward',
-  'containerLogs',
-  'runningpods',
-  'debug',
-  'logs',
-]);
+/** Known only with a slash behind. */
+const FOLDERS = ['/runningpods'];
+/** What is refused below these where `enableDebuggingHandlers` is off. */
+const DEBUGGING = [
+  '/run',
+  '/exec',
+  '/attach',
+  '/portForward',
+  '/containerLogs',
+  '/runningpods',
+  '/debug/pprof',
+  '/logs',
+];
+const BROKEN_ESCAPE = /%(?![\da-f]{2})/i;
 
 /** Of a path without its query. */
-export function routeOf(method: string, path: string, debugging: boolean): Route {
+export function routeOf(method: string, path: string, { debugging, checks }: RouteSettings): Route {
+  const elsewhere = otherPath(path, debugging ? FOLDERS : DEBUGGING);
+  if (elsewhere) return elsewhere;
+  if (!debugging && DEBUGGING.some((folder) => path.startsWith(`${folder}/`))) return { kind: 'debuggingDisabled' };
+  return exactRoute(path, debugging, checks) ?? routeBelow(method, path);
+}
+
+/** The same where there is nothing but `/healthz`. */
+export function healthzRouteOf(path: string, checks: RouteSettings['checks']): OpenRoute | HealthzRoute {
+  return otherPath(path) ?? healthzRoute(path, checks) ?? { kind: 'unknown' };
+}
+
+/** Of a path that is not as it should be written. */
+function otherPath(path: string, folders: readonly string[] = []): OpenRoute | undefined {
+  if (BROKEN_ESCAPE.test(path)) return { kind: 'badRequest' };
+  const clean = normalize(path);
+  if (folders.includes(clean)) return { kind: 'moved', to: `${clean}/` };
+  return clean === path ? undefined : { kind: 'moved', to: clean };
+}
+
+/** These are met by every method. */
+function exactRoute(path: string, debugging: boolean, checks: RouteSettings['checks']): GuardedRoute | undefined {
+  if (path === '/metrics') return { kind: 'metrics' };
+  if (path === '/configz' && debugging) return { kind: 'configz' };
+  return healthzRoute(path, checks);
+}
+
+function healthzRoute(path: string, checks: RouteSettings['checks']): HealthzRoute | undefined {
+  if (path === '/healthz') return { kind: 'healthz', check: undefined };
+  const check = path.startsWith('/healthz/') ? path.slice('/healthz/'.length) : undefined;
+  return check !== undefined && checks.has(check) ? { kind: 'healthz', check } : undefined;
+}
+
+function routeBelow(method: string, path: string): Route {
   const [first = '', ...rest] = path.slice(1).split('/');
   // What comes with a slash at its end means the same.
   const parts = (rest.at(-1) === '' ? rest.slice(0, -1) : rest).map(decoded);
-  if (parts.includes('')) return { kind: 'notFound' };
-  if (!debugging && DEBUGGING.has(first)) return { kind: 'debuggingDisabled' };
-  if (!debugging && first === 'configz') return { kind: 'notFound' };
-  const { route, methods } = candidate(first, parts);
-  if (!route) return { kind: 'notFound' };
-  return methods.includes(method) ? route : { kind: 'methodNotAllowed' };
+  const found = candidate(first, parts);
+  if (!found) return { kind: 'unknown' };
+  const { route, methods } = found;
+  if (!route || parts.includes('')) return { kind: 'notFound' };
+  return methods.includes(method) ? route : { kind: 'methodNotAllowed', allowed: methods };
 }
 
+/** What the first part of a path is known for; `undefined`: nothing. */
 function candidate(
   first: string,
   parts: readonly string[],
-): { readonly route: Route | undefined; readonly methods: readonly string[] } {
-  const alone = (route: Route) => ({ route: parts.length === 0 ? route : undefined, methods: GET });
+): { readonly route: GuardedRoute | undefined; readonly methods: readonly string[] } | undefined {
+  const alone = (route: GuardedRoute) => ({ route: parts.length === 0 ? route : undefined, methods: GET });
   switch (first) {
-    case 'healthz':
-      return { route: parts.length > 1 ? undefined : { kind: 'healthz', check: parts[0] }, methods: GET };
     case 'pods':
       return alone({ kind: 'pods' });
     case 'runningpods':
       return alone({ kind: 'runningPods' });
-    case 'configz':
-      return alone({ kind: 'configz' });
-    case 'metrics':
-      return alone({ kind: 'metrics' });
     case 'containerLogs':
       return { route: logsRoute(parts), methods: GET };
     case 'exec':
@@ -60,24 +113,24 @@ function candidate(
     case 'portForward':
       return { route: portForwardRoute(parts), methods: GET_OR_POST };
     default:
-      return { route: undefined, methods: GET };
+      return undefined;
   }
 }
 
-function logsRoute([namespace, pod, container, ...more]: readonly string[]): Route | undefined {
+function logsRoute([namespace, pod, container, ...more]: readonly string[]): GuardedRoute | undefined {
   if (namespace === undefined || pod === undefined || container === undefined || more.length > 0) return undefined;
   return { kind: 'containerLogs', place: { namespace, pod, container } };
 }
 
 /** `NAMESPACE/POD/CONTAINER`, or `NAMESPACE/POD/UID/CONTAINER` */
-function commandRoute(verb: 'exec' | 'attach', parts: readonly string[]): Route | undefined {
+function commandRoute(verb: 'exec' | 'attach', parts: readonly string[]): GuardedRoute | undefined {
   const [namespace, pod, third, fourth, ...more] = parts;
   if (namespace === undefined || pod === undefined || third === undefined || more.length > 0) return undefined;
   const [uid, container] = fourth === undefined ? ['', third] : [third, fourth];
   return { kind: 'stream', place: { verb, namespace, pod, uid, container } };
 }
 
-function portForwardRoute([namespace, pod, uid = '', ...more]: readonly string[]): Route | undefined {
+function portForwardRoute([namespace, pod, uid = '', ...more]: readonly string[]): GuardedRoute | undefined {
   if (namespace === undefined || pod === undefined || more.length > 0) return undefined;
   return { kind: 'stream', place: { verb: 'portForward', namespace, pod, uid, container: '' } };
 }

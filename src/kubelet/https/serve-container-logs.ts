@@ -10,7 +10,7 @@ import { readLogs } from '../containers/read-logs.ts';
 import type { ObservedContainer } from '../observe/observed-pod.ts';
 import type { AgentView, PodReport } from '../server/agent-view.ts';
 import { containerEnded } from '../server/container-ended.ts';
-import { HttpProblem, plainText } from './answers.ts';
+import { HttpProblem } from './answers.ts';
 import { logContainerId } from './log-container.ts';
 import { type LogQuery, logQuery } from './log-query.ts';
 import { podNamed } from './pod-named.ts';
@@ -44,11 +44,11 @@ export async function serveContainerLogs(
   }
   const containerId = logContainerId(name, knownStatus(report), container, query.previous);
   const observed = observedById(report, containerId);
-  if (!observed) return plainText(200, `unable to retrieve container logs for ${containerId}`);
+  if (!observed) return { status: 200, body: `unable to retrieve container logs for ${containerId}` };
   const mayCome = query.follow && observed.state === 'running';
   const missing = mayCome ? undefined : await missingLog(observed.logPath, fs);
-  if (missing !== undefined) return plainText(200, missing);
-  return { ...plainText(200, ''), body: linesOf({ view, fs, clock }, report, observed, query, signal) };
+  if (missing !== undefined) return { status: 200, body: missing };
+  return { status: 200, body: linesOf({ view, fs, clock }, report, observed, query, signal) };
 }
 
 /** Right after a start of the agent, what the API server has of the pod is all that is known. */

@@ -6,15 +6,15 @@ import type { RuntimeService } from '../../cri/services.ts';
 import type { TlsRequest } from '../../host/tls-server.ts';
 import { runningContainers } from '../observe/observed-pod.ts';
 import type { AgentView, PodReport } from '../server/agent-view.ts';
-import { HttpProblem } from './answers.ts';
+import { HttpProblem, PLAIN_TEXT } from './answers.ts';
 import { podNamed } from './pod-named.ts';
-import { forwardedPorts, streamWish } from './stream-query.ts';
+import { forwardedPorts, isTunnel, streamWish } from './stream-query.ts';
 
 export interface StreamAddressDeps {
   readonly view: Pick<AgentView, 'pods'>;
   readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
-  /** The UID of a static pod for that of its mirror; absent: every UID is its own. */
-  readonly translateUid?: ((uid: string) => string) | undefined;
+  /** The feature gate ExtendWebSocketsToKubelet: a WebSocket that carries SPDY need not name ports in advance. */
+  readonly tunnels: boolean;
 }
 
 /** What of a pod is to be connected to. */
@@ -60,7 +60,7 @@ const exec: Ask = ({ view }, { namespace, pod, container }, { query, signal }) =
   return (runtime) => runtime.exec({ containerId, cmd: query.getAll('command'), ...wish }, signal);
 };
 
-const attach: Ask = ({ view, translateUid = same }, { namespace, pod, uid, container }, { query, signal }) => {
+const attach: Ask = ({ view }, { namespace, pod, uid, container }, { query, signal }) => {
   const { stdin, stdout, stderr } = streamWish(query);
   const report = existing(view, namespace, pod);
   const fullName = podFullName(report.pod);
@@ -69,7 +69,8 @@ const attach: Ask = ({ view, translateUid = same }, { namespace, pod, uid, conta
   if (containerId === undefined || !spec) {
     throw new HttpProblem(500, `container ${container} not found in pod ${fullName}`);
   }
-  if (uid !== '' && translateUid(uid) !== report.pod.metadata.uid) {
+  // As in kubelet, the UID of its mirror at the API server is not that of a static pod.
+  if (uid !== '' && uid !== report.pod.metadata.uid) {
     throw new HttpProblem(500, `pod ${fullName} not found`);
   }
   // Whether it has a terminal was decided when it started.
@@ -77,14 +78,10 @@ const attach: Ask = ({ view, translateUid = same }, { namespace, pod, uid, conta
   return (runtime) => runtime.attach({ containerId, stdin, stdout, stderr, tty }, signal);
 };
 
-const portForward: Ask = (
-  { view, translateUid = same },
-  { namespace, pod, uid },
-  { query, upgrade, headers, signal },
-) => {
-  const port = forwardedPorts(query, upgrade, webSocketProtocols(headers));
+const portForward: Ask = ({ view, tunnels }, { namespace, pod, uid }, { query, upgrade, headers, signal }) => {
+  const port = tunnels && isTunnel(webSocketProtocols(headers)) ? [] : forwardedPorts(query, upgrade);
   const report = existing(view, namespace, pod);
-  if (uid !== '' && translateUid(uid) !== report.pod.metadata.uid) throw new HttpProblem(404, 'pod not found');
+  if (uid !== '' && uid !== report.pod.metadata.uid) throw new HttpProblem(404, 'pod not found');
   const sandbox = report.observed?.sandboxes.find(({ ready }) => ready);
   if (!sandbox) throw new HttpProblem(500, `pod not found (${JSON.stringify(podFullName(report.pod))})`);
   return (runtime) => runtime.portForward({ podSandboxId: sandbox.id, port }, signal);
@@ -104,13 +101,9 @@ function runningId({ observed }: PodReport, name: string): string | undefined {
   return runningContainers(observed).find((container) => container.name === name)?.id;
 }
 
-function same(uid: string): string {
-  return uid;
-}
-
 function problemOf(error: unknown): HttpProblem {
   const text = error instanceof CriError ? rpcErrorText(error) : textOf(error);
   if (isNotFound(error)) return new HttpProblem(404, text, { cause: error });
   if (!hasCode(error, 'ResourceExhausted')) return new HttpProblem(500, text, { cause: error });
-  return new HttpProblem(429, text, { cause: error, headers: { 'retry-after': RETRY_AFTER_SECONDS } });
+  return new HttpProblem(429, text, { cause: error, headers: { ...PLAIN_TEXT, 'retry-after': RETRY_AFTER_SECONDS } });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forwardedPorts, streamWish } from './stream-query.ts';
+import { forwardedPorts, isTunnel, streamWish } from './stream-query.ts';
 
 test('streamWish(): a terminal has one output only', () => {
   assert.deepEqual(streamWish(new URLSearchParams('input=1&output=1&error=1')), {
@@ -24,13 +24,14 @@ test('streamWish(): wants at least one stream', () => {
   }
 });
 
-test('forwardedPorts(): only a WebSocket that is no tunnel names them in advance', () => {
-  assert.deepEqual(
-    forwardedPorts(new URLSearchParams('port=80,81&port=82'), 'websocket', ['v4.channel.k8s.io']),
-    [80, 81, 82],
-  );
-  assert.deepEqual(forwardedPorts(new URLSearchParams(), 'WebSocket', ['SPDY/3.1+portforward.k8s.io']), []);
-  assert.deepEqual(forwardedPorts(new URLSearchParams(), 'SPDY/3.1', []), []);
+test('forwardedPorts(): only a WebSocket names them in advance', () => {
+  assert.deepEqual(forwardedPorts(new URLSearchParams('port=80,81&port=82'), 'WebSocket'), [80, 81, 82]);
+  assert.deepEqual(forwardedPorts(new URLSearchParams(), 'SPDY/3.1'), []);
+});
+
+test('isTunnel(): knows a WebSocket that carries SPDY', () => {
+  assert.equal(isTunnel(['v4.channel.k8s.io', 'SPDY/3.1+portforward.k8s.io']), true);
+  assert.equal(isTunnel(['v4.channel.k8s.io']), false);
 });
 
 for (const [query, message] of [
@@ -41,6 +42,6 @@ for (const [query, message] of [
   ['port=0', 'port "0" must be > 0'],
 ] as const) {
   test(`forwardedPorts(): ${message}`, () => {
-    assert.throws(() => forwardedPorts(new URLSearchParams(query), 'websocket', []), { status: 400, message });
+    assert.throws(() => forwardedPorts(new URLSearchParams(query), 'websocket'), { status: 400, message });
   });
 }

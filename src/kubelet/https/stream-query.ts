@@ -17,10 +17,14 @@ export function streamWish(query: URLSearchParams): StreamWish {
   throw new HttpProblem(400, 'you must specify at least 1 of stdin, stdout, stderr');
 }
 
-/** Who comes by a WebSocket that is no tunnel names the ports in advance. Throws an `HttpProblem`. */
-export function forwardedPorts(query: URLSearchParams, upgrade: string, protocols: readonly string[]): number[] {
-  const isTunnel = protocols.some((protocol) => protocol.startsWith('SPDY/3.1+'));
-  if (upgrade.toLowerCase() !== 'websocket' || isTunnel) return [];
+/** Whether a WebSocket with one of these protocols carries SPDY. */
+export function isTunnel(protocols: readonly string[]): boolean {
+  return protocols.some((protocol) => protocol.startsWith('SPDY/3.1+'));
+}
+
+/** Who comes by a WebSocket names the ports in advance. Throws an `HttpProblem`. */
+export function forwardedPorts(query: URLSearchParams, upgrade: string): number[] {
+  if (upgrade.toLowerCase() !== 'websocket') return [];
   const asked = query.getAll('port');
   if (asked.length === 0) throw new HttpProblem(400, 'query parameter "port" is required');
   return asked.flatMap((text) => {

@@ -13,8 +13,10 @@ test('a runtime is in trouble when it has not answered for 5 s, until it does', 
   health.failed(new Error('no such socket'));
   await clock.advance(1);
   assert.equal(health.trouble(), 'the runtime has not answered for 5 s: no such socket');
+  assert.equal(health.awayForMs(), 5_000);
   health.answered();
   assert.equal(health.trouble(), undefined);
+  assert.equal(health.awayForMs(), 0);
 });
 
 test('who subscribed hears of the first failure and of the first answer after it', () => {

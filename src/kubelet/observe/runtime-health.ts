@@ -37,10 +37,14 @@ export class RuntimeHealth {
 
   /** What is wrong with the runtime, for a user to read; `undefined` when nothing is. */
   trouble(): string | undefined {
-    if (!this.#failing) return undefined;
-    const forMs = this.#clock.monotonic() - this.#failing.sinceMs;
-    if (forMs < PATIENCE_MS) return undefined;
+    const forMs = this.awayForMs();
+    if (!this.#failing || forMs < PATIENCE_MS) return undefined;
     return `the runtime has not answered for ${Math.floor(forMs / 1000)} s: ${this.#failing.error}`;
+  }
+
+  /** Since the first failure; zero while it answers. */
+  awayForMs(): number {
+    return this.#failing ? this.#clock.monotonic() - this.#failing.sinceMs : 0;
   }
 
   #turned(): void {

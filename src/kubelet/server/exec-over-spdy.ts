@@ -1,3 +1,4 @@
+import { wholeText } from '../../base/byte-chunks.ts';
 import { type ByteStream, NetworkError, type UpgradedConnection, type UpgradeRequest } from '../../host/network.ts';
 import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
 import type { SpdyStream } from '../../streams/spdy/spdy-session.ts';
@@ -50,12 +51,11 @@ interface Outputs {
 }
 
 async function receive({ end, out, err }: Outputs, output: ExecOutput): Promise<ExecEnd> {
-  const [words] = await Promise.all([
-    Array.fromAsync(end.chunks),
+  const [said] = await Promise.all([
+    wholeText(end.chunks),
     forward(out, (data) => output.stdout(data)),
     err && forward(err, (data) => output.stderr(data)),
   ]);
-  const said = Buffer.concat(words).toString('utf8');
   return said === '' ? CONNECTION_LOST : decodeExecEnd(said);
 }
 

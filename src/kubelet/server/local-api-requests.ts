@@ -1,3 +1,4 @@
+import { limited, wholeText } from '../../base/byte-chunks.ts';
 import type { ServerRequest } from '../../host/network.ts';
 import { ApiError } from './api-error.ts';
 import type { PodReference } from './find-pod.ts';
@@ -60,14 +61,8 @@ function wholeNumber({ query }: ServerRequest, name: string): number | undefined
 }
 
 async function jsonBody(request: ServerRequest): Promise<Record<string, unknown>> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new ApiError('BadRequest', 'the request is too long');
-    chunks.push(chunk);
-  }
-  const value = parseJson(Buffer.concat(chunks).toString('utf8'));
+  const tooLong = (): ApiError => new ApiError('BadRequest', 'the request is too long');
+  const value = parseJson(await wholeText(limited(request.body, MAX_BODY_BYTES, tooLong)));
   if (typeof value !== 'object' || value === null) throw new ApiError('BadRequest', 'the request must be an object');
   return { ...value };
 }

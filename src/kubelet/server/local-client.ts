@@ -1,3 +1,4 @@
+import { wholeText } from '../../base/byte-chunks.ts';
 import { type HttpRequest, type HttpResponse, type Network, NetworkError } from '../../host/network.ts';
 import { ApiError, isApiErrorCode } from './api-error.ts';
 import type { PodReference } from './find-pod.ts';
@@ -66,11 +67,12 @@ export function createLocalClient({
       if (error instanceof NetworkError) throw new NoAgentError(socketPath, error, { cause: error });
       throw error;
     });
-    if (response.status !== 200) throw asApiError(response.status, await bodyText(response));
+    if (response.status !== 200) throw asApiError(response.status, await wholeText(response.body));
     return response;
   }
   async function ask<Answer>(request: Omit<HttpRequest, 'target'>, signal: AbortSignal): Promise<Answer> {
-    const text = await bodyText(await send(request, signal));
+    const { body } = await send(request, signal);
+    const text = await wholeText(body);
     return JSON.parse(text) as Answer; // both ends are of one version: the socket is the running agent's own
   }
   return {
@@ -89,7 +91,7 @@ export function createLocalClient({
     hold: async (signal) => {
       const response = await send({ method: 'GET', path: '/v1/end' }, signal);
       const over = (): void => undefined;
-      return { ended: bodyText(response).then(over, over) }; // a connection that is cut off is an end like any other
+      return { ended: wholeText(response.body).then(over, over) }; // a connection that is cut off is an end like any other
     },
   };
 }
@@ -108,11 +110,6 @@ function podPath({ name, namespace }: PodReference, verb: string, query: Query =
 function queryOf(query: Query): string {
   const set = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
   return set.length === 0 ? '' : `?${new URLSearchParams(set)}`;
-}
-
-async function bodyText({ body }: HttpResponse): Promise<string> {
-  const chunks = await Array.fromAsync(body);
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function asApiError(status: number, text: string): ApiError {

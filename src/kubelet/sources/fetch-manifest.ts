@@ -1,3 +1,4 @@
+import { limited, wholeText } from '../../base/byte-chunks.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { HttpRequest, HttpResponse, Network } from '../../host/network.ts';
 import { MAX_MANIFEST_BYTES } from './parse-static-pods.ts';
@@ -65,18 +66,12 @@ async function answerTo(request: ManifestRequest, network: Network, signal: Abor
 async function readAnswer(response: HttpResponse, { etag }: ManifestRequest): Promise<ManifestAnswer> {
   if (response.status === 304 && etag !== undefined) return { kind: 'unchanged' };
   if (response.status !== 200) throw new Error(`the server answered with HTTP status ${response.status}`);
-  return { kind: 'text', text: await textOfBody(response.body), etag: response.headers['etag'] };
+  const text = await wholeText(limited(response.body, MAX_MANIFEST_BYTES, tooLong));
+  return { kind: 'text', text, etag: response.headers['etag'] };
 }
 
-async function textOfBody(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > MAX_MANIFEST_BYTES) throw new Error(`the answer is longer than ${MAX_MANIFEST_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function tooLong(): Error {
+  return new Error(`the answer is longer than ${MAX_MANIFEST_BYTES} bytes`);
 }
 
 function parsedUrl(text: string, base?: string): URL {

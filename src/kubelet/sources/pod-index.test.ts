@@ -52,13 +52,6 @@ test('a static pod and its mirror find each other', () => {
   assert.equal(index.staticOf(lostMirror), undefined);
 });
 
-test('the UID of a mirror stands for that of its static pod, and every other for itself', () => {
-  assert.deepEqual(
-    ['m1', 'm2', 'u1', 'h1', 'unknown', ''].map((uid) => index.translateUid(uid)),
-    ['h1', 'm2', 'u1', 'h1', 'unknown', ''],
-  );
-});
-
 test('mirrors of pods that nobody speaks of are orphans', () => {
   assert.deepEqual(index.orphanedMirrorPods, [lostMirror]);
 });

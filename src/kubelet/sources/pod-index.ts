@@ -22,8 +22,6 @@ export interface PodIndex {
   /** The mirror pod of a static pod's name, whatever version of the pod it was made from. */
   mirrorOf(pod: Pod): Pod | undefined;
   staticOf(mirror: Pod): Pod | undefined;
-  /** The UID of the static pod for that of its mirror; every other UID is its own. */
-  translateUid(uid: string): string;
   /**
    * What the API server has of a pod, and where its status goes: the pod itself, or the mirror that was made from this
    * version of a static pod. It need not be among the pods any more.
@@ -38,7 +36,6 @@ export function indexPods({ ready, bySource }: DesiredPods): PodIndex {
   const podByUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
   const podByFullName = new Map(pods.map((pod) => [podFullName(pod), pod]));
   const mirrorByFullName = new Map(mirrorPods.map((mirror) => [podFullName(mirror), mirror]));
-  const mirrorByUid = new Map(mirrorPods.map((mirror) => [mirror.metadata.uid, mirror]));
 
   const mirrorOf = (pod: Pod): Pod | undefined =>
     isStaticPod(pod) ? mirrorByFullName.get(podFullName(pod)) : undefined;
@@ -51,10 +48,6 @@ export function indexPods({ ready, bySource }: DesiredPods): PodIndex {
     orphanedMirrorPods: mirrorPods.filter((mirror) => !staticOf(mirror)),
     mirrorOf,
     staticOf,
-    translateUid: (uid) => {
-      const mirror = mirrorByUid.get(uid);
-      return (mirror && staticOf(mirror)?.metadata.uid) ?? uid;
-    },
     apiPodOf: (pod) => {
       if (!isStaticPod(pod)) return podByUid.get(pod.metadata.uid);
       const mirror = mirrorOf(pod);

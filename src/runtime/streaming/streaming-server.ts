@@ -1,13 +1,7 @@
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
-import type {
-  ByteStream,
-  Network,
-  UpgradeOffer,
-  UpgradeServer,
-  UpgradeVerdict,
-  WebSocketConnection,
-} from '../../host/network.ts';
+import type { ByteStream, Network, UpgradeOffer, UpgradeVerdict, WebSocketConnection } from '../../host/network.ts';
+import type { TcpServer } from '../../host/tcp-server.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import { negotiate, refusal } from './negotiate.ts';
 import { openClientSession } from './open-client-session.ts';
@@ -50,14 +44,14 @@ export interface StreamingServer {
 
 export function createStreamingServer(deps: StreamingDeps): StreamingServer {
   const tokens = new StreamingTokens<StreamingSession>(deps);
-  let server: Promise<UpgradeServer> | undefined;
+  let server: Promise<TcpServer> | undefined;
   const answer = (offer: UpgradeOffer): UpgradeVerdict => {
     const [, kind, token = ''] = offer.path.split('/');
     const session = tokens.take(token);
     if (!session || session.kind !== kind) return refusal(404, '404 page not found');
     return verdictOn(offer, session, deps);
   };
-  const listening = (): Promise<UpgradeServer> => {
+  const listening = (): Promise<TcpServer> => {
     server ??= deps.network.serveUpgrades(answer).catch((error: unknown) => {
       server = undefined;
       throw error;

@@ -13,6 +13,7 @@ import type {
   UpgradeOffer,
   WebSocketConnection,
 } from '../../../src/host/network.ts';
+import type { UpgradeRefused } from '../../../src/host/upgrade-refused.ts';
 import { linuxNetworkWorld, memoryNetworkWorld, type NetworkWorld } from './network-worlds.ts';
 
 const never = new AbortController().signal;
@@ -80,6 +81,11 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     const answer = await network.request({ target, method: 'POST', path: '/', headers }, never);
     assert.deepEqual([answer.status, answer.headers['x-reason'], await textOf(answer)], [404, 'none', 'no SPDY/3.1']);
     const spdy = network.upgrade({ target, method: 'POST', path: '/', upgrade: 'SPDY/3.1' }, never);
+    const { words, headers: told } = await spdy.then(
+      () => assert.fail(),
+      (error: UpgradeRefused) => error,
+    );
+    assert.deepEqual([words, told['x-reason']], ['no SPDY/3.1', 'none']);
     await assert.rejects(spdy, { name: 'NetworkError', code: 'EPROTO', message: /404.*no SPDY\/3\.1/ });
   });
 
@@ -276,6 +282,12 @@ test('linux upgrade server: who is refused and does not hang up is cut off', asy
     client.write('more');
     await nextTurn();
   }
+});
+
+test('linux upgrades: a server that refuses and keeps the connection is heard to the end', async (t) => {
+  const { network, echo: target } = await linuxNetworkWorld(t);
+  const refused = network.upgrade({ target, method: 'POST', path: '/exec', upgrade: 'SPDY/3.1' }, never);
+  await assert.rejects(refused, { name: 'NetworkError', status: 202, words: /"url":"\/exec"/ });
 });
 
 test('linux upgrade server: answers pings, by which clients of Kubernetes see that it is there', async (t) => {

@@ -85,7 +85,7 @@ export const KUBELET_DEFAULTS = {
         "infoBufferSize": "0"
       }
     },
-    "verbosity": 2
+    "verbosity": 0
   },
   "makeIPTablesUtilChains": true,
   "maxOpenFiles": 1000000,

@@ -167,7 +167,7 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "topology-manager-policy", kind: "string", default: "none", meaning: { class: "field", path: ["topologyManagerPolicy"] }, words: "none, best-effort, restricted or single-numa-node" },
   { name: "topology-manager-policy-options", kind: "map", default: "", meaning: { class: "field", path: ["topologyManagerPolicyOptions"] }, words: "options of the topology manager's policy" },
   { name: "topology-manager-scope", kind: "string", default: "container", meaning: { class: "field", path: ["topologyManagerScope"] }, words: "container or pod" },
-  { name: "v", kind: "level", default: "2", meaning: { class: "field", path: ["logging", "verbosity"] }, words: "how much is logged" },
+  { name: "v", kind: "level", default: "0", meaning: { class: "field", path: ["logging", "verbosity"] }, words: "how much is logged; 0 means as much as 2" },
   { name: "version", kind: "version", default: "", meaning: { class: "own", property: "version" }, words: "show the version and exit; raw shows all there is to it" },
   { name: "vmodule", kind: "vmodule", default: "", meaning: { class: "field", path: ["logging", "vmodule"] }, words: "verbosity of single source files, as pattern=N" },
   { name: "volume-plugin-dir", kind: "string", default: "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/", meaning: { class: "field", path: ["volumePluginDir"] }, words: "folder of FlexVolume plugins" },

@@ -173,7 +173,7 @@ export const STRUCTS: Readonly<Record<StructName, ReadonlyMap<string, FieldSchem
   LoggingConfiguration: new Map<string, FieldSchema>([
     ['format', { type: { kind: "string" }, explicitZero: false }],
     ['flushFrequency', { type: { kind: "timeOrDuration" }, explicitZero: false }],
-    ['verbosity', { type: { kind: "uint32" }, explicitZero: true }],
+    ['verbosity', { type: { kind: "uint32" }, explicitZero: false }],
     ['vmodule', { type: { kind: "list", of: { kind: "struct", name: "VModuleItem" } }, explicitZero: false }],
     ['options', { type: { kind: "struct", name: "FormatOptions" }, explicitZero: false }],
   ]),

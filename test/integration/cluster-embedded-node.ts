@@ -1,0 +1,163 @@
+import { type ChildProcess, execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { busyboxArchive } from '../../src/app/images/local-images.ts';
+import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
+import { startClusterScene } from './cluster-scene.ts';
+import { removeLeftovers } from './containerd-leftovers.ts';
+import { end, launch, newFootprint, started, writeNetwork } from './daemon-fixture.ts';
+import { nodeAddress, prepareNode } from './node-place.ts';
+import { embeddedSkipReason, type TestRuntime } from './runtime-fixture.ts';
+import { runtimeTraces } from './runtime-traces.ts';
+
+const BIN = join(import.meta.dirname, '../../bin/nodelet');
+const ARCHIVE_MS = 20_000;
+const run = promisify(execFile);
+
+/** A cluster of one node: `nodelet kubelet` with its runtime in the same process. */
+export interface EmbeddedNode {
+  readonly plane: ControlPlane;
+  /** Ends it with SIGKILL; what runs goes on. */
+  kill(): Promise<void>;
+  /** The next one on the same folders. */
+  start(): Promise<void>;
+  /** What it has on the machine beside itself, a line each. */
+  traces(): readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Why there cannot be one, for `{ skip }` of a test; `false` when there can. */
+export function embeddedNodeSkipReason(): string | false {
+  if (!nodeAddress()) return 'needs an address beside loopback';
+  return clusterSkipReason() || embeddedSkipReason();
+}
+
+/** Resolves when the API server has it as a node that is ready. */
+export async function startEmbeddedNode(nodeName: string): Promise<EmbeddedNode> {
+  const { plane, runtime, agent, stop } = await startClusterScene(startMachine, async (plane, machine) => {
+    const { logPath, flags } = await prepareNode({
+      ...{ plane, nodeName, endpoint: 'embedded', cgroupParent: machine.cgroupParent },
+      // What this machine may not have room for.
+      config: { evictionHard: { 'memory.available': '1Mi' } },
+    });
+    const agent = agentOn(machine, flags, logPath);
+    await agent.start();
+    await plane.kubectl('wait', `node/${nodeName}`, '--for=create', '--timeout=60s');
+    await plane.kubectl('wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=60s');
+    return agent;
+  });
+  return { plane, kill: agent.kill, start: agent.start, traces: () => runtime.traces(), stop };
+}
+
+/** Where `nodelet kubelet` has the whole machine to itself: its folders are always the same. */
+interface Machine extends Pick<TestRuntime, 'folder' | 'cgroupParent' | 'bridge'> {
+  /** So that it runs there. */
+  inside(command: readonly string[]): readonly string[];
+  traces(): readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Of the embedded runtime, and which folder of the test stands there. */
+const PLACES = [
+  ['/var/lib/nodelet', 'root'],
+  ['/run/nodelet', 'state'],
+  ['/etc/cni/net.d', 'cni'],
+] as const;
+
+/** What is there with and without pods: their cgroups as a whole, a folder of the OCI runtime, the machine itself. */
+const STANDING = /^cgroup .*\/kubepods(\/\w+)?$|^state oci\/|^process \d+ unshare /;
+
+/** All that runs there ends with its first process, and that one with this process. */
+async function startMachine(): Promise<Machine> {
+  const footprint = newFootprint('embedded');
+  const { folder } = footprint;
+  writeNetwork(footprint);
+  for (const [place, name] of PLACES) {
+    mkdirSync(place, { recursive: true });
+    mkdirSync(join(folder, name), { recursive: true });
+  }
+  const mounts = PLACES.map(([place, name]) => `mount --bind ${join(folder, name)} ${place}`);
+  const script = [...mounts, 'exec catatonit -P'].join(' && ');
+  const apart = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
+  const logPath = join(folder, 'machine.log');
+  await using undo = new AsyncDisposableStack();
+  // What it waits for does not end with a request to end.
+  const outer = launch(['setpriv', '--pdeathsig', 'KILL', 'unshare', ...apart, 'sh', '-c', script], logPath);
+  undo.defer(async () => {
+    await end(outer, 'SIGKILL');
+    removeLeftovers(footprint);
+  });
+  await started(outer, async () => commandOf(childOf(outer)) === 'catatonit', logPath);
+  const first = childOf(outer);
+  const inside = (command: readonly string[]) => ['nsenter', `--target=${first}`, '--mount', '--pid', ...command];
+  const archive = join(folder, 'busybox.tar');
+  writeFileSync(archive, (await busyboxArchive(createLinuxHost(), AbortSignal.timeout(ARCHIVE_MS))).bytes);
+  const [program = '', ...args] = inside([BIN, 'image', 'load', archive]);
+  await run(program, args);
+  const running = undo.move();
+  return {
+    ...footprint,
+    inside,
+    traces: () => {
+      const all = [...mountsOf(first), ...processesBeside(first), ...runtimeTraces(footprint)];
+      return all.filter((line) => !STANDING.test(line));
+    },
+    stop: () => running.disposeAsync(),
+  };
+}
+
+function agentOn(machine: Machine, flags: readonly string[], logPath: string) {
+  let daemon: ChildProcess | undefined;
+  const log = (): string => (existsSync(logPath) ? readFileSync(logPath, 'utf8') : '');
+  const signal = async (name: NodeJS.Signals): Promise<void> => {
+    if (!daemon || daemon.exitCode !== null || daemon.signalCode !== null) return;
+    const ended = new Promise((resolve) => daemon?.once('exit', resolve));
+    process.kill(childOf(daemon), name); // the door that it came through goes with it
+    await ended;
+  };
+  return {
+    kill: () => signal('SIGKILL'),
+    stop: () => signal('SIGTERM'),
+    async start() {
+      const before = log().length;
+      const next = launch(machine.inside([BIN, 'kubelet', ...flags]), logPath);
+      daemon = await started(next, async () => log().slice(before).includes('started'), logPath);
+    },
+  };
+}
+
+/** The one that it waits for. */
+function childOf({ pid = 0 }: ChildProcess): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
+}
+
+function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+}
+
+/** Of the runtime and of pods, as the processes there see them. */
+function mountsOf(pid: number): readonly string[] {
+  const targets = readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '');
+  const isOurs = (target: string): boolean => /^\/(var\/lib|run)\/nodelet\/|\/root\/pods\//.test(target);
+  return targets.filter(isOurs).map((target) => `mount ${target}`);
+}
+
+/** All that run there but the first one and the agent. */
+function processesBeside(first: number): readonly string[] {
+  const namespace = readlinkSync(`/proc/${first}/ns/pid`);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== first)
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        const isThere = readlinkSync(`/proc/${pid}/ns/pid`) === namespace;
+        return isThere && !line.includes('main.ts kubelet') ? [`process ${line}`] : [];
+      } catch {
+        return []; // gone meanwhile
+      }
+    });
+}
