@@ -39,7 +39,7 @@ const NOBODY: ClusterNode = {
 export function createClusterNode(agent: AgentParts, facts: AgentFacts, parts: ClusterNodeParts): ClusterNode {
   const { apiServer, node: settings, host, cri, log } = agent;
   if (!apiServer || !settings) return NOBODY;
-  const { clock, random, fs } = host;
+  const { clock, random } = host;
   const { health, events } = parts;
   const api = boundApiServer(agent.nodeApiServer ?? apiServer, { clock, random });
   const readiness = new RuntimeReadiness({ runtime: cri.runtime, clock, log });
@@ -57,7 +57,6 @@ export function createClusterNode(agent: AgentParts, facts: AgentFacts, parts: C
       events.record('Normal', 'Starting', 'Starting kubelet.');
       if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
       try {
-        await fs.makeDirectory(settings.rootDir, 0o750); // its disk is the node's
         await keeper.run(signal);
       } finally {
         for (const unsubscribe of subscriptions) unsubscribe?.();

@@ -263,6 +263,40 @@ test('a runtime that is away is trouble of the node; a pod that is stuck is not'
   await it.stop();
 });
 
+test('an agent whose runtime is away for long says that its loop hangs, until it is back', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(600_000);
+  assert.equal(it.agent.syncLoopFault(), undefined);
+  it.runtime.faults.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'connection refused') }));
+  it.runtime.breakEventStreams();
+  await it.host.clock.advance(330_000);
+  assert.equal(it.agent.syncLoopFault(), undefined);
+  await it.host.clock.advance(1);
+  assert.equal(it.agent.syncLoopFault(), 'sync Loop took longer than expected');
+  it.runtime.faults.everyCall(() => undefined);
+  await it.host.clock.advance(10_000);
+  assert.equal(it.agent.syncLoopFault(), undefined);
+  await it.stop();
+});
+
+test('an agent that never gets an answer from its disk says that its loop hangs', async () => {
+  const it = await startAgent();
+  it.source.set(podOf('web'));
+  await it.host.clock.advance(0);
+  const answered = it.host.fs.readDirectory;
+  const { promise, resolve } = Promise.withResolvers<[]>();
+  it.host.fs.readDirectory = () => promise;
+  it.source.set(podOf('web'), podOf('other'));
+  await it.host.clock.advance(300_001);
+  assert.equal(it.agent.syncLoopFault(), 'sync Loop took longer than expected');
+  it.host.fs.readDirectory = answered;
+  resolve([]);
+  await it.host.clock.advance(0);
+  assert.equal(it.agent.syncLoopFault(), undefined);
+  await it.stop();
+});
+
 test('log collectors find the logs of containers, and nothing of them when the pod is gone', async () => {
   const it = await startAgent(newWorld(), { containerLogsDir: '/var/log/containers' });
   it.source.set(podOf('web'));

@@ -139,3 +139,15 @@ export function podOf(name: string, spec: Partial<Pod['spec']> = {}): Pod {
     spec: { containers: [{ name: 'main', image: 'busybox:1' }], ...spec },
   };
 }
+
+/** Of the first pod. */
+export function phaseOf({ agent }: MemoryAgent): string | undefined {
+  return agent.pods()[0]?.status.phase;
+}
+
+/** What the first pod was warned of, each once: `Reason: message`. */
+export function warnings({ agent }: MemoryAgent): string[] {
+  const events = agent.pods()[0]?.events ?? [];
+  const texts = events.flatMap(({ type, reason, message }) => (type === 'Warning' ? [`${reason}: ${message}`] : []));
+  return [...new Set(texts)];
+}

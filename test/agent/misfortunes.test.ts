@@ -6,7 +6,7 @@ import { CriError } from '../../src/cri/cri-error.ts';
 import type { Effect } from '../../src/cri/fake/effects.ts';
 import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
-import { type MemoryAgent, podOf, startAgent, type World } from './memory-agent.ts';
+import { phaseOf, podOf, startAgent, type World } from './memory-agent.ts';
 
 const SIMULATED = new CriError('Unknown', 'simulated');
 
@@ -32,10 +32,6 @@ function deleted(pod: Pod): Pod {
 
 function loseSandbox({ runtime }: World): void {
   for (const { id, state } of runtime.sandboxes.values()) if (state === 'ready') runtime.loseSandbox(id);
-}
-
-function phaseOf({ agent }: MemoryAgent): string | undefined {
-  return agent.pods()[0]?.status.phase;
 }
 
 test('in a new sandbox all init containers run again before the main one', async () => {

@@ -98,7 +98,8 @@ async function made(): Promise<{ node: Node; lease: Lease; reasons: readonly str
 
 const WHEN_AND_WHICH = 'each run has its own times and ids';
 const SERVER = 'the admission plugin TaintNodesByCondition of kube-apiserver, which the server in memory has not';
-const NOT_DECLARED = 'Nodelet declares only what works: neither these resizes, nor WebSockets to the node';
+const NOT_DECLARED =
+  'Nodelet declares WebSockets to the node only on its own runtime, so that the others come one earlier';
 
 const EXPECTED: Readonly<Record<string, string>> = {
   'metadata.creationTimestamp': WHEN_AND_WHICH,

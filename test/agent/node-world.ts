@@ -3,10 +3,10 @@ import type { AgentParts } from '../../src/app/agent.ts';
 import { learnFacts } from '../../src/app/agent-facts.ts';
 import { type ClusterNode, createClusterNode } from '../../src/app/cluster-node.ts';
 import type { Log } from '../../src/base/log.ts';
-import { parseQuantity } from '../../src/base/quantity.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { PLAIN_NODE } from '../../src/kubelet/node/fake/plain-node.ts';
 import { leaseKey } from '../../src/kubelet/node/node-lease.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { nodeKey } from '../../src/kubelet/node/own-node.ts';
@@ -15,35 +15,7 @@ import { SETTINGS } from './memory-agent.ts';
 
 const LIFE = new AbortController().signal;
 
-export const NODE: NodeSettings = {
-  nodeName: SETTINGS.nodeName,
-  rootDir: SETTINGS.rootDir,
-  architecture: 'amd64',
-  labels: {},
-  taints: [],
-  isCloudExternal: false,
-  providerId: '',
-  registers: true,
-  controllerAttaches: true,
-  nodeIps: ['192.0.2.1'],
-  maxPods: 110,
-  podsPerCore: 0,
-  maxImages: 50,
-  systemReserved: new Map(),
-  kubeReserved: new Map(),
-  reservedCpus: 0,
-  thresholds: [{ signal: 'nodefs.available', value: { quantity: parseQuantity('1Gi') }, gracePeriodMs: 0 }],
-  reservesThresholds: true,
-  enforcesPods: true,
-  podsCgroup: '/kubepods',
-  pressureTransitionMs: 300_000,
-  hasEphemeralStorage: true,
-  kubeletPort: 10_250,
-  statusUpdateMs: 10_000,
-  statusReportMs: 300_000,
-  leaseSeconds: 40,
-  declaredFeatures: ['RestartAllContainersOnContainerExits'],
-};
+export const NODE: NodeSettings = { ...PLAIN_NODE, nodeName: SETTINGS.nodeName, rootDir: SETTINGS.rootDir };
 
 /** A machine, its runtime and a control plane, all in memory and on virtual time. */
 export interface NodeWorld {

@@ -68,6 +68,17 @@ test('a server that is away is asked after 100 ms, then half as often each time,
   await life.stop();
 });
 
+test('a folder that cannot be made holds the node up until it can, and ends nothing', async () => {
+  const world = await newNodeWorld();
+  world.host.fs.faults.failNext('makeDirectory', 'EIO', NODE.rootDir);
+  const { stop } = await startNode(world);
+  await world.host.clock.advance(50);
+  assert.deepEqual([await world.node(), world.told], [undefined, ['cannot register the node, will try again']]);
+  await world.host.clock.advance(100);
+  assert.equal((await world.condition('Ready'))?.status, 'True');
+  await stop();
+});
+
 test('a node that was registered before keeps what others have said of it', async () => {
   const world = await newNodeWorld();
   const before: Node = {

@@ -4,7 +4,16 @@ import { Buffer } from 'node:buffer';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../src/api/generated/core-v1.ts';
 import { ApiError } from '../../src/kubelet/cluster/api-server.ts';
-import { type MemoryAgent, newClusterWorld, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
+import {
+  type MemoryAgent,
+  newClusterWorld,
+  phaseOf,
+  podOf,
+  SETTINGS,
+  startAgent,
+  type World,
+  warnings,
+} from './memory-agent.ts';
 
 const LIFE = new AbortController().signal;
 const MINUTE_MS = 60_000;
@@ -51,16 +60,6 @@ async function start(): Promise<{ world: Required<World>; it: MemoryAgent }> {
 async function create({ apiServer }: Required<World>, pod: Pod = podWithAccount()): Promise<string> {
   const { metadata } = await apiServer.direct.create(KEY, pod, LIFE);
   return `/var/lib/kubelet/pods/${metadata.uid}/volumes/kubernetes.io~projected/${VOLUME}`;
-}
-
-function phaseOf({ agent }: MemoryAgent): string | undefined {
-  return agent.pods()[0]?.status.phase;
-}
-
-function warnings({ agent }: MemoryAgent): string[] {
-  const events = agent.pods()[0]?.events ?? [];
-  const texts = events.flatMap(({ type, reason, message }) => (type === 'Warning' ? [`${reason}: ${message}`] : []));
-  return [...new Set(texts)];
 }
 
 function issuedAt(token: string): number {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConfigMap, Pod, Volume, VolumeMount } from '../../src/api/generated/core-v1.ts';
-import { type MemoryAgent, newClusterWorld, newWorld, podOf, SETTINGS, startAgent } from './memory-agent.ts';
+import { newClusterWorld, newWorld, phaseOf, podOf, SETTINGS, startAgent, warnings } from './memory-agent.ts';
 
 const FOLDER = '/var/lib/kubelet/pods/uid-web';
 const CONF = `${FOLDER}/volumes/kubernetes.io~configmap/conf`;
@@ -20,16 +20,6 @@ function podWith(volume: Omit<Volume, 'name'>, mount: Partial<VolumeMount> = {})
 }
 
 const ofSettings = { configMap: { name: 'settings' } };
-
-function phaseOf({ agent }: MemoryAgent): string | undefined {
-  return agent.pods()[0]?.status.phase;
-}
-
-function warnings({ agent }: MemoryAgent): string[] {
-  const events = agent.pods()[0]?.events ?? [];
-  const texts = events.flatMap(({ type, reason, message }) => (type === 'Warning' ? [`${reason}: ${message}`] : []));
-  return [...new Set(texts)];
-}
 
 test('a pod waits for its config map, and runs as soon as that is there', async () => {
   const it = await startAgent();

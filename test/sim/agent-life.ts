@@ -7,9 +7,11 @@ import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
 import type { MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
-import type { MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
+import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
+import { NODE } from '../agent/node-world.ts';
 import type { Draw } from './draw.ts';
 import type { FaultBox } from './fault-box.ts';
 import { Gate } from './gate.ts';
@@ -17,17 +19,33 @@ import { gatedApi } from './gated-api.ts';
 import { gatedCri } from './gated-cri.ts';
 import { unreliableEvents } from './gated-events.ts';
 import { gatedHost } from './gated-host.ts';
+import { loadCertificates } from './life-certificates.ts';
+import { SHORT_PERCENT } from './misfortunes.ts';
 import type { SimSource, WorldPlan } from './plan-world.ts';
 import type { SimLogs } from './sim-logs.ts';
 import { lifeSources } from './sim-sources.ts';
 
 const ROTATION = { maxBytes: 2_000, maxFiles: 3, maxWorkers: 1, monitorIntervalMs: 60_000 };
 
+/** Below it the node is short of disk. */
+const SHORT = { fraction: SHORT_PERCENT / 100 };
+
+export const NODE_SETTINGS: NodeSettings = {
+  ...NODE,
+  nodeIps: ['192.0.2.1'],
+  maxPods: 110,
+  thresholds: [
+    { signal: 'nodefs.available', value: SHORT, gracePeriodMs: 0 },
+    { signal: 'imagefs.available', value: SHORT, gracePeriodMs: 0 },
+  ],
+  pressureTransitionMs: 60_000,
+};
+
 export interface LifeDeps {
   readonly host: MemoryHost;
   readonly runtime: FakeRuntime;
   /** Absent: the node stands alone. */
-  readonly apiServer: MemoryApiServer | undefined;
+  readonly apiServer: ApiServer | undefined;
   readonly faults: FaultBox;
   readonly pace: Draw;
   readonly events: WorldPlan['events'];
@@ -84,18 +102,19 @@ export class AgentLife {
       cri,
       runtimeEvents: events === 'none' ? undefined : unreliableEvents(criEvents(cri.runtime), events, gate, faults),
       sources: lifeSources({ host, api, gate, log, delaysMs: sourceDelaysMs, heard: onHeard }),
-      ...(api && { apiServer: api }),
+      ...(api && { apiServer: api, node: NODE_SETTINGS }),
       settings: logs ? { ...SETTINGS, containerLogs: ROTATION } : SETTINGS,
       log,
     };
     const forEver = new AbortController().signal;
+    const certificates = api && (await loadCertificates(host, api, log));
     const agent = await buildAgent(parts, forEver);
     if (gate.isShut) return;
     agent.subscribe((event) => {
       if (!gate.isShut) this.#deps.onAgentEvent(event);
     });
     this.#agent = agent;
-    await agent.run(forEver);
+    await Promise.all([agent.run(forEver), certificates?.run(forEver)]);
   }
 
   #ended(error: unknown): void {

@@ -9,6 +9,8 @@ import { type HookProgram, type Program, programArguments, programOf, type Serve
 export interface Wardrobe {
   /** There are ConfigMaps and Secrets that it may refer to. */
   readonly objects: boolean;
+  /** It may have a token of its service account. */
+  readonly tokens: boolean;
 }
 
 /** Longer than a world. */
@@ -19,7 +21,36 @@ const FIRST_PORT = 8_000;
  * The same pod with hooks, servers to probe, and references to objects. What it gets depends on the seed and on its UID
  * in the plan alone, so that it has the same when it is edited.
  */
-export function dressedPod(seed: number, pod: Pod, { objects }: Wardrobe): Pod {
+export function dressedPod(seed: number, pod: Pod, wardrobe: Wardrobe): Pod {
+  const dressed = withMuch(seed, pod, wardrobe);
+  return wardrobe.tokens ? withToken(new Draw(seed, `token ${pod.metadata.uid}`), dressed) : dressed;
+}
+
+export const TOKEN_VOLUME = 'kube-api-access';
+
+/** As the API server's admission leaves a pod with a service account. */
+function withToken(draw: Draw, pod: Pod): Pod {
+  const { spec } = pod;
+  const expirationSeconds = draw.pick([600, 607, 1_200, 3_607]);
+  if (!draw.chance(0.4)) return pod;
+  const token = {
+    name: TOKEN_VOLUME,
+    projected: { sources: [{ serviceAccountToken: { path: 'token', expirationSeconds } }] },
+  };
+  const mount = { name: TOKEN_VOLUME, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
+  const mounted = (each: Container): Container => ({ ...each, volumeMounts: [...(each.volumeMounts ?? []), mount] });
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      serviceAccountName: 'default',
+      containers: spec.containers.map(mounted),
+      volumes: [...(spec.volumes ?? []), token],
+    },
+  };
+}
+
+function withMuch(seed: number, pod: Pod, { objects }: Wardrobe): Pod {
   const draw = new Draw(seed, `dress ${pod.metadata.uid}`);
   const { spec } = pod;
   const volumes = objects ? draw.several(0, 2, (index) => drawVolume(draw, `content-${index}`)) : [];

@@ -19,6 +19,7 @@ export class Gate {
   /** Aborts when the gate is shut: what the world does for this life alone. */
   readonly #shut = new AbortController();
   readonly #timers = new Set<() => void>();
+  #sleeping = 0;
   #death: DeathAtCall | undefined;
 
   constructor(clock: VirtualClock) {
@@ -33,6 +34,11 @@ export class Gate {
 
   get isShut(): boolean {
     return this.#shut.signal.aborted;
+  }
+
+  /** How often the agent sleeps at the moment. */
+  get sleeping(): number {
+    return this.#sleeping;
   }
 
   get shut(): AbortSignal {
@@ -90,11 +96,14 @@ export class Gate {
         reject(signal.reason);
         return;
       }
+      this.#sleeping++;
       const stop = this.#start(ms, () => {
+        this.#sleeping--;
         signal.removeEventListener('abort', onAbort);
         resolve();
       });
       const onAbort = (): void => {
+        this.#sleeping--;
         stop();
         reject(signal.reason);
       };

@@ -1,5 +1,4 @@
 import type { Container } from '../../src/api/generated/core-v1.ts';
-import { isMirrorPod, podFullName } from '../../src/api/pod-names.ts';
 import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
 import { isHooked } from './invariants-of-hooks.ts';
 import { lacksInputs, lacksVolumes } from './invariants-of-objects.ts';
@@ -10,12 +9,15 @@ import type { World } from './world.ts';
 /** The longest back-off, a retry of the worker, and some time to act. */
 const LONGEST_PAUSE_MS = 300_000 + 30_000;
 
+/** What happened just now the agent may not have heard of. */
+const NOTICE_MS = 1_000;
+
 /** Long after the last fault: every pod is as its description says. */
 export function checkSettled(world: World): void {
   for (const pod of world.scene.truth.pods.values()) {
     const mine = { pod, ...partsOf(world, pod) };
     if (!pod.isWanted || pod.versions.at(-1)?.spec.nodeSelector) checkAbsent(mine, world);
-    else checkPod(mine, world);
+    else if (world.scene.now() - pod.changedAt > NOTICE_MS) checkPod(mine, world);
     checkPast(mine, world);
   }
 }
@@ -165,9 +167,6 @@ function isRunning({ phase }: Readonly<FakeContainer>): boolean {
 /** So long a change may take to show: as long as a worker may be busy with a pull or a stop. */
 const SHOW_MS = 90_000;
 
-/** So long a status may take to the API server. */
-const WRITE_MS = 5_000;
-
 /** In calm times what the agent shows is what is so. */
 export function checkShown(world: World): void {
   const { scene, life } = world;
@@ -183,32 +182,6 @@ export function checkShown(world: World): void {
         scene.fail(15, `${record.uid}/${shown.name} ${runs ? 'runs' : 'does not run'}, and is shown otherwise`);
     }
   }
-}
-
-/** Long after the last fault: the API server has what the agent shows. */
-export async function checkWritten({ cluster, scene }: World): Promise<void> {
-  for (const key of cluster.keys) {
-    const pod = await cluster.get(key);
-    const record = pod && scene.truth.pods.get(pod.metadata.uid);
-    if (!record || scene.now() - record.changedAt < WRITE_MS) continue;
-    const written = pod.status?.phase;
-    if (written !== record.phase) scene.fail(15, `${record.uid} is ${record.phase}, and at the API server ${written}`);
-  }
-}
-
-/** Long after the last fault: the API server has a mirror of every static pod, and of no other. */
-export async function checkMirrors({ cluster, scene }: World): Promise<void> {
-  if (scene.sources === 1) return;
-  const mirrors = new Map((await cluster.pods()).filter(isMirrorPod).map((pod) => [podFullName(pod), pod]));
-  for (const { uid, fullName, versions, isWanted, phase, told } of scene.truth.pods.values()) {
-    if (!isWanted || told?.source !== 'file') continue;
-    const mirror = mirrors.get(fullName);
-    mirrors.delete(fullName);
-    const image = versions.at(-1)?.spec.containers[0]?.image;
-    if (mirror?.spec.containers[0]?.image !== image) scene.fail(15, `the API server has no mirror of ${uid}`);
-    else if (mirror?.status?.phase !== phase) scene.fail(15, `the mirror of ${uid} is ${mirror?.status?.phase}`);
-  }
-  if (mirrors.size > 0) scene.fail(15, `the API server has mirrors of nothing: ${[...mirrors.keys()]}`);
 }
 
 /** After every pod was deleted: not a trace of any. */

@@ -30,11 +30,10 @@ function reference(resource: ObjectResource, name: string | undefined, optional:
 function volumeReferences({ configMap, secret, projected }: Volume): Reference[] {
   if (configMap) return [reference('configmaps', configMap.name, configMap.optional)];
   if (secret) return [reference('secrets', secret.secretName, secret.optional)];
-  return (projected?.sources ?? []).map((source) =>
-    source.configMap
-      ? reference('configmaps', source.configMap.name, source.configMap.optional)
-      : reference('secrets', source.secret?.name, source.secret?.optional),
-  );
+  return (projected?.sources ?? []).flatMap(({ configMap: map, secret: keys }) => {
+    if (map) return [reference('configmaps', map.name, map.optional)];
+    return keys ? [reference('secrets', keys.name, keys.optional)] : [];
+  });
 }
 
 function envReferences({ env = [], envFrom = [] }: Container): Reference[] {

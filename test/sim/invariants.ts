@@ -78,6 +78,7 @@ export class Invariants {
     }
     if (isOver) pod.overAt ??= now();
     pod.phase = status.phase;
+    pod.statusAt = now();
     pod.isForgotten = status.reason !== undefined && pod.told.source === 'file';
     for (const { name, restartCount } of [
       ...(status.initContainerStatuses ?? []),
@@ -172,7 +173,7 @@ export class Invariants {
   }
 
   #started(container: Readonly<FakeContainer>): void {
-    const { truth, runtime, fail, now } = this.#scene;
+    const { truth, runtime, book, fail, now } = this.#scene;
     const record = truth.containers.get(container.id);
     const pod = truth.podOf(container);
     if (!record || !pod) return;
@@ -193,6 +194,7 @@ export class Invariants {
     checkBarrier(pod, record, this.#scene);
     checkBeginsAnew(pod, record, this.#scene);
     record.startedAt = now();
+    record.isToBeTold = book.machineTroubleUntil < record.createdAt;
   }
 
   #terminating(container: Readonly<FakeContainer>, graceSeconds: number): void {

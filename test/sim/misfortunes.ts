@@ -2,10 +2,11 @@ import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
 import type { FileSystemUsage } from '../../src/host/file-system.ts';
-import { ApiError } from '../../src/kubelet/cluster/api-server.ts';
 import type { ApiFault } from '../../src/kubelet/cluster/fake/api-faults.ts';
 import type { MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
-import type { FaultBox } from './fault-box.ts';
+import type { ClusterBook } from './cluster-book.ts';
+import { type FaultBox, refusal } from './fault-box.ts';
+import type { ClusterFault } from './plan-cluster.ts';
 import type { PlannedApiFault, PlannedFault } from './plan-faults.ts';
 
 /** The kill of an agent, as it is planned. */
@@ -17,18 +18,22 @@ export interface StrikeDeps {
   readonly apiServer: MemoryApiServer;
   readonly faults: FaultBox;
   readonly fs: MemoryFileSystem;
+  readonly book: ClusterBook;
   readonly kill: (planned: PlannedKill) => void;
 }
 
 /** Makes a misfortune happen, or lets it wait for the call that it is to hit. */
-export function strike(fault: PlannedFault, { clock, runtime, apiServer, faults, fs, kill }: StrikeDeps): void {
+export function strike(fault: PlannedFault, deps: StrikeDeps): void {
+  const { clock, runtime, apiServer, faults, book, kill } = deps;
   switch (fault.kind) {
     case 'rpc':
       return faults.addRpc(fault.method, fault.fault);
     case 'runtimeDown':
       faults.isRuntimeDown = true;
+      book.setSilent(true);
       clock.schedule(fault.ms, () => {
         faults.isRuntimeDown = false;
+        book.setSilent(false);
       });
       return runtime.breakEventStreams();
     case 'file':
@@ -42,14 +47,15 @@ export function strike(fault: PlannedFault, { clock, runtime, apiServer, faults,
       });
       return;
     case 'imageDisk': {
-      fs.setUsage('/', diskUsedTo(fault.usedPercent));
-      clock.schedule(fault.ms, () => fs.setUsage('/', diskUsedTo(0)));
+      useDisk(fault.usedPercent, deps);
+      clock.schedule(fault.ms, () => useDisk(0, deps));
       return;
     }
     case 'api':
       return faults.addApi(fault.verb, apiFault(fault.fault));
     case 'apiDown':
       apiServer.faults.setOutage(true);
+      book.serverTrouble(fault.ms);
       clock.schedule(fault.ms, () => apiServer.faults.setOutage(false));
       return;
     case 'closeWatches':
@@ -71,7 +77,47 @@ export function strike(fault: PlannedFault, { clock, runtime, apiServer, faults,
       return loseSandbox(fault.place, runtime);
     case 'crash':
       return crash(fault.place, runtime);
+    default:
+      return strikeCluster(fault, deps);
   }
+}
+
+function strikeCluster(fault: ClusterFault, { clock, runtime, faults, book }: StrikeDeps): void {
+  switch (fault.kind) {
+    case 'apiBusy':
+    case 'apiSlow':
+      faults.apiMood = fault;
+      clock.schedule(fault.ms, () => {
+        if (faults.apiMood === fault) faults.apiMood = undefined;
+      });
+      return;
+    case 'eventsDown':
+      faults.eventsDown = fault;
+      clock.schedule(fault.ms, () => {
+        if (faults.eventsDown === fault) faults.eventsDown = undefined;
+      });
+      return;
+    case 'apiHang':
+      return faults.addApi(fault.verb, { kind: 'hang' });
+    case 'networkDown':
+      setNetwork(false, runtime, book);
+      clock.schedule(fault.ms, () => setNetwork(true, runtime, book));
+      return;
+  }
+}
+
+export function setNetwork(hasNetwork: boolean, runtime: FakeRuntime, book: ClusterBook): void {
+  const words = hasNetwork ? {} : { reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
+  runtime.setCondition('NetworkReady', { status: hasNetwork, ...words });
+  book.setNetwork(hasNetwork);
+}
+
+/** Below which share of the disk the node is short of it, in percent. */
+export const SHORT_PERCENT = 10;
+
+function useDisk(percent: number, { fs, book }: StrikeDeps): void {
+  fs.setUsage('/', diskUsedTo(percent));
+  book.setDiskShort(100 - percent < SHORT_PERCENT);
 }
 
 const DISK_BYTES = 100 * 2 ** 20;
@@ -95,5 +141,5 @@ function crash(place: number, runtime: FakeRuntime): void {
 
 function apiFault(fault: PlannedApiFault): ApiFault {
   if (fault.kind === 'delay') return fault;
-  return { kind: fault.kind, error: new ApiError(fault.reason, 'simulated') };
+  return { kind: fault.kind, error: refusal(fault.reason) };
 }

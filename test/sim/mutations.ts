@@ -1,3 +1,4 @@
+import { CLUSTER_MUTATIONS } from './cluster-mutations.ts';
 import { FEATURE_MUTATIONS } from './feature-mutations.ts';
 import { change, type Mutation, mutation } from './mutation.ts';
 
@@ -22,7 +23,7 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation('the end of a pod leaves its pass alone', WORKER, 'this.#pass?.abort(', 'void ('),
   mutation('containers are not stopped before they are removed', WORKER, 'await syncer.terminate(', 'void ('),
   mutation('what failed is not tried again', WORKER, 'this.#wakeIn(retryDelay(', 'void (retryDelay('),
-  mutation('leftovers end before every source has spoken', SYNC_LOOP, 'if (!sources.every(', 'if (!sources.some('),
+  mutation('leftovers end before every source has spoken', SYNC_LOOP, '#deps.sources.every(', '#deps.sources.some('),
   mutation('leftovers get half a minute', SYNC_LOOP, 'ORPHAN_GRACE_SECONDS = 1', 'ORPHAN_GRACE_SECONDS = 30'),
   mutation('leftovers stay', SYNC_LOOP, 'if (!isWanted) workers', 'if (!uid) workers'),
   mutation('init containers count as done', INIT, "? 'done' : 'running'", "? 'done' : 'done'"),
@@ -69,4 +70,5 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   ...FEATURE_MUTATIONS,
+  ...CLUSTER_MUTATIONS,
 ];

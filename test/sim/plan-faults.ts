@@ -4,6 +4,7 @@ import type { FileOperation } from '../../src/host/fake/memory-file-system.ts';
 import type { ApiErrorReason } from '../../src/kubelet/cluster/api-server.ts';
 import type { ApiVerb } from '../../src/kubelet/cluster/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
+import type { ClusterFault } from './plan-cluster.ts';
 
 /** What goes wrong with one rpc. */
 export type RpcFault =
@@ -47,6 +48,7 @@ export type PlannedFault = { readonly at: number } & (
   | { readonly kind: 'kill'; readonly calls: number; readonly when: 'before' | 'after'; readonly downMs: number }
   /** The sandbox or the container at this place in the runtime's list ends by itself. */
   | { readonly kind: 'loseSandbox' | 'crash'; readonly place: number }
+  | ClusterFault
 );
 
 const METHODS: readonly [CriMethod, ...CriMethod[]] = [

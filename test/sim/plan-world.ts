@@ -1,12 +1,19 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { Draw } from './draw.ts';
 import { dressedPod } from './dress-pod.ts';
+import {
+  type ClusterPlan,
+  drawCluster,
+  drawClusterFaults,
+  drawMeddling,
+  type PlannedMeddling,
+} from './plan-cluster.ts';
 import { drawFaults, drawMoreFaults, type PlannedFault } from './plan-faults.ts';
 import { drawObjects, type PlannedObject } from './plan-objects.ts';
 import { debuggedPod, drawPod, editedPod, LATE_IMAGE } from './plan-pods.ts';
 
 /** What users do. A `key` is a pod's place: the name of its manifest, or its name at the API server. */
-export type PlannedAction = PlannedObject | PodAction;
+export type PlannedAction = PlannedObject | PlannedMeddling | PodAction;
 
 type PodAction = { readonly at: number } /** The pod is there from now on, in the place of whatever was there. */ & (
   | { readonly do: 'put'; readonly from: SimSource; readonly key: string; readonly pod: Pod }
@@ -29,6 +36,8 @@ export interface WorldPlan {
   readonly events: 'full' | 'ids' | 'none';
   /** Containers write logs, which are rotated. */
   readonly hasLogs: boolean;
+  /** Absent: the node stands alone. */
+  readonly cluster: ClusterPlan | undefined;
   readonly times: WorldTimes;
 }
 
@@ -64,23 +73,33 @@ export function planWorld(seed: number, { pods, hours }: PlanOptions): WorldPlan
   const all = [
     ...actions.map((action) => dressed(seed, action, sources)),
     ...drawObjects(new Draw(seed, 'objects'), times),
+    ...(sources === IN_A_CLUSTER ? drawMeddling(new Draw(seed, 'meddling'), keysIn(actions), times.calm) : []),
   ];
   all.sort((a, b) => a.at - b.at);
   return {
     seed,
     sources,
     actions: all,
-    faults: shape.chance(0.1) ? [] : drawAllFaults(seed, times.calm),
+    faults: shape.chance(0.1) ? [] : drawAllFaults(seed, sources, times.calm),
     events: shape.pick(EVENTS),
     hasLogs: new Draw(seed, 'logs').chance(0.25),
+    cluster: sources === IN_A_CLUSTER ? drawCluster(new Draw(seed, 'cluster')) : undefined,
     times,
   };
 }
 
-function drawAllFaults(seed: number, calm: number): PlannedFault[] {
+function keysIn(actions: readonly PodAction[]): { pods: string[]; statics: string[] } {
+  const from = (source: SimSource): string[] => [
+    ...new Set(actions.flatMap((action) => (action.do === 'put' && action.from === source ? action.key : []))),
+  ];
+  return { pods: from('api'), statics: from('file') };
+}
+
+function drawAllFaults(seed: number, sources: WorldPlan['sources'], calm: number): PlannedFault[] {
   const faults = [
     ...drawFaults(new Draw(seed, 'faults'), calm),
     ...drawMoreFaults(new Draw(seed, 'more faults'), calm),
+    ...(sources === IN_A_CLUSTER ? drawClusterFaults(new Draw(seed, 'cluster faults'), calm) : []),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -89,7 +108,8 @@ function dressed(seed: number, action: PodAction, sources: WorldPlan['sources'])
   if (action.do !== 'put') return action;
   // Static pods of a node in a cluster may refer to nothing.
   const objects = action.from === (sources[1] ?? sources[0]);
-  return { ...action, pod: dressedPod(seed, action.pod, { objects }) };
+  const tokens = action.from === 'api';
+  return { ...action, pod: dressedPod(seed, action.pod, { objects, tokens }) };
 }
 
 /** What users do with one name. */

@@ -1,7 +1,12 @@
-import { checkMirrors, checkNothingLeft, checkSettled, checkShown, checkWritten } from './invariants-at-rest.ts';
+import { checkNothingLeft, checkSettled, checkShown } from './invariants-at-rest.ts';
+import { checkCertificate } from './invariants-of-certificates.ts';
+import { checkEvents } from './invariants-of-events.ts';
 import { checkHealth } from './invariants-of-health.ts';
 import { checkFailedHooks } from './invariants-of-hooks.ts';
+import { checkNode, checkNodeAtRest } from './invariants-of-node.ts';
 import { checkUpToDate, checkWhole } from './invariants-of-objects.ts';
+import { checkMirrors, checkMirrorsSoon, checkWritten } from './invariants-of-statuses.ts';
+import { checkTokens } from './invariants-of-tokens.ts';
 import type { WorldPlan } from './plan-world.ts';
 import type { Violation } from './scene.ts';
 import { World } from './world.ts';
@@ -39,6 +44,7 @@ export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
       while (clock.monotonic() < ms && !world.violation) {
         await clock.advance(Math.min(STEP_MS, ms - clock.monotonic()));
         if (clock.monotonic() % SAMPLE_MS === 0) await checkSample(world);
+        if (!world.violation) await checkNode(world);
       }
     };
     await until(plan.times.calm + RELIST_MS);
@@ -47,16 +53,18 @@ export async function runWorld(plan: WorldPlan): Promise<WorldResult> {
       if (!world.violation) checkShown(world);
       if (!world.violation) checkHealth(world);
       if (!world.violation) await checkUpToDate(world);
+      await world.images.look();
     }
     if (!world.violation) checkSettled(world);
     if (!world.violation) await checkWritten(world);
     if (!world.violation) await checkMirrors(world);
+    if (!world.violation) await checkNodeAtRest(world);
     world.removeAll();
     await until(plan.times.end);
     if (!world.violation) await checkNothingLeft(world);
     if (!world.violation) await checkTimers(world);
   } finally {
-    world.life?.kill();
+    world.end();
     process.off('unhandledRejection', onRejection);
   }
   const { trace, violation, lives } = world;
@@ -72,17 +80,31 @@ async function checkSample(world: World): Promise<void> {
   const isQuiet = scene.now() - Math.max(scene.bornAt(), scene.quietAt) > LOG_MS;
   if (world.life) checkFailedHooks(scene);
   await checkWhole(world);
+  await checkTokens(world);
+  await checkMirrorsSoon(world);
+  await checkEvents(world);
+  await checkCertificate(world);
   for (const fault of (await world.logs?.faults(isQuiet)) ?? []) world.fail(21, fault);
 }
 
 /** An agent that has been through all of this sleeps as often as one that was started just now. */
 async function checkTimers(world: World): Promise<void> {
-  const { clock } = world.host;
-  const old = clock.sleeping;
+  const old = await sleepers(world);
   world.life?.kill();
   world.startAgent();
-  await clock.advance(FRESH_MS);
-  if (clock.sleeping !== old) world.fail(14, `the agent had ${old} timers, a new one has ${clock.sleeping}`);
+  await world.host.clock.advance(FRESH_MS);
+  const fresh = await sleepers(world);
+  if (fresh !== old) world.fail(14, `the agent had ${old} timers, a new one has ${fresh}`);
+}
+
+/** How often it sleeps at least: in the middle of several calls that is more for a while. */
+async function sleepers({ host, life }: World): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let look = 0; look < 10; look++) {
+    await host.clock.advance(700);
+    least = Math.min(least, life?.gate.sleeping ?? 0);
+  }
+  return least;
 }
 
 function textOf(error: unknown): string {

@@ -1,5 +1,6 @@
 import type { Container } from '../../src/api/generated/core-v1.ts';
 import type { FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
+import type { ClusterBook } from './cluster-book.ts';
 import type { SimObjects } from './sim-objects.ts';
 import type { PodRecord, Truth } from './truth.ts';
 
@@ -17,9 +18,13 @@ export interface Violation {
 export interface Scene {
   readonly truth: Truth;
   readonly objects: SimObjects;
+  /** Between the node and its cluster. */
+  readonly book: ClusterBook;
   readonly runtime: Pick<FakeRuntime, 'containers' | 'sandboxes'>;
   /** Milliseconds since the world began. */
   readonly now: () => number;
+  /** What the machine's clock shows, which may jump. */
+  readonly wallMs: () => number;
   /** From then on nothing is wrong any more, nor the consequence of something that was. */
   readonly quietAt: number;
   /** When the wall clock last jumped. */

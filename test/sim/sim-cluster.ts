@@ -1,7 +1,9 @@
 import { defaultPod } from '../../src/api/default-pod.ts';
-import type { Pod } from '../../src/api/generated/core-v1.ts';
+import type { Event, Lease, Node, Pod } from '../../src/api/generated/core-v1.ts';
 import type { ApiServer, ObjectKey } from '../../src/kubelet/cluster/api-server.ts';
 import { isApiError } from '../../src/kubelet/cluster/is-api-error.ts';
+import { leaseKey } from '../../src/kubelet/node/node-lease.ts';
+import { nodeKey } from '../../src/kubelet/node/own-node.ts';
 import { NODE_NAME } from './sim-sources.ts';
 
 const FOR_EVER = new AbortController().signal;
@@ -14,11 +16,6 @@ export class SimCluster {
 
   constructor(api: ApiServer) {
     this.#api = api;
-  }
-
-  async prepare(): Promise<void> {
-    const node = { metadata: { name: NODE_NAME }, spec: {} };
-    await this.#api.create({ resource: 'nodes', namespace: '', name: NODE_NAME }, node, FOR_EVER);
   }
 
   get keys(): string[] {
@@ -67,13 +64,25 @@ export class SimCluster {
     return (await this.#api.list({ resource: 'pods' }, FOR_EVER)).items;
   }
 
+  node(): Promise<Node | undefined> {
+    return unlessGone(this.#api.get(nodeKey(NODE_NAME), FOR_EVER));
+  }
+
+  lease(): Promise<Lease | undefined> {
+    return unlessGone(this.#api.get(leaseKey(NODE_NAME), FOR_EVER));
+  }
+
+  async events(): Promise<readonly Event[]> {
+    return (await this.#api.list({ resource: 'events' }, FOR_EVER)).items;
+  }
+
   #placeOf(key: string): ObjectKey<'pods'> | undefined {
     const known = this.#known.get(key);
     return known && { resource: 'pods', namespace: known.namespace, name: key };
   }
 }
 
-async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+export async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {

@@ -4,10 +4,11 @@ import type { Log } from '../../src/base/log.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
+import { boundApiServer } from '../../src/kubelet/cluster/bounded-api-server.ts';
 import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import { createFileSource } from '../../src/kubelet/sources/file-source.ts';
 import { parseStaticPods, type StaticReferences } from '../../src/kubelet/sources/parse-static-pods.ts';
-import type { PodSource } from '../../src/kubelet/sources/pod-source.ts';
+import type { PodSource, SourceSnapshot } from '../../src/kubelet/sources/pod-source.ts';
 import type { Gate } from './gate.ts';
 import type { SimSource } from './plan-world.ts';
 
@@ -75,18 +76,18 @@ export function lifeSources({ host, api, gate, log, delaysMs, heard }: LifeSourc
   const references = api ? 'none' : 'beside';
   const options = { paths: [MANIFESTS], nodeName: NODE_NAME, rescanMs: RESCAN_MS, references } as const;
   const sources: [SimSource, PodSource][] = [['file', createFileSource(options, host)]];
-  if (api) sources.push(['api', createApiSource({ nodeName: NODE_NAME }, { ...host, api, log })]);
+  const bounded = api && boundApiServer(api, host);
+  if (bounded) sources.push(['api', createApiSource({ nodeName: NODE_NAME }, { ...host, api: bounded, log })]);
   return sources.map(([name, source]) => ({
     name,
     async *snapshots(signal) {
       if (delaysMs[name] > 0) await gate.clock.sleep(delaysMs[name], signal).catch(() => undefined);
       for await (const snapshot of source.snapshots(signal)) {
         if (gate.isShut) return;
-        heard(
-          name,
-          snapshot.pods.filter((pod) => !isMirrorPod(pod)),
-        );
-        yield snapshot;
+        yield toldWhenTaken(snapshot, () => {
+          const pods = snapshot.pods.filter((pod) => !isMirrorPod(pod));
+          if (!gate.isShut) heard(name, pods);
+        });
       }
     },
   }));
@@ -94,4 +95,17 @@ export function lifeSources({ host, api, gate, log, delaysMs, heard }: LifeSourc
 
 function fileOf(key: string): string {
   return `${MANIFESTS}/${key}.json`;
+}
+
+/** Pods of the API server are held back until their node is known: what the agent has not read yet it was not told. */
+function toldWhenTaken(snapshot: SourceSnapshot, tell: () => void): SourceSnapshot {
+  let isTold = false;
+  return {
+    ...snapshot,
+    get problems() {
+      if (!isTold) tell();
+      isTold = true;
+      return snapshot.problems;
+    },
+  };
 }

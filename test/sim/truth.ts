@@ -18,6 +18,8 @@ export interface ContainerRecord {
   askedAt?: number;
   /** It had ended by itself when the agent, which had not heard of that yet, had it stopped. */
   stopCameLate?: true;
+  /** Whether an event has to tell of its start, which the agent knows of; nothing once that was looked at. */
+  isToBeTold?: boolean;
   endedAt?: number;
   exitCode?: number;
   removedAt?: number;
@@ -67,6 +69,8 @@ export interface PodRecord {
   readonly restartCounts: Map<string, number>;
   /** When the agent last asked for one of its containers to be stopped. */
   stopAskedAt: number | undefined;
+  /** When the agent last showed a new status of it. */
+  statusAt: number;
   /** When something last happened to it in the runtime. */
   changedAt: number;
   readonly containers: ContainerRecord[];
@@ -166,6 +170,7 @@ export class Truth {
       isForgotten: false,
       restartCounts: new Map(),
       stopAskedAt: undefined,
+      statusAt: 0,
       changedAt: 0,
       containers: [],
     };

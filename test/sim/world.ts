@@ -3,22 +3,24 @@ import type { Log } from '../../src/base/log.ts';
 import type { Effect } from '../../src/cri/fake/effects.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
-import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
-import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
 import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
 import { AgentLife } from './agent-life.ts';
+import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';
 import { FaultBox } from './fault-box.ts';
 import { Invariants } from './invariants.ts';
-import { type PlannedKill, strike } from './misfortunes.ts';
+import { SteadyImages } from './invariants-of-node.ts';
+import { checkReleased, checkWrite } from './invariants-of-writes.ts';
+import { type PlannedKill, setNetwork, strike } from './misfortunes.ts';
 import type { PlannedFault } from './plan-faults.ts';
 import { allowsPull } from './plan-objects.ts';
 import { IMAGES, PRIVATE_IMAGE, SLOW_IMAGE } from './plan-pods.ts';
 import type { PlannedAction, SimSource, WorldPlan } from './plan-world.ts';
 import { behaviours } from './program.ts';
 import type { Scene, Violation } from './scene.ts';
-import { SimCluster } from './sim-cluster.ts';
+import type { SimCluster } from './sim-cluster.ts';
 import { SimLogs } from './sim-logs.ts';
+import { prepareMachine } from './sim-machine.ts';
 import { SimObjects } from './sim-objects.ts';
 import { SimServers } from './sim-servers.ts';
 import { SimManifests } from './sim-sources.ts';
@@ -38,14 +40,16 @@ export class World {
   readonly trace = new Trace();
   readonly cluster: SimCluster;
   readonly scene: Scene;
+  readonly images: SteadyImages;
   readonly #plan: WorldPlan;
   readonly #truth: Truth;
   readonly #manifests: SimManifests;
   readonly #servers: SimServers;
   readonly #logs: SimLogs | undefined;
-  readonly #apiServer: MemoryApiServer;
-  readonly #faults = new FaultBox();
+  readonly #side: ClusterSide;
+  readonly #faults = new FaultBox((ms) => this.scene.book.machineTrouble(ms));
   readonly #invariants: Invariants;
+  readonly #end = new AbortController();
   readonly #pace: Draw;
   #life: AgentLife | undefined;
   #lives = 0;
@@ -72,16 +76,27 @@ export class World {
     this.#truth = new Truth(() => clock.monotonic());
     const isAlone = !plan.sources.includes('api');
     this.#manifests = new SimManifests(this.host.fs, isAlone ? 'beside' : 'none');
-    this.#apiServer = createMemoryApiServer({ clock, random: new SeededRandom(plan.seed) });
-    this.#apiServer.faults.everyCall((verb) => this.#faults.takeApi(verb));
-    this.cluster = new SimCluster(this.#apiServer.direct);
-    const objects = new SimObjects(isAlone ? undefined : this.#apiServer.direct, this.host.fs, () => clock.monotonic());
+    this.#side = new ClusterSide({
+      seed: plan.seed,
+      clock,
+      faults: this.#faults,
+      wrote: (write) => {
+        checkWrite(write, this.scene);
+        this.#begin(checkReleased(write, this.scene, this.host.mounts));
+      },
+      staticOf: (key) => this.#manifests.get(key),
+    });
+    const { book, server, users } = this.#side;
+    this.cluster = users;
+    const objects = new SimObjects(isAlone ? undefined : server.direct, this.host.fs, () => clock.monotonic());
     this.scene = {
       truth: this.#truth,
       objects,
+      book,
       quietAt: plan.faults.length === 0 ? 0 : plan.times.calm + LONGEST_CALL_MS,
       runtime: this.runtime,
       now: () => clock.monotonic(),
+      wallMs: () => clock.now(),
       jumpedAt: () => this.#jumpedAt,
       life: () => this.#lives,
       bornAt: () => this.#bornAt,
@@ -90,6 +105,11 @@ export class World {
       fail: (invariant, text) => this.fail(invariant, text),
     };
     this.#invariants = new Invariants(this.scene);
+    const list = async (): Promise<readonly string[]> => {
+      const { images } = await this.runtime.cri.images.listImages({ filter: undefined }, new AbortController().signal);
+      return images.flatMap(({ repoDigests, repoTags }) => [...repoDigests, ...repoTags]);
+    };
+    this.images = new SteadyImages(list, () => clock.monotonic());
   }
 
   get violation(): Violation | undefined {
@@ -121,7 +141,8 @@ export class World {
     const { clock } = this.host;
     const { actions, faults, times } = this.#plan;
     await this.#manifests.prepare();
-    await this.cluster.prepare();
+    await prepareMachine(this.host.fs);
+    if (this.#plan.cluster) await this.#side.prepare(this.#plan.cluster, this.#end.signal);
     this.#logs?.begin();
     await this.host.fs.makeDirectory('/var/lib/fake-runtime');
     await this.host.fs.writeFile('/etc/hosts', '127.0.0.1 localhost\n');
@@ -131,19 +152,26 @@ export class World {
     this.startAgent();
   }
 
+  /** Nothing of the world goes on. */
+  end(): void {
+    this.#life?.kill();
+    this.#end.abort();
+  }
+
   startAgent(): void {
     const { host, runtime } = this;
     const { seed, events } = this.#plan;
     this.#lives++;
     this.#bornAt = this.host.clock.monotonic();
     this.#truth.forgetTold();
+    this.scene.book.born(this.#lives);
     const draw = new Draw(seed, `life ${this.#lives}`);
     const delay = (): number => (draw.chance(0.3) ? draw.int(1, 30_000) : 0);
     this.#note(`the agent starts (life ${this.#lives})`);
     this.#life = new AgentLife({
       host,
       runtime,
-      apiServer: this.#plan.sources.includes('api') ? this.#apiServer : undefined,
+      apiServer: this.#plan.sources.includes('api') ? this.#side.agentApi : undefined,
       logs: this.#logs,
       faults: this.#faults,
       pace: this.#pace,
@@ -185,6 +213,9 @@ export class World {
       case 'object':
         this.#note(`${action.resource} ${action.namespace}/${action.name}: ${action.version ?? 'gone'}`);
         return this.scene.objects.set(action);
+      case 'meddle':
+        this.#note(`somebody meddles: ${JSON.stringify(action.meddling)}`);
+        return this.#side.meddle(action.meddling);
     }
   }
 
@@ -223,7 +254,8 @@ export class World {
     const kill = (planned: PlannedKill): void => this.#killAtCall(planned);
     const { runtime } = this;
     const { clock, fs } = this.host;
-    strike(fault, { clock, fs, runtime, apiServer: this.#apiServer, faults: this.#faults, kill });
+    const { book } = this.scene;
+    strike(fault, { clock, fs, runtime, apiServer: this.#side.server, faults: this.#faults, book, kill });
   }
 
   #killAtCall({ calls, when, downMs }: PlannedKill): void {
@@ -243,7 +275,9 @@ export class World {
   #calmDown(): void {
     this.#note('from here on nothing goes wrong');
     this.#faults.clear();
-    this.#apiServer.faults.setOutage(false);
+    this.#side.server.faults.setOutage(false);
+    this.scene.book.setSilent(false);
+    setNetwork(true, this.runtime, this.scene.book);
     this.#life?.gate.dieAtCall({ calls: Number.POSITIVE_INFINITY, when: 'before', onDeath: () => {} });
   }
 

@@ -2,38 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../api/generated/core-v1.ts';
 import { composeNode, type NodeView } from './compose-node.ts';
+import { PLAIN_NODE } from './fake/plain-node.ts';
 import { initialNode } from './initial-node.ts';
 import type { NodeSettings } from './node-settings.ts';
 
-const SETTINGS: NodeSettings = {
-  nodeName: 'box',
-  rootDir: '/var/lib/kubelet',
-  architecture: 'amd64',
-  labels: {},
-  taints: [],
-  isCloudExternal: false,
-  providerId: '',
-  registers: true,
-  controllerAttaches: false,
-  nodeIps: ['192.0.2.1'],
-  maxPods: 110,
-  podsPerCore: 0,
-  maxImages: 50,
-  systemReserved: new Map(),
-  kubeReserved: new Map(),
-  reservedCpus: 0,
-  thresholds: [],
-  reservesThresholds: true,
-  enforcesPods: true,
-  podsCgroup: '/kubepods',
-  pressureTransitionMs: 0,
-  hasEphemeralStorage: true,
-  kubeletPort: 10_250,
-  statusUpdateMs: 10_000,
-  statusReportMs: 300_000,
-  leaseSeconds: 40,
-  declaredFeatures: [],
-};
+const SETTINGS: NodeSettings = { ...PLAIN_NODE, controllerAttaches: false, thresholds: [] };
 
 const VIEW: NodeView = {
   identity: { machineId: 'm', systemUuid: 's', bootId: 'b', kernelVersion: '6.1', osImage: 'Linux', swapBytes: 0 },

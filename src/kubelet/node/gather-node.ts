@@ -33,6 +33,7 @@ export class NodeGatherer {
   #images: { readonly list: readonly Image[]; readonly atMs: number } | undefined;
   #imagePlace: string | undefined;
   #pressure = NO_PRESSURE;
+  #hasFolder = false;
 
   constructor(settings: NodeSettings, size: MachineSize, deps: GatherDeps) {
     this.#settings = { ...settings, thresholds: withAllocatableThresholds(settings.thresholds, settings.enforcesPods) };
@@ -48,6 +49,7 @@ export class NodeGatherer {
 
   async view(signal: AbortSignal): Promise<NodeView> {
     const { clock, readiness } = this.#deps;
+    await this.#makeFolder();
     const [identity, machine, addresses, images] = await Promise.all([
       this.identity(),
       readMachineResources(this.#size, this.#settings.rootDir, this.#deps.fs),
@@ -65,6 +67,13 @@ export class NodeGatherer {
       troubles: readiness.troubles(),
       nowMs: clock.now(),
     };
+  }
+
+  /** The disk of the agent's folder is the node's. */
+  async #makeFolder(): Promise<void> {
+    if (this.#hasFolder) return;
+    await this.#deps.fs.makeDirectory(this.#settings.rootDir, 0o750);
+    this.#hasFolder = true;
   }
 
   /** A runtime that does not answer has the images that it had. */

@@ -1,0 +1,29 @@
+import type { Log } from '../../src/base/log.ts';
+import type { Host } from '../../src/host/host.ts';
+import { CertificateRotation } from '../../src/kubelet/certificates/certificate-rotation.ts';
+import { CertificateStore, type StorePlace } from '../../src/kubelet/certificates/certificate-store.ts';
+import { nodeSubject } from '../../src/kubelet/certificates/certificate-subject.ts';
+import { CLIENT_SIGNER } from '../../src/kubelet/certificates/request-certificate.ts';
+import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
+import { boundApiServer } from '../../src/kubelet/cluster/bounded-api-server.ts';
+import { NODE_NAME } from './sim-sources.ts';
+
+export const CERTIFICATES: StorePlace = { prefix: 'kubelet-client', folder: '/var/lib/kubelet/pki' };
+
+/** The node's client certificate, as one life of the agent keeps it. Nobody looks at it: the server lets everybody in. */
+export async function loadCertificates(host: Host, api: ApiServer, log: Log): Promise<CertificateRotation> {
+  const subject = nodeSubject(NODE_NAME);
+  const rotation = new CertificateRotation(
+    { signerName: CLIENT_SIGNER, usages: ['digital signature', 'client auth'] },
+    {
+      ...host,
+      keys: host.signingKeys,
+      store: new CertificateStore(CERTIFICATES, host),
+      wanted: { current: () => subject, subscribe: () => () => undefined },
+      apiOf: () => boundApiServer(api, host),
+      log,
+    },
+  );
+  await rotation.load();
+  return rotation;
+}
