@@ -34,7 +34,9 @@ export async function removeNetwork(
   // What has been empty since before the pods were gone, no plugin is just filling.
   const abandoned = (await emptyChains(parts, signal)).filter((chain) => emptyBefore.includes(chain));
   for (const chain of abandoned) await changeNat(parts, [['-X', chain]], signal).catch(() => {}); // gone meanwhile
-  if (ownsHostPortChains) await changeNat(parts, hostPortChainRemoval(await savedNat(parts, signal)), signal);
+  if (!ownsHostPortChains) return;
+  const removal = hostPortChainRemoval(await savedNat(parts, signal));
+  await changeNat(parts, removal, signal).catch(() => signal.throwIfAborted()); // another network begins to use them
 }
 
 /** A bridge keeps the gateway's address of an earlier pod range, which would fail the next pod's network. */

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { type FileSystem, FileSystemError } from '../file-system.ts';
 
 /** The kernel frees a cgroup some time after its last process is gone, and refuses rmdir(2) until then. */
-const REMOVE_ATTEMPTS = 6;
+const REMOVE_ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 1;
 
 const NEVER = new AbortController().signal;

@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CgroupValues } from '../cgroups.ts';
 import { type FileSystem, FileSystemError } from '../file-system.ts';
+import { cgroupHierarchies } from './cgroup-hierarchies.ts';
 import { updateHugePages } from './cgroup-huge-pages.ts';
 import type { CgroupLayout } from './cgroup-layout.ts';
+import { parseMountinfo } from './mountinfo.ts';
 
 /**
  * Version 1: each controller is mounted in a folder of its own below `root`, some of them together in one that has
@@ -14,7 +16,7 @@ export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
   const file = (controller: string, path: string, name: string): string => join(root, controller, path, name);
   return {
     version: 'v1',
-    hierarchies: hierarchiesBelow(root),
+    hierarchies: cgroupHierarchies(root, parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'))),
     create: (hierarchy, path) => create(fs, hierarchy, path),
     update: async (path, values) => {
       await updateCpu(fs, (name) => file('cpu', path, name), values);
@@ -28,14 +30,6 @@ export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
       await updateHugePages(fs, ofHugePages, values.hugePageLimits);
     },
   };
-}
-
-/** Every folder with the file that any cgroup has; `cpu` and `cpuacct` may be links to the same `cpu,cpuacct`. */
-function hierarchiesBelow(root: string): string[] {
-  if (!existsSync(root)) return [];
-  const folders = readdirSync(root).map((name) => join(root, name));
-  const hierarchies = folders.filter((folder) => existsSync(join(folder, 'cgroup.procs')));
-  return [...new Set(hierarchies.map((folder) => realpathSync(folder)))];
 }
 
 async function create(fs: FileSystem, hierarchy: string, path: string): Promise<void> {
