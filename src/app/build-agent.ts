@@ -5,7 +5,9 @@ import { objectsStep } from '../kubelet/objects/objects-step.ts';
 import { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import { watchRuntime } from '../kubelet/observe/watch-runtime.ts';
 import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
+import { actualPod } from '../kubelet/resources/pod-allocation.ts';
 import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
+import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { CrashBackoff } from '../kubelet/sync/crash-backoff.ts';
 import { type AttentivePodSyncer, createPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
@@ -17,7 +19,7 @@ import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
 import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
 import type { PodWorker } from '../kubelet/workers/pod-worker.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
-import { createAdmission } from './admission.ts';
+import { createDecisions, createResourceReports } from './admission-and-resizes.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import { type AgentFacts, learnFacts } from './agent-facts.ts';
 import { AgentReports } from './agent-reports.ts';
@@ -39,12 +41,12 @@ import { createSandboxInputs } from './sandbox-inputs.ts';
 /** The only function that knows every part. It asks the runtime for its name and starts nothing. */
 export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
   const { host, cri, log, settings } = parts;
-  const { clock, random } = host;
   const life = new AbortController();
   const facts = await learnFacts(parts, signal);
+  const records = await ResourceRecords.read({ ...host, log, settings });
   const sandboxes = createSandboxInputs(parts, facts, () => workers, life.signal);
-  const ofRuntime = { runtimeName: facts.runtimeName, features: sandboxes.statusFeatures };
-  const senses = createSenses(parts, ofRuntime, life.signal, {
+  const shown = { ...facts, features: sandboxes.statusFeatures, ...createResourceReports(records, () => decisions) };
+  const senses = createSenses(parts, shown, life.signal, {
     seen: (uid) => {
       for (const each of [garbage, rotation]) each.podSeen(uid);
       lookUp(uid, workers, syncer, senses.publisher);
@@ -53,21 +55,22 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   });
   const { observed, publisher } = senses;
   const listener = { changed: (uid: string): void => workers.wake(uid), node: () => node.current() };
+  const decisions = createDecisions(parts, facts, records, { ...senses, registered: listener.node });
   const { objects, tokens, services, ...beside } = createAgentObjects(parts, listener, life.signal);
-  const around = aroundContainers(parts, facts, { objects, tokens, events: senses.events });
-  const pulls = await createImagePulls(parts, life.signal);
-  const inputs = { ...host, ...senses, ...facts, ...sandboxes, log, settings };
+  const around = aroundContainers(parts, facts, records, { objects, tokens, events: senses.events });
+  const pulls = await createImagePulls(parts, tokens, life.signal);
+  const inputs = { ...host, ...senses, ...facts, ...sandboxes, ...decisions, records, log, settings };
   const syncer = createPodSyncer({
     ...inputs,
+    ...around,
     runtime: cri.runtime,
     backoff: new CrashBackoff(settings.maxContainerRestartPeriodMs),
     steps: [sandboxes.userNamespaces, ...around.steps],
-    started: around.started,
     hooks: hookInputs(parts, senses),
     ...containerInputs({ ...inputs, ...pulls, objects, services, volumes: around.volumes }),
   });
   const cluster = createClusterWriters(parts, { ...senses, loop: () => loop, workers: () => workers });
-  const health = new RuntimeHealth(clock);
+  const health = new RuntimeHealth(host.clock);
   const node = createClusterNode(parts, facts, { health, events: cluster.nodeEvents });
   const onPhase = ({ pod }: PodWorker): void => cluster.podChanged(pod);
   const onGone = (pod: Pod): void => {
@@ -75,14 +78,11 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     reports.gone(pod);
     cluster.podChanged(pod);
   };
-  const workers = new PodWorkers({ ...settings, clock, random, syncer, log, onPhase, onGone }, life.signal);
+  const workers = new PodWorkers({ ...settings, ...host, syncer, log, onPhase, onGone }, life.signal);
   const loop = new SyncLoop({
+    ...inputs,
     sources: parts.sources.map((each) => (each.name === 'api' ? nodeAwareSource(each, settings.nodeName, node) : each)),
     workers,
-    observed,
-    clock,
-    log,
-    ...createAdmission(facts, { ...senses, registered: () => node.current() }),
     forget: (pod) => {
       publisher.forget(pod.metadata.uid);
       cluster.podChanged(pod);
@@ -100,7 +100,7 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   const rotation = createLogRotation(parts, observed);
   const garbage = createGarbage(parts, { ...cluster, ...pulls, observed, workers: () => workers }, life.signal);
   const reports = new AgentReports({ ...senses, workers, refused: () => loop.refused });
-  const watching = { observed, health, events: parts.runtimeEvents, clock, log };
+  const watching = { observed, health, events: parts.runtimeEvents, ...host, log };
   const allocatable = createAllocatable(parts, facts, cluster.nodeEvents);
   const running = [allocatable, cluster, node, beside, sandboxes, garbage, rotation];
   const watch = (until: AbortSignal): Promise<unknown> =>
@@ -125,15 +125,17 @@ function lookUp(
 function aroundContainers(
   { host, settings, log }: AgentParts,
   { hostFacts, allocatable }: AgentFacts,
+  records: ResourceRecords,
   { objects, tokens, events }: SourceOrigins & { readonly events: PodEvents },
 ) {
   const directories = new PodDirectories({ fs: host.fs, settings });
-  const cgroups = new PodCgroups({ ...host, settings, hostFacts });
+  const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
+  const cgroups = new PodCgroups({ ...host, settings, hostFacts, actuated });
   const tmpfsNoswap = kernelAtLeast(hostFacts.kernel, 6, 4);
   const volumes = new PodVolumes({ ...host, settings, objects, tokens, events, allocatable, tmpfsNoswap });
   const links = new LogLinks({ fs: host.fs, settings });
   const linking = settings.containerLogsDir === undefined ? [] : [links];
-  const steps: readonly PodStep[] = [objectsStep(objects), directories, ...linking, cgroups, volumes];
+  const steps: readonly PodStep[] = [objectsStep(objects), directories, ...linking, cgroups, records, volumes];
   const started: StartDeps['started'] = (...container) =>
     links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error }));
   return { directories, cgroups, volumes, steps, started };

@@ -5,6 +5,12 @@ import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import { loadKubeletConfig } from './config/load-config.ts';
 import { nodeSettings } from './node-settings.ts';
 
+const DECLARED = [
+  'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
+  'RestartAllContainersOnContainerExits',
+];
+
 async function settingsOf(...flags: string[]): Promise<NodeSettings> {
   const { fs } = createMemoryHost();
   const { settings } = await loadKubeletConfig(flags, { fs, hostname: 'Box' }, new AbortController().signal);
@@ -43,7 +49,7 @@ test('nodeSettings() has kubelet’s defaults', async () => {
     statusUpdateMs: 10_000,
     statusReportMs: 300_000,
     leaseSeconds: 40,
-    declaredFeatures: ['RestartAllContainersOnContainerExits'],
+    declaredFeatures: DECLARED,
   });
 });
 
@@ -74,5 +80,8 @@ test('nodeSettings() takes what flags say', async () => {
 
 test('nodeSettings() declares WebSockets only of our own runtime', async () => {
   const { declaredFeatures } = await settingsOf('--container-runtime-endpoint=embedded');
-  assert.deepEqual(declaredFeatures, ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']);
+  assert.deepEqual(declaredFeatures, ['ExtendWebSocketsToKubelet', ...DECLARED]);
+  const off = '--feature-gates=ExtendWebSocketsToKubelet=false';
+  const without = await settingsOf('--container-runtime-endpoint=embedded', off);
+  assert.deepEqual(without.declaredFeatures, DECLARED);
 });

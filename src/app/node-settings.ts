@@ -6,12 +6,16 @@ import { EMBEDDED } from './embedded/embedded-endpoint.ts';
 import { goArchitecture } from './go-architecture.ts';
 
 /** Of those that kubelet v1.36 declares, what works here. Whoever makes another one work adds it. */
-const DECLARED_FEATURES = ['RestartAllContainersOnContainerExits'];
-/** Of WebSockets to commands only our own runtime knows; for others the API server has to speak SPDY. */
-const DECLARED_WHEN_EMBEDDED = ['ExtendWebSocketsToKubelet', ...DECLARED_FEATURES];
+const DECLARED_FEATURES = [
+  'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
+  'RestartAllContainersOnContainerExits',
+];
 
 /** The slice of kubelet's configuration that the node object is made from. */
-export function nodeSettings({ config, parsed, flags, nodeName }: KubeletSettings): NodeSettings {
+export function nodeSettings({ config, parsed, flags, nodeName, featureGates }: KubeletSettings): NodeSettings {
+  // Of WebSockets to commands only our own runtime knows; for others the API server has to speak SPDY.
+  const takesWebSockets = config.containerRuntimeEndpoint === EMBEDDED && featureGates.get('ExtendWebSocketsToKubelet');
   const cgroups = { cgroupRoot: config.cgroupRoot || '/' };
   return {
     nodeName,
@@ -40,6 +44,6 @@ export function nodeSettings({ config, parsed, flags, nodeName }: KubeletSetting
     statusUpdateMs: parsed.ms.nodeStatusUpdateFrequency,
     statusReportMs: parsed.ms.nodeStatusReportFrequency,
     leaseSeconds: config.nodeLeaseDurationSeconds,
-    declaredFeatures: config.containerRuntimeEndpoint === EMBEDDED ? DECLARED_WHEN_EMBEDDED : DECLARED_FEATURES,
+    declaredFeatures: [...(takesWebSockets ? ['ExtendWebSocketsToKubelet'] : []), ...DECLARED_FEATURES],
   };
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { PullProgress } from '../../runtime/images/image-puller.ts';
+import { someOperations } from './fake/some-operations.ts';
 import { imageClient, serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 
@@ -24,13 +25,8 @@ const coming = (receivedBytes: number): PullProgress => ({
 /** Both ends on one machine in memory. */
 async function joined(operations: Partial<ImageOperations>) {
   const host = createMemoryHost();
-  const refuse = (): never => assert.fail('nobody asked for this');
-  const all: ImageOperations = {
-    ...{ pull: refuse, load: refuse, save: refuse, build: refuse, tag: refuse, list: refuse, remove: refuse },
-    ...operations,
-  };
   await host.fs.makeDirectory('/run/nodelet');
-  const server = await serveImages(host, SOCKET, Promise.resolve(all));
+  const server = await serveImages(host, SOCKET, Promise.resolve(someOperations(operations)));
   return { host, server, images: imageClient(host.network, SOCKET) };
 }
 

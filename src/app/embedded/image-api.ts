@@ -1,3 +1,4 @@
+import { wholeText } from '../../base/byte-chunks.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Host } from '../../host/host.ts';
@@ -113,11 +114,7 @@ async function answer(work: () => Promise<unknown>): Promise<ServerResponse> {
 }
 
 async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
-  return JSON.parse(await textIn(body));
-}
-
-async function textIn(body: AsyncIterable<Uint8Array>): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(body)).toString('utf8');
+  return JSON.parse(await wholeText(body));
 }
 
 function json(status: number, value: unknown): ServerResponse {
@@ -130,11 +127,11 @@ function stream(type: string, body: AsyncIterable<string | Uint8Array>): ServerR
 
 async function smallAnswer<Answer>(response: HttpResponse): Promise<Answer> {
   if (response.status !== 200) throw await refusalIn(response);
-  return JSON.parse(await textIn(response.body)) as Answer; // as the other end of the same version wrote it
+  return JSON.parse(await wholeText(response.body)) as Answer; // as the other end of the same version wrote it
 }
 
 async function refusalIn(response: HttpResponse): Promise<CriError> {
-  const text = await textIn(response.body);
+  const text = await wholeText(response.body);
   try {
     return refusedWith(JSON.parse(text) as Refusal);
   } catch {

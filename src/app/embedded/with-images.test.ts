@@ -1,30 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import { someOperations } from './fake/some-operations.ts';
 import { serveImages } from './image-api.ts';
-import type { ImageOperations } from './image-operations.ts';
 import { withImages } from './with-images.ts';
 
 const signal = new AbortController().signal;
 const FOLDERS = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet', env: {}, registryConfigDirs: undefined };
 const SOCKET = '/run/nodelet/runtime.sock';
 
-const refuse = (): never => assert.fail('nobody asked for this');
-const nothing: ImageOperations = {
-  pull: refuse,
-  load: refuse,
-  save: refuse,
-  build: refuse,
-  tag: refuse,
-  list: refuse,
-  remove: refuse,
-};
-
 test('withImages() asks the runtime that owns the folders, and does not touch them', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
   const listed = { id: 'sha256:1', tags: ['localhost/a:1'], digests: [], sizeBytes: 7, pinned: false };
-  await serveImages(host, SOCKET, Promise.resolve({ ...nothing, list: async () => [listed] }));
+  await serveImages(host, SOCKET, Promise.resolve(someOperations({ list: async () => [listed] })));
   assert.deepEqual(await withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal), [listed]);
   assert.equal(await host.fs.stat(FOLDERS.rootDir), undefined);
   assert.equal((await host.fs.stat(SOCKET))?.kind, 'socket');
@@ -33,7 +22,7 @@ test('withImages() asks the runtime that owns the folders, and does not touch th
 test('withImages() refuses settings that its owner would not go by', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
-  await serveImages(host, SOCKET, Promise.resolve(nothing));
+  await serveImages(host, SOCKET, Promise.resolve(someOperations()));
   const asked = withImages(
     { host, ...FOLDERS, registryConfigDirs: ['/d'] },
     (images) => images.list({}, signal),

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { digestOf } from '../../runtime/images/digest.ts';
+import { describeBytes, documentBytes } from '../../runtime/images/image-documents.ts';
 import { type TarMember, tarArchive } from './tar.ts';
 
 /** A file of an image. Paths are relative to its root; missing parent folders are made with mode 755. */
@@ -31,31 +32,31 @@ export interface OciArchive {
 /** An image of one layer. The same content gives the same bytes. */
 export function ociArchive({ reference, architecture, files, config }: ImageContent): OciArchive {
   const layer = tarArchive(withParents(files));
-  const imageConfig = json({
+  const imageConfig = documentBytes({
     architecture,
     os: 'linux',
     config,
     rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
   });
-  const manifest = json({
+  const manifest = documentBytes({
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.manifest.v1+json',
-    config: descriptor('application/vnd.oci.image.config.v1+json', imageConfig),
-    layers: [descriptor('application/vnd.oci.image.layer.v1.tar', layer)],
+    config: describeBytes('application/vnd.oci.image.config.v1+json', imageConfig),
+    layers: [describeBytes('application/vnd.oci.image.layer.v1.tar', layer)],
   });
-  const index = json({
+  const index = documentBytes({
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.index.v1+json',
     manifests: [
       {
-        ...descriptor('application/vnd.oci.image.manifest.v1+json', manifest),
+        ...describeBytes('application/vnd.oci.image.manifest.v1+json', manifest),
         platform: { architecture, os: 'linux' },
         annotations: { 'io.containerd.image.name': reference },
       },
     ],
   });
   const bytes = tarArchive([
-    file('oci-layout', json({ imageLayoutVersion: '1.0.0' })),
+    file('oci-layout', documentBytes({ imageLayoutVersion: '1.0.0' })),
     file('index.json', index),
     ...[imageConfig, manifest, layer].map((blob) => file(`blobs/${digestOf(blob).replace(':', '/')}`, blob)),
   ]);
@@ -79,16 +80,4 @@ function parentsOf(path: string): readonly string[] {
 
 function file(path: string, data: Uint8Array): TarMember {
   return { kind: 'file', path, mode: 0o644, data };
-}
-
-function json(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
-}
-
-function descriptor(mediaType: string, data: Uint8Array) {
-  return { mediaType, digest: digestOf(data), size: data.byteLength };
-}
-
-function digestOf(data: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
 }

@@ -7,6 +7,7 @@ import { ImageArchive, type RandomAccess, wholeOf } from './archive/image-archiv
 import { writeTar } from './archive/write-tar.ts';
 import { imagesInArchive } from './archived-images.ts';
 import { DigestReader } from './digest.ts';
+import { documentBytes } from './image-documents.ts';
 import type { ImageIngest } from './image-ingest.ts';
 import type { StoredImage } from './image-store.ts';
 
@@ -175,5 +176,5 @@ function configText(options: RootfsOptions, diffId: string, architecture: string
     ...(options.labels ? { Labels: options.labels } : {}),
   };
   const whole = { architecture, os: 'linux', config, rootfs: { type: 'layers', diff_ids: [diffId] } };
-  return new TextEncoder().encode(JSON.stringify(whole));
+  return documentBytes(whole);
 }

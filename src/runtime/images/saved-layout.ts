@@ -1,4 +1,5 @@
 import { digestOf, hexOf } from './digest.ts';
+import { documentBytes } from './image-documents.ts';
 
 /** An image as it goes into an archive. */
 export interface SavedImage {
@@ -41,15 +42,15 @@ export function layoutFiles(images: readonly SavedImage[]): readonly SavedFile[]
   const manifests = images.flatMap((image) => {
     const config = add(TYPES.config, image.config);
     const layers = image.layers.map((layer) => ({ mediaType: TYPES.layer, ...layer }));
-    const manifest = json({ schemaVersion: 2, mediaType: TYPES.manifest, config, layers });
+    const manifest = documentBytes({ schemaVersion: 2, mediaType: TYPES.manifest, config, layers });
     const descriptor = add(TYPES.manifest, manifest);
     const named = image.names.map((name) => ({ ...descriptor, annotations: annotationsOf(name) }));
     return named.length > 0 ? named : [descriptor];
   });
   return [
-    file('oci-layout', json({ imageLayoutVersion: '1.0.0' })),
-    file('index.json', json({ schemaVersion: 2, mediaType: TYPES.index, manifests })),
-    file('manifest.json', json(images.map(dockerEntry))),
+    file('oci-layout', documentBytes({ imageLayoutVersion: '1.0.0' })),
+    file('index.json', documentBytes({ schemaVersion: 2, mediaType: TYPES.index, manifests })),
+    file('manifest.json', documentBytes(images.map(dockerEntry))),
     ...[...blobs].map(([digest, data]) => file(blobPath(digest), data)),
   ];
 }
@@ -73,8 +74,4 @@ function file(path: string, data: Uint8Array): SavedFile {
     yield data;
   };
   return { path, size: data.byteLength, open };
-}
-
-function json(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
 }

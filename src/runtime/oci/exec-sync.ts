@@ -54,15 +54,5 @@ async function firstBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): 
     kept.push(chunk.subarray(0, room));
     room -= chunk.byteLength;
   }
-  return joined(kept);
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return all;
+  return Buffer.concat(kept);
 }

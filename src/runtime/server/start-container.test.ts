@@ -54,14 +54,19 @@ for (const [step, { options, disturb, message }] of Object.entries(steps)) {
   });
 }
 
-test('startContainer() leaves no process behind that it could not record', async () => {
-  const { world, containerId } = await created();
-  const start = world.oci.start.bind(world.oci);
-  world.oci.start = async (...args) => {
+/** A process that starts cannot be recorded. */
+function fillDiskAtStart({ oci, host }: ContainerWorld): void {
+  const start = oci.start.bind(oci);
+  oci.start = async (...args) => {
     const started = await start(...args);
-    world.host.fs.isFull = true;
+    host.fs.isFull = true;
     return started;
   };
+}
+
+test('startContainer() leaves no process behind that it could not record', async () => {
+  const { world, containerId } = await created();
+  fillDiskAtStart(world);
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), /ENOSPC/);
   assert.deepEqual([...world.oci.containers], []);
   world.host.fs.isFull = false;
@@ -74,12 +79,7 @@ test('startContainer() leaves no process behind that it could not record', async
 
 test('startContainer() tells why, also when the process cannot be removed', async () => {
   const { world, containerId } = await created();
-  const start = world.oci.start.bind(world.oci);
-  world.oci.start = async (...args) => {
-    const started = await start(...args);
-    world.host.fs.isFull = true;
-    return started;
-  };
+  fillDiskAtStart(world);
   world.oci.remove = () => Promise.reject(new Error('device or resource busy'));
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), {
     code: 'Unknown',

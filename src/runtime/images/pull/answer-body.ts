@@ -1,3 +1,4 @@
+import { limited, wholeBytes } from '../../../base/byte-chunks.ts';
 import type { HttpResponse } from '../../../host/network.ts';
 import { listField, objectOf, textField } from '../json-fields.ts';
 import { RegistryError } from './registry-error.ts';
@@ -13,14 +14,7 @@ export async function smallBody({ headers, body }: HttpResponse, limit = MAX_SMA
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
     throw new RegistryError(0, `an answer in the encoding ${encoding}, which nobody asked for`);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > limit) throw new RegistryError(0, `an answer of more than ${limit} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  return wholeBytes(limited(body, limit, () => new RegistryError(0, `an answer of more than ${limit} bytes`)));
 }
 
 /** Reads what little there is, for the sake of the connection; what is long goes with it. */
