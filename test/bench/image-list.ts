@@ -12,6 +12,7 @@ import { goArchitecture } from '../../src/app/go-architecture.ts';
 import { ListImagesRequest } from '../../src/cri/generated/runtime-v1.ts';
 import { digestOf } from '../../src/runtime/images/digest.ts';
 import { archiveOf, configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
 import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
 
 const { values } = parseArgs({
@@ -37,7 +38,7 @@ async function archiveOfMany(): Promise<Uint8Array> {
   const blobs = new Map<string, Uint8Array>();
   const add = (data: Uint8Array, type: string) => {
     blobs.set(`blobs/${digestOf(data).replace(':', '/')}`, data);
-    return { mediaType: `application/vnd.oci.image.${type}`, digest: digestOf(data), size: data.byteLength };
+    return describeBytes(`application/vnd.oci.image.${type}`, data);
   };
   const manifests = Array.from({ length: count }, (_, number) => {
     const config = { Cmd: ['serve', String(number)] };
@@ -48,14 +49,10 @@ async function archiveOfMany(): Promise<Uint8Array> {
       layers: [add(layer, 'layer.v1.tar')],
     };
     const name = `localhost/team-${number % 20}/service-${number}:1.${number}.0`;
-    return { ...add(json(manifest), 'manifest.v1+json'), annotations: { 'io.containerd.image.name': name } };
+    return { ...add(documentBytes(manifest), 'manifest.v1+json'), annotations: { 'io.containerd.image.name': name } };
   });
-  const layout = json({ imageLayoutVersion: '1.0.0' });
-  return archiveOf([...blobs, ['oci-layout', layout], ['index.json', json({ schemaVersion: 2, manifests })]]);
-}
-
-function json(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
+  const layout = documentBytes({ imageLayoutVersion: '1.0.0' });
+  return archiveOf([...blobs, ['oci-layout', layout], ['index.json', documentBytes({ schemaVersion: 2, manifests })]]);
 }
 
 const bytes = await archiveOfMany();

@@ -15,7 +15,7 @@ import { startRegistry, trustRegistry } from '../integration/registry-fixture.ts
 import { type Account, accountFor } from './account.ts';
 import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
 import { ownDisk } from './own-disk.ts';
-import { pushSoftware, softwareImage, softwareLayers } from './software-image.ts';
+import { softwareImage, softwareLayers } from './software-image.ts';
 
 const { values } = parseArgs({
   options: {
@@ -74,7 +74,7 @@ try {
     const parts = kind === 'one' ? [Buffer.concat(archives.map(withoutEnd))] : archives;
     const compression = kind === 'zstd' ? 'zstd' : 'gzip';
     const image = await softwareImage(parts, compression);
-    const name = await pushSoftware(registry.address, `software/${kind}`, image);
+    const name = await registry.pushContent(`software/${kind}`, image);
     const [theirs, ours] = await inTurns(sides, Number(values.rounds), (side) => pulled(side, accountOf(side), name));
     const of = (key: keyof Spent) => [theirs.map((each) => each[key]), ours.map((each) => each[key])] as const;
     const title = `${parts.length} × ${compression}, ${megabytes(image.layers)}`;

@@ -7,14 +7,11 @@
  *
  * `--source` runs `nodelet cri` from the checkout instead of dist/nodelet.mjs.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
 import { median } from '../integration/cri-calls.ts';
-import { startEmbedded } from '../integration/runtime-fixture.ts';
 import { type Account, accountFor } from './account.ts';
+import { startBoth } from './both-runtimes.ts';
 import { CriDriver, type DrivenPod } from './cri-driver.ts';
 
 const { values } = parseArgs({
@@ -110,19 +107,13 @@ async function memory(side: Side, count: number): Promise<number> {
   return pssMb;
 }
 
-const skip = skipReason();
-if (skip) throw new Error(skip);
-const bundle = join(import.meta.dirname, '../../dist/nodelet.mjs');
-if (!values.source && !existsSync(bundle)) throw new Error('there is no dist/nodelet.mjs; make dist');
-const node = join(import.meta.dirname, '../../scripts/node');
-const containerd = await startContainerd();
-const embedded = await startEmbedded(values.source ? {} : { command: [node, bundle] });
+await using both = await startBoth(values);
+const sides = both.sides.map(({ name, runtime }) => ({
+  name,
+  driver: new CriDriver(runtime),
+  account: accountFor(runtime),
+}));
 try {
-  const sides = [containerd, embedded].map((runtime, at) => ({
-    name: at === 0 ? 'containerd' : 'nodelet',
-    driver: new CriDriver(runtime),
-    account: accountFor(runtime),
-  }));
   for (const side of sides) await measured(side, 1); // the first one pays for what is done once
   console.log(`${''.padEnd(38)}   containerd      nodelet  ratio`);
   report('one at a time', sides, await rounds(sides, Number(values.rounds), 1));
@@ -132,11 +123,9 @@ try {
   const used: number[] = [];
   for (const side of sides) used.push(await memory(side, pods));
   row(`memory with ${pods} pods (PSS)`, used, 'MB');
+} finally {
   for (const { driver, account } of sides) {
     driver.close();
     account.close();
   }
-} finally {
-  await containerd.stop();
-  await embedded.stop();
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,6 +5,9 @@ import zlib from 'node:zlib';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
 import type { TreeMember } from '../../src/host/tree.ts';
 import { writeTar } from '../../src/runtime/images/archive/write-tar.ts';
+import { digestOf } from '../../src/runtime/images/digest.ts';
+import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
+import { type ImageContent, MANIFEST_TYPE } from '../integration/registry-fixture.ts';
 
 const SOURCE = '/usr';
 /** A large base, something small on it, a large framework, a few settings, the program, its documents. */
@@ -18,9 +20,8 @@ const ATTRIBUTES = { uid: 0, gid: 0, modifiedMs: 1_700_000_000_000 };
 export type LayerCompression = 'gzip' | 'zstd';
 
 /** An image as a registry has it. */
-export interface SoftwareImage {
-  readonly manifest: Uint8Array;
-  readonly config: Uint8Array;
+export interface SoftwareImage extends ImageContent {
+  /** Compressed; they are among its blobs. */
   readonly layers: readonly Uint8Array[];
 }
 
@@ -53,41 +54,14 @@ export async function softwareImage(
   const [gzip, zstd] = [promisify<Uint8Array, Buffer>(zlib.gzip), promisify<Uint8Array, Buffer>(zlib.zstdCompress)];
   const layers = await Promise.all(archives.map(compression === 'gzip' ? (each) => gzip(each) : (each) => zstd(each)));
   const rootfs = { type: 'layers', diff_ids: archives.map(digestOf) };
-  const config = json({ architecture: goArchitecture(), os: 'linux', config: { Cmd: ['sh'] }, rootfs });
-  const describe = (data: Uint8Array, mediaType: string) => ({
-    mediaType: `application/vnd.oci.image.${mediaType}`,
-    digest: digestOf(data),
-    size: data.byteLength,
-  });
-  const manifest = json({
+  const config = documentBytes({ architecture: goArchitecture(), os: 'linux', config: { Cmd: ['sh'] }, rootfs });
+  const manifest = documentBytes({
     schemaVersion: 2,
-    mediaType: 'application/vnd.oci.image.manifest.v1+json',
-    config: describe(config, 'config.v1+json'),
-    layers: layers.map((layer) => describe(layer, `layer.v1.tar+${compression}`)),
+    mediaType: MANIFEST_TYPE,
+    config: describeBytes('application/vnd.oci.image.config.v1+json', config),
+    layers: layers.map((layer) => describeBytes(`application/vnd.oci.image.layer.v1.tar+${compression}`, layer)),
   });
-  return { manifest, config, layers };
-}
-
-/** Brings it to a registry on this machine that lets everybody in; returns its name. */
-export async function pushSoftware(registry: string, repository: string, image: SoftwareImage): Promise<string> {
-  const base = `http://${registry}/v2/${repository}`;
-  for (const data of [image.config, ...image.layers]) {
-    const { headers } = await fetch(`${base}/blobs/uploads/`, { method: 'POST' });
-    const place = new URL(headers.get('location') ?? '', base);
-    place.searchParams.set('digest', digestOf(data));
-    await created(fetch(place, { method: 'PUT', body: Buffer.from(data), headers: { 'content-type': OCTETS } }));
-  }
-  const type = 'application/vnd.oci.image.manifest.v1+json';
-  const body = Buffer.from(image.manifest);
-  await created(fetch(`${base}/manifests/1`, { method: 'PUT', body, headers: { 'content-type': type } }));
-  return `${registry}/${repository}:1`;
-}
-
-const OCTETS = 'application/octet-stream';
-
-async function created(answer: Promise<Response>): Promise<void> {
-  const { status, url } = await answer;
-  if (status !== 201) throw new Error(`the registry refused ${url}: ${status}`);
+  return { manifest, blobs: [config, ...layers], layers };
 }
 
 /** Folders below it, itself included, in the order in which they are taken. */
@@ -153,12 +127,4 @@ async function* inTurn<T>(items: readonly T[]): AsyncGenerator<T> {
 function waysTo(path: string): readonly string[] {
   const names = path.split('/').filter(Boolean);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
-}
-
-function digestOf(data: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
-}
-
-function json(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
 }

@@ -15,6 +15,7 @@ import { registrySkipReason, startRegistry } from '../integration/registry-fixtu
 import { embeddedSkipReason, startEmbedded } from '../integration/runtime-fixture.ts';
 import { CRITEST_HOSTS, critestImages } from './critest-images.ts';
 import { debianRoot } from './debian-root.ts';
+import { machineTurn } from './machine-turn.ts';
 import { ImagePusher } from './push-image.ts';
 import { runCritest, STAGES } from './run-critest.ts';
 import { printSummary, type RunResult } from './summary.ts';
@@ -27,6 +28,7 @@ if (unfit) console.log(`critest: skipped: ${unfit}`);
 else if (!(await critest())) process.exitCode = 1;
 
 async function critest(): Promise<boolean> {
+  using _turn = await machineTurn('critest'); // its specs take ports of this machine, always the same
   const logs = options.logs ?? mkdtempSync(join(tmpdir(), 'nodelet-critest-'));
   mkdirSync(logs, { recursive: true });
   const registry = await startRegistry();

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
 import type { ImageFile } from '../../src/app/images/oci-archive.ts';
 import { tarArchive } from '../../src/app/images/tar.ts';
+import { digestOf } from '../../src/runtime/images/digest.ts';
+import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
 import type { CritestImage } from './critest-images.ts';
 
 const DOCKER = 'application/vnd.docker';
@@ -37,21 +38,21 @@ export class ImagePusher {
     const layers: Layer[] = [];
     for (const tree of trees) layers.push(await this.#layer(tree));
     const platform = { architecture: goArchitecture(), os: 'linux' } as const;
-    const imageConfig = json({
+    const imageConfig = documentBytes({
       ...platform,
       config,
       rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
     });
     for (const data of [...layers.map((layer) => layer.data), imageConfig]) await this.#pushBlob(repository, data);
-    const manifest = json({
+    const manifest = documentBytes({
       schemaVersion: 2,
       mediaType: TYPES.manifest,
-      config: descriptor(TYPES.config, imageConfig),
-      layers: layers.map(({ data }) => descriptor(TYPES.layer, data)),
+      config: describeBytes(TYPES.config, imageConfig),
+      layers: layers.map(({ data }) => describeBytes(TYPES.layer, data)),
     });
     await this.#pushManifest(repository, digestOf(manifest), TYPES.manifest, manifest);
-    const manifests = [{ ...descriptor(TYPES.manifest, manifest), platform }];
-    const list = json({ schemaVersion: 2, mediaType: TYPES.list, manifests });
+    const manifests = [{ ...describeBytes(TYPES.manifest, manifest), platform }];
+    const list = documentBytes({ schemaVersion: 2, mediaType: TYPES.list, manifests });
     for (const tag of tags) await this.#pushManifest(repository, tag, TYPES.list, list);
   }
 
@@ -89,16 +90,4 @@ async function expectCreated(answer: Promise<Response>): Promise<void> {
   const response = await answer;
   if (response.status !== 201)
     throw new Error(`the registry refused a push: ${response.status} ${await response.text()}`);
-}
-
-function json(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
-}
-
-function descriptor(mediaType: string, data: Uint8Array) {
-  return { mediaType, digest: digestOf(data), size: data.byteLength };
-}
-
-function digestOf(data: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
 }

@@ -16,7 +16,7 @@ import { type RecordedClock, recordedClock } from './recorded-clock.ts';
 import { startRuntime, type TestRuntime } from './runtime-fixture.ts';
 
 /** How long anything that a test waits for may take on a busy machine. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 180_000;
 
 /** The agent of `nodelet run`, in this process, on a runtime of its own and with pods that the test sets. */
 export interface TestAgent {

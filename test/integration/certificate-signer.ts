@@ -26,7 +26,9 @@ export async function bootstrapKubeconfig(plane: ControlPlane): Promise<string> 
     roleRef: { apiGroup, kind: 'ClusterRole', name: 'system:node-bootstrapper' },
     subjects: [{ apiGroup, kind: 'Group', name: GROUP }],
   });
-  return plane.kubeconfig({ user: 'bootstrap', groups: [GROUP] });
+  const subject = { user: 'bootstrap', groups: [GROUP] };
+  await plane.allowed(subject, 'create', 'certificatesigningrequests');
+  return plane.kubeconfig(subject);
 }
 
 /** Stands in for who approves and who signs in a cluster: this one has no controllers. */

@@ -52,11 +52,10 @@ export function createAuthority(folder: string): CertificateAuthority {
 }
 
 /** The keys by which an API server signs and knows the tokens of service accounts. */
-export function createSigningKey(folder: string): { readonly privateKey: string; readonly publicKey: string } {
+export function createSigningKey(folder: string): void {
   const [privateKey, publicKey] = [join(folder, 'service-accounts.key'), join(folder, 'service-accounts.pub')];
   openssl('genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-out', privateKey);
   openssl('pkey', '-in', privateKey, '-pubout', '-out', publicKey);
-  return { privateKey, publicKey };
 }
 
 function openssl(...args: readonly string[]): void {

@@ -3,89 +3,68 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Event } from '../../src/api/generated/core-v1.ts';
-import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
-import { OBEDIENT } from './agent-fixture.ts';
-import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+import { OBEDIENT, shell } from './agent-fixture.ts';
+import { podOn } from './cluster-fixture.ts';
 import { type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
-import { runtimeSkipReason, startRuntime, type TestRuntime } from './runtime-fixture.ts';
+import { until } from './until.ts';
 
 const NODE = 'box';
 const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
-const ASK_AGAIN_MS = 50;
-const skip = clusterSkipReason() || runtimeSkipReason() || nodeletNodeSkipReason();
+const skip = nodeletNodeSkipReason();
 
 function podOf(name: string, line: string, spec: object = {}): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'default' },
-    spec: {
-      nodeName: NODE,
-      dnsPolicy: 'Default',
-      containers: [{ name: 'main', image: BUSYBOX_IMAGE, command: ['sh', '-c', line] }],
-      ...spec,
-    },
-  };
+  return podOn(NODE, name, { dnsPolicy: 'Default', containers: [shell('main', line)], ...spec });
 }
 
 /** Leaves a letter in a file of the machine at each of its starts. */
 function restartingPod(name: string, path: string): object {
   const volumeMounts = [{ name: 'starts', mountPath: '/starts' }];
-  const command = ['sh', '-c', 'printf x >> /starts; sleep 2; exit 3'];
+  const main = shell('main', 'printf x >> /starts; sleep 2; exit 3');
   return podOf(name, '', {
     automountServiceAccountToken: false,
-    containers: [{ name: 'main', image: BUSYBOX_IMAGE, command, volumeMounts }],
+    containers: [{ ...main, volumeMounts }],
     volumes: [{ name: 'starts', hostPath: { path, type: 'File' } }],
   });
 }
 
 describe('events and tokens of an API server', { skip }, () => {
-  let plane: ControlPlane;
-  let runtime: TestRuntime;
   let node: NodeletNode;
   before(async () => {
-    [plane, runtime] = await Promise.all([startControlPlane(), startRuntime()]);
-    node = await startNodeletNode(plane, runtime, NODE);
+    node = await startNodeletNode(NODE);
   });
-  after(async () => {
-    await node?.stop();
-    await runtime?.stop();
-    await plane?.stop();
-  });
+  after(() => node?.stop());
 
-  const wait = (pod: string, condition: string): Promise<string> =>
-    plane.kubectl('wait', `pod/${pod}`, `--for=${condition}`, '--timeout=60s');
-  const field = (pod: string, path: string): Promise<string> =>
-    plane.kubectl('get', 'pod', pod, `-ojsonpath={${path}}`);
   const eventsOf = async (pod: string): Promise<readonly Event[]> => {
     const selector = `involvedObject.kind=Pod,involvedObject.name=${pod}`;
-    return JSON.parse(await plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items;
+    return JSON.parse(await node.plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items;
   };
-  const eventOf = async (pod: string, reason: string): Promise<Event | undefined> =>
-    (await eventsOf(pod)).find((event) => event.reason === reason);
+  const eventOf = async (pod: string, reason: string, words = /^/): Promise<Event | undefined> =>
+    (await eventsOf(pod)).find((event) => event.reason === reason && words.test(event.message ?? ''));
 
   test('a pod of the default service account finds its token, the authority and its namespace', async () => {
-    await plane.apply(podOf('web', `test -s ${FOLDER}/ca.crt && cat ${FOLDER}/namespace && ${OBEDIENT}`));
-    await wait('web', 'condition=Ready');
+    await node.plane.apply(podOf('web', `test -s ${FOLDER}/ca.crt && cat ${FOLDER}/namespace && ${OBEDIENT}`));
+    await node.plane.wait('web', 'condition=Ready');
+    await until(async () => (await node.plane.kubectl('logs', 'web')) === 'defaultlistening\n');
   });
 
-  test('its events are those of kubelet, and are shown with it', async () => {
-    await until(async () => (await eventsOf('web')).length === 3);
-    const events = await eventsOf('web');
+  test('the events of a pod are those of kubelet, and are shown with it', async () => {
+    // Without a token: an API server may refuse the node a token for a pod that it has itself only just told it of.
+    await node.plane.apply(podOf('plain', OBEDIENT, { automountServiceAccountToken: false }));
+    await until(async () => (await eventsOf('plain')).length === 3);
+    const events = await eventsOf('plain');
     assert.deepEqual(new Set(events.map(({ reason }) => reason)), new Set(['Pulled', 'Created', 'Started']));
-    const uid = await field('web', '.metadata.uid');
+    const uid = await node.plane.field('plain', '.metadata.uid');
     for (const { involvedObject, source, reportingComponent, reportingInstance, count, metadata } of events) {
       const { resourceVersion, ...object } = involvedObject;
       assert.notEqual(resourceVersion, undefined);
       assert.deepEqual(
-        { object, source, reportingComponent, reportingInstance, count, isNamed: metadata.name.startsWith('web.') },
+        { object, source, reportingComponent, reportingInstance, count, isNamed: metadata.name.startsWith('plain.') },
         {
           object: {
             kind: 'Pod',
             namespace: 'default',
-            name: 'web',
+            name: 'plain',
             uid,
             apiVersion: 'v1',
             fieldPath: 'spec.containers{main}',
@@ -98,18 +77,18 @@ describe('events and tokens of an API server', { skip }, () => {
         },
       );
     }
-    const described = await plane.kubectl('describe', 'pod', 'web');
+    const described = await node.plane.kubectl('describe', 'pod', 'plain');
     assert.match(described, /Normal\s+Started\s+\S+\s+kubelet\s+spec\.containers\{main\}: Container started/);
   });
 
   test('its token is one of the API server, bound to the pod', async () => {
-    await plane.apply(podOf('teller', `cat ${FOLDER}/token > /dev/termination-log`, { restartPolicy: 'Never' }));
-    await wait('teller', 'jsonpath={.status.phase}=Succeeded');
-    const token = await field('teller', '.status.containerStatuses[0].state.terminated.message');
-    const path = join(plane.folder, 'review.json');
+    await node.plane.apply(podOf('teller', `cat ${FOLDER}/token > /dev/termination-log`, { restartPolicy: 'Never' }));
+    await node.plane.wait('teller', 'jsonpath={.status.phase}=Succeeded');
+    const token = await node.plane.field('teller', '.status.containerStatuses[0].state.terminated.message');
+    const path = join(node.plane.folder, 'review.json');
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
     writeFileSync(path, JSON.stringify(review), { mode: 0o600 });
-    const { status } = JSON.parse(await plane.kubectl('create', '-f', path, '-ojson'));
+    const { status } = JSON.parse(await node.plane.kubectl('create', '-f', path, '-ojson'));
     assert.deepEqual(
       [status.authenticated, status.user.username, status.user.extra['authentication.kubernetes.io/pod-name']],
       [true, 'system:serviceaccount:default:default', ['teller']],
@@ -119,52 +98,48 @@ describe('events and tokens of an API server', { skip }, () => {
   test('a user who is not root can read the token, and nobody else can', async () => {
     const line = `cat ${FOLDER}/token > /dev/null && stat -L -c '%a %u %g' ${FOLDER}/token > /dev/termination-log`;
     const securityContext = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 };
-    await plane.apply(podOf('user', line, { restartPolicy: 'Never', securityContext }));
-    await wait('user', 'jsonpath={.status.phase}=Succeeded');
-    assert.equal(await field('user', '.status.containerStatuses[0].state.terminated.message'), '640 1000 2000\n');
+    await node.plane.apply(podOf('user', line, { restartPolicy: 'Never', securityContext }));
+    await node.plane.wait('user', 'jsonpath={.status.phase}=Succeeded');
+    assert.equal(
+      await node.plane.field('user', '.status.containerStatuses[0].state.terminated.message'),
+      '640 1000 2000\n',
+    );
   });
 
   test('a pod whose account is gone is told why it does not start', async () => {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'brief', namespace: 'default' } };
-    await plane.apply(account);
-    await plane.apply(podOf('late', OBEDIENT, { serviceAccountName: 'brief', nodeName: undefined }));
-    await plane.kubectl('delete', 'serviceaccount', 'brief');
-    const path = join(plane.folder, 'binding.json');
+    await node.plane.apply(account);
+    await node.plane.apply(podOf('late', OBEDIENT, { serviceAccountName: 'brief', nodeName: undefined }));
+    await node.plane.kubectl('delete', 'serviceaccount', 'brief');
+    const path = join(node.plane.folder, 'binding.json');
     const target = { apiVersion: 'v1', kind: 'Node', name: NODE };
     const metadata = { name: 'late', namespace: 'default' };
     writeFileSync(path, JSON.stringify({ apiVersion: 'v1', kind: 'Binding', metadata, target }));
-    await plane.kubectl('create', '--raw', '/api/v1/namespaces/default/pods/late/binding', '-f', path);
-    await until(async () => (await eventOf('late', 'FailedMount')) !== undefined);
-    const { message = '' } = (await eventOf('late', 'FailedMount')) ?? {};
-    const words = /^MountVolume\.SetUp failed for volume "kube-api-access-\w+" : failed to fetch token: /;
-    assert.match(message, words);
-    assert.match(message, /serviceaccounts? "brief" not found$/);
-    await plane.kubectl('delete', 'pod', 'late', '--timeout=60s');
+    await node.plane.kubectl('create', '--raw', '/api/v1/namespaces/default/pods/late/binding', '-f', path);
+    // Before, it may be told what the API server says of a pod that it has itself only just told the node of.
+    const { message = '' } = await until(() => eventOf('late', 'FailedMount', /serviceaccounts? "brief" not found$/));
+    assert.match(message, /^MountVolume\.SetUp failed for volume "kube-api-access-\w+" : failed to fetch token: /);
+    await node.plane.remove('late');
   });
 
   test('a container that fails again is told of in events that count', async () => {
-    await plane.apply(podOf('crash', 'exit 1', { automountServiceAccountToken: false }));
+    await node.plane.apply(podOf('crash', 'exit 1', { automountServiceAccountToken: false }));
     await until(async () => ((await eventOf('crash', 'Started'))?.count ?? 0) > 1);
     assert.equal((await eventsOf('crash')).filter(({ reason }) => reason === 'Started').length, 1);
-    await plane.kubectl('delete', 'pod', 'crash', '--timeout=60s');
+    await node.plane.remove('crash');
   });
 
   test('what happens while the API server is away is told when it is back', async () => {
-    const path = join(plane.folder, 'starts');
+    const path = join(node.plane.folder, 'starts');
     writeFileSync(path, '');
-    await plane.apply(restartingPod('short', path));
-    await until(async () => (await eventOf('short', 'Started')) !== undefined);
-    await plane.pause();
+    await node.plane.apply(restartingPod('short', path));
+    await until(() => eventOf('short', 'Started'));
+    await node.plane.pause();
     const before = readFileSync(path, 'utf8');
     await until(async () => readFileSync(path, 'utf8') !== before);
-    await plane.resume();
+    await node.plane.resume();
     const starts = readFileSync(path, 'utf8').length;
     await until(async () => ((await eventOf('short', 'Started'))?.count ?? 0) >= starts);
     assert.equal((await eventsOf('short')).filter(({ reason }) => reason === 'Started').length, 1);
   });
 });
-
-/** Whatever happens happens at its own pace; the runner ends a test that takes too long. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo().catch(() => false))) await delay(ASK_AGAIN_MS);
-}

@@ -1,18 +1,8 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import {
   type CertificateAuthority,
@@ -23,12 +13,13 @@ import {
 } from './cluster-certificates.ts';
 import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
 import { unmountBelow } from './containerd-leftovers.ts';
-import { end } from './daemon-fixture.ts';
+import { end, launch, started } from './daemon-fixture.ts';
 import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
-const START_MS = 60_000;
 const PORT_ATTEMPTS = 3;
-const ASK_AGAIN_MS = 20;
+/** Of `kubectl`: long enough for the busiest machine. */
+const PATIENCE = '--timeout=180s';
 const ADMIN: Subject = { user: 'admin', groups: ['system:masters'] };
 const run = promisify(execFile);
 
@@ -44,6 +35,14 @@ export interface ControlPlane {
   kubectl(...args: readonly string[]): Promise<string>;
   /** Starts `kubectl` as an administrator, for what it says and is told while it runs. */
   startKubectl(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcessWithoutNullStreams;
+  /** Resolves when somebody may do that, `get nodes --subresource=metrics`: what new roles say is heeded a little later. */
+  allowed(subject: Subject, ...what: readonly string[]): Promise<void>;
+  /** Resolves when that has become so, one after the other: `web` for a pod, `node/box`; `create`, `condition=Ready`. */
+  wait(object: string, ...conditions: readonly string[]): Promise<void>;
+  /** Of a pod: `.status.phase`. */
+  field(pod: string, path: string): Promise<string>;
+  /** Deletes pods by their names; resolves when they are gone. */
+  remove(...pods: readonly string[]): Promise<void>;
   /** Creates objects from manifests, or changes them. */
   apply(...objects: readonly object[]): Promise<void>;
   /** Makes a namespace and what controllers would put into it, without which no pod is let in or starts. */
@@ -60,21 +59,22 @@ export function clusterSkipReason(): string | false {
   return clusterToolsSkipReason('etcd', 'kube-apiserver', 'kubectl') || certificatesSkipReason();
 }
 
-export async function startControlPlane(): Promise<ControlPlane> {
+/** `flags` are of the API server, beside those that it has. */
+export async function startControlPlane(...flags: readonly string[]): Promise<ControlPlane> {
   sweepDeadRuns();
   const folder = mkdtempSync(join(tmpdir(), `nodelet-cluster-${process.pid}-`));
   const authority = createAuthority(join(folder, 'pki'));
   createSigningKey(join(folder, 'pki'));
-  try {
-    const etcd = await onFreePorts((ports) => startEtcd(folder, ports));
-    const api = await onFreePorts((ports) => startApiServer({ folder, authority, etcdUrl: etcd.url }, ports));
-    const plane = controlPlane(folder, authority, etcd.daemon, api);
-    await plane.prepareNamespace('default');
-    return plane;
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true }); // the programs go with this process
-    throw error;
-  }
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const etcd = await onFreePorts((ports) => startEtcd(folder, ports));
+  undo.defer(() => end(etcd.daemon, 'SIGKILL'));
+  const api = await onFreePorts((ports) => startApiServer({ folder, authority, etcdUrl: etcd.url, flags }, ports));
+  undo.defer(() => end(api.daemon, 'SIGKILL'));
+  const plane = controlPlane(folder, authority, etcd.daemon, api);
+  await plane.prepareNamespace('default');
+  undo.move();
+  return plane;
 }
 
 /** Takes away what runs left that were killed; their programs went with them. */
@@ -97,7 +97,8 @@ interface Server {
 function controlPlane(folder: string, authority: CertificateAuthority, etcd: ChildProcess, api: Server): ControlPlane {
   let daemon = api.daemon;
   const kubeconfig = (subject = ADMIN): string => writeKubeconfig(api.url, authority, subject);
-  const asAdmin = ['--kubeconfig', kubeconfig()];
+  // Its own cache: another server may have been at the same address before.
+  const asAdmin = ['--kubeconfig', kubeconfig(), '--cache-dir', join(folder, 'kubectl')];
   const kubectl = async (...args: readonly string[]): Promise<string> => {
     const { stdout } = await run(clusterTool('kubectl'), [...asAdmin, ...args], { maxBuffer: 64 * 2 ** 20 });
     return stdout;
@@ -116,6 +117,18 @@ function controlPlane(folder: string, authority: CertificateAuthority, etcd: Chi
     kubectl,
     startKubectl: (args, env = {}) =>
       spawn(clusterTool('kubectl'), [...asAdmin, ...args], { env: { ...process.env, ...env } }),
+    async allowed({ user, groups = [] }, ...what) {
+      const who = [`--as=${user}`, ...groups.map((group) => `--as-group=${group}`)];
+      await until(() => kubectl('auth', 'can-i', ...what, ...who));
+    },
+    async wait(object, ...conditions) {
+      const named = object.includes('/') ? object : `pod/${object}`;
+      for (const condition of conditions) await kubectl('wait', named, `--for=${condition}`, PATIENCE);
+    },
+    field: (pod, path) => kubectl('get', 'pod', pod, `-ojsonpath={${path}}`),
+    async remove(...pods) {
+      await kubectl('delete', 'pods', ...pods, PATIENCE);
+    },
     apply,
     prepareNamespace: (name) => apply(...namespaceObjects(name, readFileSync(authority.caFile, 'utf8'))),
     pause: () => end(daemon, 'SIGKILL'), // told to end, it would wait for its watchers
@@ -128,6 +141,11 @@ function controlPlane(folder: string, authority: CertificateAuthority, etcd: Chi
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The manifest of a pod that is bound to a node. */
+export function podOn(nodeName: string, name: string, spec: object): object {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec: { nodeName, ...spec } };
 }
 
 /** The account that pods run as, and the authority that is projected into them beside its token. */
@@ -178,7 +196,7 @@ async function startEtcd(folder: string, { first, second }: { first: number; sec
     '--unsafe-no-fsync', // nothing has to survive this machine
   ];
   const start = (): Promise<ChildProcess> =>
-    started(launch('etcd', args, folder), async () => (await fetch(`${url}/readyz`)).ok, join(folder, 'etcd.log'));
+    startTool('etcd', args, folder, async () => (await fetch(`${url}/readyz`)).ok);
   return { url, start, daemon: await start() };
 }
 
@@ -186,6 +204,7 @@ interface ApiServerParts {
   readonly folder: string;
   readonly authority: CertificateAuthority;
   readonly etcdUrl: string;
+  readonly flags: readonly string[];
 }
 
 async function startApiServer(parts: ApiServerParts, { first: port }: { first: number }): Promise<Server> {
@@ -201,12 +220,11 @@ async function startApiServer(parts: ApiServerParts, { first: port }: { first: n
       });
       request.once('error', reject);
     });
-  const start = (): Promise<ChildProcess> =>
-    started(launch('kube-apiserver', apiServerFlags(parts, port), folder), isReady, join(folder, 'kube-apiserver.log'));
+  const start = (): Promise<ChildProcess> => startTool('kube-apiserver', apiServerFlags(parts, port), folder, isReady);
   return { url, start, daemon: await start() };
 }
 
-function apiServerFlags({ folder, authority, etcdUrl }: ApiServerParts, port: number): readonly string[] {
+function apiServerFlags({ folder, authority, etcdUrl, flags }: ApiServerParts, port: number): readonly string[] {
   const server = authority.issue({ user: 'kube-apiserver', addresses: ['127.0.0.1', 'localhost', '10.96.0.1'] });
   const toKubelets = authority.issue({ user: 'kube-apiserver-kubelet-client', groups: ['system:masters'] });
   return [
@@ -229,30 +247,16 @@ function apiServerFlags({ folder, authority, etcdUrl }: ApiServerParts, port: nu
     '--service-account-issuer=https://kubernetes.default.svc',
     `--service-account-key-file=${join(folder, 'pki/service-accounts.pub')}`,
     `--service-account-signing-key-file=${join(folder, 'pki/service-accounts.key')}`,
+    ...flags,
   ];
 }
 
-function launch(name: 'etcd' | 'kube-apiserver', args: readonly string[], folder: string): ChildProcess {
-  const log = openSync(join(folder, `${name}.log`), 'a');
-  // It goes when this process goes, however that ends.
-  const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', clusterTool(name), ...args], { stdio: ['ignore', log, log] });
-  closeSync(log);
-  return daemon;
-}
-
-/** Resolves when it answers; rejects with the end of its log when it ends before, or takes too long. */
-export async function started(
-  daemon: ChildProcess,
+function startTool(
+  name: 'etcd' | 'kube-apiserver',
+  args: readonly string[],
+  folder: string,
   isReady: () => Promise<boolean>,
-  logPath: string,
 ): Promise<ChildProcess> {
-  const endsAt = performance.now() + START_MS;
-  while (!(await isReady().catch(() => false))) {
-    if (daemon.exitCode !== null || performance.now() > endsAt) {
-      await end(daemon, 'SIGKILL');
-      throw new Error(`${daemon.spawnargs[3]} did not start: ${readFileSync(logPath, 'utf8').slice(-2000)}`);
-    }
-    await delay(ASK_AGAIN_MS);
-  }
-  return daemon;
+  const logPath = join(folder, `${name}.log`);
+  return started(launch([clusterTool(name), ...args], logPath), isReady, logPath);
 }

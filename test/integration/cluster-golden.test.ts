@@ -1,28 +1,24 @@
 /** The recorded pods of kubelet v1.36.4 at a real API server, on a node that is `nodelet kubelet`. */
-import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import type { Event, Pod, PodStatus } from '../../src/api/generated/core-v1.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { byCodePoint } from '../../src/base/code-point-order.ts';
 import { differences } from '../agent/node-differences.ts';
-import { type ControlPlane, startControlPlane } from './cluster-fixture.ts';
+import type { ControlPlane } from './cluster-fixture.ts';
+import { type ClusterScene, startClusterScene } from './cluster-scene.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { end } from './daemon-fixture.ts';
 import { type GoKubelet, goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
-import { nodeletNodeSkipReason } from './nodelet-node.ts';
+import { nodeKubeconfig } from './node-place.ts';
+import { NODELET_KUBELET, nodeletNodeSkipReason } from './nodelet-node.ts';
+import { becomes, until } from './until.ts';
 
 const NODE = 'n1';
-const NODELET = [join(import.meta.dirname, '../../bin/nodelet'), 'kubelet'];
 const FOLDER = join(import.meta.dirname, '../data/golden');
-const ASK_AGAIN_MS = 50;
-/** How long a status may take to get to the test on a busy machine. */
-const PATIENCE_MS = 30_000;
 const skip = goKubeletSkipReason() || containerdSkipReason() || nodeletNodeSkipReason();
 
 interface Recording {
@@ -53,9 +49,7 @@ const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
 };
 
 suite('recorded pods at an API server', { skip }, () => {
-  let plane: ControlPlane;
-  let runtime: TestContainerd;
-  let node: GoKubelet | undefined;
+  let scene: ClusterScene<TestContainerd, GoKubelet>;
   let watch: ChildProcess | undefined;
   /** All that the API server ever had of each pod, by its name. */
   const seen = new Map<string, PodStatus[]>();
@@ -68,45 +62,61 @@ suite('recorded pods at an API server', { skip }, () => {
       ]),
   );
   before(async () => {
-    [plane, runtime] = await Promise.all([startControlPlane(), startContainerd()]);
-    await runtime.tag(BUSYBOX_IMAGE, 'docker.io/library/busybox:latest');
-    const { endpoint, cgroupParent } = runtime;
-    node = await startGoKubelet({ plane, nodeName: NODE, endpoint, cgroupParent, command: NODELET, config: CONFIG });
-    watch = watchPods(({ metadata: { name }, status = {} }) => seen.set(name, [...(seen.get(name) ?? []), status]));
-    await plane.apply(...[...recordings.values()].map(({ pod }) => manifest(pod)));
+    scene = await startClusterScene(startContainerd, async (plane, runtime) => {
+      await runtime.tag(BUSYBOX_IMAGE, 'docker.io/library/busybox:latest');
+      watch = await watchPods(plane, ({ metadata: { name }, status = {} }) =>
+        seen.set(name, [...(seen.get(name) ?? []), status]),
+      );
+      await plane.apply(...[...recordings.values()].map(({ pod }) => manifest(pod)));
+      await heedsPods(plane);
+      const { endpoint, cgroupParent } = runtime;
+      return startGoKubelet({
+        plane,
+        nodeName: NODE,
+        endpoint,
+        cgroupParent,
+        command: NODELET_KUBELET,
+        config: CONFIG,
+      });
+    });
   });
   after(async () => {
     if (watch) await end(watch, 'SIGTERM');
-    await node?.stop();
-    await runtime?.stop();
-    await plane?.stop();
+    await scene?.stop();
   });
 
   const eventsOf = async (pod: string): Promise<readonly string[]> => {
     const selector = `involvedObject.kind=Pod,involvedObject.name=${pod}`;
-    return told(JSON.parse(await plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items);
+    return told(JSON.parse(await scene.plane.kubectl('get', 'events', '--field-selector', selector, '-ojson')).items);
   };
-
-  function watchPods(changed: (pod: Pod) => void): ChildProcess {
-    const child = plane.startKubectl(['get', '--raw', '/api/v1/namespaces/default/pods?watch=true']);
-    createInterface(child.stdout).on('line', (line) => changed(JSON.parse(line).object));
-    return child;
-  }
 
   for (const [name, recorded] of recordings) {
     test(`${name}: its status and its events are those of kubelet`, async () => {
       const { name: pod } = recorded.pod.metadata;
-      const events = told(recorded.events);
-      await until(async () => (await eventsOf(pod)).length >= events.length);
-      assert.deepEqual(await eventsOf(pod), events);
-      const explained = EXPLAINED[name] ?? [];
-      const found = (): readonly string[] | undefined => closest(seen.get(pod), recorded.status);
-      const endsAt = performance.now() + PATIENCE_MS;
-      await until(async () => isDeepStrictEqual(found(), explained) || performance.now() > endsAt);
-      assert.deepEqual(found(), explained);
+      await becomes(() => eventsOf(pod), told(recorded.events));
+      await becomes(() => closest(seen.get(pod), recorded.status), EXPLAINED[name] ?? []);
     });
   }
 });
+
+/** Tells of all that becomes of pods from now on, however long it takes to begin. */
+async function watchPods(plane: ControlPlane, changed: (pod: Pod) => void): Promise<ChildProcess> {
+  const path = '/api/v1/namespaces/default/pods';
+  const { resourceVersion } = JSON.parse(await plane.kubectl('get', '--raw', path)).metadata;
+  const child = plane.startKubectl(['get', '--raw', `${path}?watch=true&resourceVersion=${resourceVersion}`]);
+  createInterface(child.stdout).on('line', (line) => changed(JSON.parse(line).object));
+  return child;
+}
+
+/** Only a little later than of its pods the API server knows that the node may ask for the ConfigMap that one lacks. */
+async function heedsPods(plane: ControlPlane): Promise<void> {
+  const asNode = ['--kubeconfig', nodeKubeconfig(plane, NODE)];
+  const path = '/api/v1/namespaces/default/configmaps/absent';
+  await until(async () => {
+    const refusal = await plane.kubectl(...asNode, 'get', '--raw', path).catch((error: Error) => error.message);
+    return refusal.includes('(NotFound)');
+  });
+}
 
 function manifest({ metadata: { name, namespace, labels, annotations }, spec }: Pod): object {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels, annotations }, spec };
@@ -124,9 +134,4 @@ function unlike(status: PodStatus, recorded: PodStatus): readonly string[] {
 
 function told(events: readonly Pick<Event, 'type' | 'reason'>[]): readonly string[] {
   return events.map(({ type, reason }) => `${type} ${reason}`).sort(byCodePoint);
-}
-
-/** Whatever happens happens at its own pace; the runner ends a test that takes too long. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo().catch(() => false))) await delay(ASK_AGAIN_MS);
 }

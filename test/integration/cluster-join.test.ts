@@ -7,47 +7,40 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { shell } from './agent-fixture.ts';
 import { bootstrapKubeconfig, type CertificateSigner, startSigner } from './certificate-signer.ts';
-import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
-import { type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
-import { runtimeSkipReason, startRuntime, type TestRuntime } from './runtime-fixture.ts';
+import { type ControlPlane, podOn } from './cluster-fixture.ts';
+import { NODELET_KUBELET, type NodeletNode, nodeletNodeSkipReason, startNodeletNode } from './nodelet-node.ts';
+import { until } from './until.ts';
 
-const BIN = join(import.meta.dirname, '../../bin/nodelet');
 const NODE = 'newcomer';
-const skip = clusterSkipReason() || runtimeSkipReason() || nodeletNodeSkipReason();
+const skip = nodeletNodeSkipReason();
 
 describe('a node that joins', { skip }, () => {
-  let plane: ControlPlane;
-  let runtime: TestRuntime;
-  let signer: CertificateSigner;
   let node: NodeletNode;
+  let plane: ControlPlane;
+  let signer: CertificateSigner;
   before(async () => {
-    [plane, runtime] = await Promise.all([startControlPlane(), startRuntime()]);
-    signer = await startSigner(plane);
-    node = await startNodeletNode(plane, runtime, NODE, { bootstrapKubeconfig: await bootstrapKubeconfig(plane) });
+    node = await startNodeletNode(NODE, async (newPlane) => {
+      signer = await startSigner(newPlane);
+      return { bootstrapKubeconfig: await bootstrapKubeconfig(newPlane) };
+    });
+    ({ plane } = node);
   });
   after(async () => {
-    await plane?.kubectl('delete', 'pods', '--all', '--timeout=60s').catch(() => {}); // the rest goes with the runtime
-    await node?.stop();
+    await plane?.remove('--all').catch(() => {}); // the rest goes with the runtime
     await signer?.stop();
-    await runtime?.stop();
-    await plane?.stop();
+    await node?.stop();
   });
-  const podOf = (name: string): object => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'default' },
-    spec: {
-      nodeName: NODE,
+  const podOf = (name: string): object =>
+    podOn(NODE, name, {
       automountServiceAccountToken: false,
       terminationGracePeriodSeconds: 0,
-      containers: [{ name: 'main', image: BUSYBOX_IMAGE, command: ['sh', '-c', 'echo hello; sleep 1000'] }],
-    },
-  });
+      containers: [shell('main', 'echo hello; sleep 1000')],
+    });
 
   test('gets the certificate of a client and of a server, and keeps them as kubelet does', async () => {
-    await plane.kubectl('wait', 'csr', '--all', '--for=jsonpath={.status.certificate}', '--timeout=60s');
+    await plane.kubectl('wait', 'csr', '--all', '--for=jsonpath={.status.certificate}', '--timeout=180s');
     const certificates = join(plane.folder, NODE, 'certs');
     assert.equal(lstatSync(join(certificates, 'kubelet-client-current.pem')).isSymbolicLink(), true);
     assert.match(readFileSync(join(plane.folder, NODE, 'kubelet.conf'), 'utf8'), /kubelet-client-current\.pem/);
@@ -55,31 +48,30 @@ describe('a node that joins', { skip }, () => {
 
   test('is trusted by the API server, which gets the log of a pod, also from the next agent', async () => {
     await plane.apply(podOf('talk'));
-    await plane.kubectl('wait', 'pod/talk', '--for=condition=Ready', '--timeout=60s');
-    assert.equal(await plane.kubectl('logs', 'talk'), 'hello\n');
+    await plane.wait('talk', 'condition=Ready');
+    const log = (): Promise<string> => plane.kubectl('logs', 'talk');
+    assert.equal(await until(log), 'hello\n'); // both the certificate and the word may come a little later
     await node.restart();
-    await plane.kubectl('annotate', 'pod', 'talk', 'seen=again');
+    assert.equal(await until(log), 'hello\n');
     assert.deepEqual(
       signer.requests.map(({ spec: { signerName } }) => signerName),
       ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
     );
-    await plane.kubectl('delete', 'pod', 'talk', '--timeout=60s');
+    await plane.remove('talk');
   });
 
   test('ends when somebody else has its port, and says so', async () => {
-    await node.stop();
-    const folder = join(plane.folder, NODE);
-    const config = join(folder, 'kubelet.json');
-    const { address, port } = JSON.parse(readFileSync(config, 'utf8'));
+    await node.stopAgent();
+    const { address, port } = JSON.parse(readFileSync(join(plane.folder, NODE, 'kubelet.json'), 'utf8'));
     const taken = createServer().listen(port, address);
     await once(taken, 'listening');
-    const args = ['kubelet', `--config=${config}`, `--root-dir=${folder}/root`, `--cert-dir=${folder}/certs`];
+    const [program, ...kubelet] = NODELET_KUBELET;
     const stderr = new RegExp(
       `^nodelet kubelet: cannot serve the API of the node on ${address}:${port}: .*EADDRINUSE`,
       'm',
     );
     try {
-      await assert.rejects(promisify(execFile)(BIN, args), { code: 1, stderr });
+      await assert.rejects(promisify(execFile)(program, [...kubelet, ...node.flags]), { code: 1, stderr });
     } finally {
       taken.close();
     }

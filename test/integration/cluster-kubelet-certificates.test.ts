@@ -1,7 +1,7 @@
 /** Kubelet itself and Nodelet go on with each other’s certificates. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readKubeconfig } from '../../src/app/cluster/api-server-client.ts';
@@ -12,7 +12,8 @@ import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { bootstrapKubeconfig, type CertificateSigner, startSigner } from './certificate-signer.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
 import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
-import { end } from './daemon-fixture.ts';
+import { end, launch } from './daemon-fixture.ts';
+import { until } from './until.ts';
 
 const skip = clusterSkipReason() || clusterToolsSkipReason('kubelet');
 const NODE = 'taken-over';
@@ -40,22 +41,22 @@ test('kubelet goes on with our request, we with its certificate, and it with our
     bootstrapKubeconfig: await bootstrapKubeconfig(plane),
   };
   const logPath = join(folder, 'kubelet.log');
-  const log = (): string => (existsSync(logPath) ? readFileSync(logPath, 'utf8') : '');
+  const log = (): string => readFileSync(logPath, 'utf8');
   const requests = async (): Promise<readonly string[]> =>
     (await plane.kubectl('get', 'csr', '-o', 'name')).split('\n').filter((line) => line !== '');
 
   const firstLife = new AbortController();
   const unfinished = connectAsNode({ ...files, rotateCertificates: false }, OPTIONS, host, firstLife.signal);
-  await eventually(async () => (await requests()).length > 0);
+  await until(async () => (await requests()).length > 0);
   firstLife.abort();
   await assert.rejects(unfinished);
 
   let kubelet = startKubelet(folder, files);
   let signer: CertificateSigner | undefined;
   try {
-    await eventually(async () => log().includes('csr for this node is still valid'));
+    await until(() => log().includes('csr for this node is still valid'));
     signer = await startSigner(plane);
-    await eventually(async () => existsSync(files.kubeconfig));
+    await until(() => readFileSync(files.kubeconfig, 'utf8')); // it is empty before it is written
     await end(kubelet, 'SIGKILL');
     assert.equal((await requests()).length, 1);
     await checkKubeconfig(folder, files);
@@ -68,7 +69,7 @@ test('kubelet goes on with our request, we with its certificate, and it with our
 
     writeFileSync(logPath, '');
     kubelet = startKubelet(folder, files);
-    await eventually(async () => log().includes('Kubeconfig exists and is valid, skipping bootstrap'));
+    await until(() => log().includes('Kubeconfig exists and is valid, skipping bootstrap'));
   } finally {
     await end(kubelet, 'SIGKILL');
     await signer?.stop();
@@ -114,14 +115,5 @@ function startKubelet(
     `--hostname-override=${NODE}`,
     '--v=2',
   ];
-  const log = openSync(join(folder, 'kubelet.log'), 'a');
-  const command = ['--pdeathsig', 'TERM', clusterTool('kubelet'), ...args];
-  const kubelet = spawn('setpriv', command, { stdio: ['ignore', log, log] });
-  closeSync(log);
-  return kubelet;
-}
-
-/** Looks again for what nobody tells us of. */
-async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await host.clock.sleep(20, life.signal);
+  return launch([clusterTool('kubelet'), ...args], join(folder, 'kubelet.log'));
 }

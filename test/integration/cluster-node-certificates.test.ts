@@ -8,9 +8,11 @@ import type { NodeAddress } from '../../src/api/generated/core-v1.ts';
 import { type CertifiedClient, connectAsNode, openServingCertificate } from '../../src/app/cluster-certificates.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import type { ApiErrorReason } from '../../src/kubelet/cluster/api-server.ts';
 import { isApiError } from '../../src/kubelet/cluster/is-api-error.ts';
 import { bootstrapKubeconfig, type CertificateSigner, startSigner } from './certificate-signer.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+import { until } from './until.ts';
 
 const skip = clusterSkipReason();
 const OPTIONS = { userAgent: 'nodelet-test', rate: { qps: 0, burst: 0 }, environment: {} };
@@ -84,7 +86,7 @@ test('with rotation the first certificate comes while the agent runs', { skip },
   );
   const end = new AbortController();
   const running = client.run(end.signal);
-  await eventually(() => subjectIn(files.certDir) !== '');
+  await until(() => isRefused(client.apiServer.get(keyOf('rotating'), life.signal), 'NotFound'));
   await checkIsNode(client, 'rotating');
   end.abort();
   await running;
@@ -108,8 +110,9 @@ test('a stronger certificate in the kubeconfig is replaced by one of the node', 
   const end = new AbortController();
   const asked = signer.requests.length;
   const running = client.run(end.signal);
-  await eventually(() => subjectIn(files.certDir).includes('system:node:strong'));
+  await until(() => isRefused(client.apiServer.list({ resource: 'secrets' }, life.signal), 'Forbidden'));
   await checkIsNode(client, 'strong');
+  assert.match(subjectIn(files.certDir), /system:node:strong/);
   assert.equal(signer.requests.length, asked + 1);
   end.abort();
   await running;
@@ -151,12 +154,14 @@ test('the certificate of its server says where the node is, and follows it', { s
   client.close();
 });
 
-function subjectIn(certDir: string): string {
-  const path = join(certDir, 'kubelet-client-current.pem');
-  return existsSync(path) ? new X509Certificate(readFileSync(path)).subject : '';
+/** Whom the server takes us for shows in what it says: the file of a certificate is there a little before it is used. */
+async function isRefused(answer: Promise<unknown>, reason: ApiErrorReason): Promise<boolean> {
+  return answer.then(
+    () => false,
+    (error: unknown) => isApiError(error, reason),
+  );
 }
 
-/** Looks again for what nobody tells us of. */
-async function eventually(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await host.clock.sleep(20, life.signal);
+function subjectIn(certDir: string): string {
+  return new X509Certificate(readFileSync(join(certDir, 'kubelet-client-current.pem'))).subject;
 }

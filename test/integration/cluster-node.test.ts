@@ -1,10 +1,8 @@
 /** The node object at a real API server, written with the rights of a node, beside that of Kubernetes' own kubelet. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Lease, Node } from '../../src/api/generated/core-v1.ts';
 import type { AgentParts } from '../../src/app/agent.ts';
 import { learnFacts } from '../../src/app/agent-facts.ts';
@@ -20,13 +18,15 @@ import { SETTINGS } from '../agent/memory-agent.ts';
 import { differences } from '../agent/node-differences.ts';
 import { NODE } from '../agent/node-world.ts';
 import { connectTo } from './cluster-client-fixture.ts';
-import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
+import { type ControlPlane, clusterSkipReason } from './cluster-fixture.ts';
+import { startPlaneAndRuntime } from './cluster-scene.ts';
 import { skipReason as containerdSkipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
 import { goKubeletSkipReason, startGoKubelet } from './go-kubelet.ts';
+import { nodeAddress, nodeKubeconfig } from './node-place.ts';
+import { becomes, until } from './until.ts';
 
 const OURS = 'ours';
 const THEIRS = 'theirs';
-const ASK_AGAIN_MS = 50;
 const skip = clusterSkipReason() || containerdSkipReason();
 
 /** One life of the node's part of an agent. */
@@ -43,7 +43,7 @@ suite('a node of a real API server', { skip }, () => {
   let life: Life;
 
   before(async () => {
-    [plane, runtime] = await Promise.all([startControlPlane(), startContainerd()]);
+    [plane, runtime] = await startPlaneAndRuntime(startContainerd);
     life = await startNode();
   });
   after(async () => {
@@ -58,7 +58,7 @@ suite('a node of a real API server', { skip }, () => {
     const line = (message: string): void => void told.push(message);
     const host = createLinuxHost();
     const connection = connectCri(runtime.endpoint, { clock: host.clock, runtimeRequestTimeoutMs: 10_000 });
-    const apiServer = await connectTo(plane.kubeconfig({ user: `system:node:${OURS}`, groups: ['system:nodes'] }));
+    const apiServer = await connectTo(nodeKubeconfig(plane, OURS));
     const settings = { ...SETTINGS, nodeName: OURS, memoryCapacityBytes: readMachineFacts().memoryBytes };
     const parts: AgentParts = {
       host,
@@ -87,15 +87,14 @@ suite('a node of a real API server', { skip }, () => {
     };
   }
 
-  const ready = (status: string): Promise<string> =>
-    plane.kubectl('wait', `node/${OURS}`, `--for=condition=Ready=${status}`, '--timeout=60s');
+  const ready = (status: string): Promise<void> => plane.wait(`node/${OURS}`, 'create', `condition=Ready=${status}`);
   const nodeOf = async (name: string): Promise<Node> => JSON.parse(await plane.kubectl('get', 'node', name, '-ojson'));
   const lease = async (): Promise<Lease> =>
     JSON.parse(await plane.kubectl('get', 'lease', '-n', 'kube-node-lease', OURS, '-ojson'));
 
   test('it registers itself and is ready', async () => {
-    await plane.kubectl('wait', `node/${OURS}`, '--for=create', '--timeout=60s');
     await ready('True');
+    await until(() => life.events.includes('NodeReady'));
     assert.deepEqual(life.events.slice(-4), [
       'NodeHasSufficientMemory',
       'NodeHasNoDiskPressure',
@@ -105,7 +104,7 @@ suite('a node of a real API server', { skip }, () => {
   });
 
   test('it renews its lease, which belongs to the node', async () => {
-    await plane.kubectl('wait', `lease/${OURS}`, '-n', 'kube-node-lease', '--for=create', '--timeout=60s');
+    await plane.kubectl('wait', `lease/${OURS}`, '-n', 'kube-node-lease', '--for=create', '--timeout=180s');
     const first = await lease();
     assert.deepEqual(first.metadata.ownerReferences?.[0]?.uid, (await nodeOf(OURS)).metadata.uid);
     await until(async () => (await lease()).spec.renewTime !== first.spec.renewTime);
@@ -116,15 +115,10 @@ suite('a node of a real API server', { skip }, () => {
   }, async () => {
     const { endpoint, cgroupParent } = runtime;
     const kubelet = await startGoKubelet({ plane, nodeName: THEIRS, endpoint, cgroupParent });
+    const found = async (): Promise<readonly string[]> =>
+      differences(await nodeOf(OURS), await nodeOf(THEIRS)).filter((path) => !EXPECTED.some((each) => each.test(path)));
     try {
-      await until(
-        async () => (await nodeOf(THEIRS)).status?.images?.length === (await nodeOf(OURS)).status?.images?.length,
-      );
-      const found = differences(await nodeOf(OURS), await nodeOf(THEIRS));
-      assert.deepEqual(
-        found.filter((path) => !EXPECTED.some((each) => each.test(path))),
-        [],
-      );
+      await becomes(found, []); // each learns of its images in its own time
     } finally {
       await kubelet.stop();
     }
@@ -157,12 +151,12 @@ suite('a node of a real API server', { skip }, () => {
   });
 
   test('it does not come back by itself when it was deleted, but with the next start', async () => {
+    const before = life.told.length;
     await plane.kubectl('delete', 'node', OURS);
-    await until(async () => life.told.includes('cannot update the status of the node for now'));
+    await until(() => life.told.slice(before).includes('cannot update the status of the node for now'));
     await assert.rejects(plane.kubectl('get', 'node', OURS), /not found/);
     await life.stop();
     life = await startNode();
-    await plane.kubectl('wait', `node/${OURS}`, '--for=create', '--timeout=60s');
     await ready('True');
   });
 });
@@ -177,21 +171,15 @@ const EXPECTED: readonly RegExp[] = [
 ];
 
 function nodeSettings(rootDir: string): NodeSettings {
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  const address = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  const address = nodeAddress();
   return {
     ...NODE,
     nodeName: OURS,
     rootDir,
     architecture: goArchitecture(),
-    nodeIps: address === undefined ? [] : [address],
+    nodeIps: address === '' ? [] : [address],
     thresholds: [{ signal: 'memory.available', value: { quantity: parseQuantity('1Mi') }, gracePeriodMs: 0 }],
     statusUpdateMs: 1000,
     leaseSeconds: 4,
   };
-}
-
-/** Whatever happens happens at its own pace; the runner ends a test that takes too long. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo().catch(() => false))) await delay(ASK_AGAIN_MS);
 }

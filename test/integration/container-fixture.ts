@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { BUSYBOX_IMAGE, busyboxArchive } from '../../src/app/images/local-images.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { ContainerConfig, NamespaceMode, PodSandboxConfig } from '../../src/cri/generated/runtime-v1.ts';
@@ -24,11 +24,10 @@ const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
 /** Containers on the real kernel in a sandbox that has the machine's namespaces. `life` begins another life of ours. */
 export class ContainerFixture {
-  static #count = 0;
   readonly folder = mkdtempSync(join(tmpdir(), 'containers-'));
   readonly paths = runtimePaths({ rootDir: join(this.folder, 'root'), stateDir: join(this.folder, 'state') });
   readonly told: RuntimeHappening[] = [];
-  readonly cgroupParent = `/nodelet-test-containers-${process.pid}-${++ContainerFixture.#count}`;
+  readonly cgroupParent = `/nodelet-test-${basename(this.folder)}`;
   readonly #program: string;
   readonly #pid: NamespaceMode;
   #storage: Storage | undefined;

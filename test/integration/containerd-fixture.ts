@@ -1,14 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { accessSync, constants, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCri } from '../../src/cri/client.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { importLocalImages, PAUSE_IMAGE } from './containerd-images.ts';
 import { type Footprint, removeLeftovers } from './containerd-leftovers.ts';
-import { end, newFootprint, removePods, startedDaemon, writeNetwork } from './daemon-fixture.ts';
+import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const PROGRAMS = ['containerd', 'ctr', 'containerd-shim-runc-v2', 'runc', 'ip', 'setpriv'];
 const FILES = [
   '/usr/lib/cni/bridge',
@@ -50,11 +50,8 @@ export async function startContainerd(): Promise<TestContainerd> {
   const cri = connectCri(endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
   const start = (): Promise<ChildProcess> => {
     const logPath = join(folder, 'containerd.log');
-    const log = openSync(logPath, 'a');
-    // It goes when this process goes, however that ends.
-    const args = ['--pdeathsig', 'TERM', 'containerd', '--config', join(folder, 'config.toml')];
-    const daemon = spawn('setpriv', args, { stdio: ['ignore', log, log] });
-    return startedDaemon(daemon, cri, () => readFileSync(logPath, 'utf8'));
+    const daemon = launch(['containerd', '--config', join(folder, 'config.toml')], logPath);
+    return startedRuntime(daemon, cri, logPath);
   };
   let daemon = await start();
   const ctr = (...args: string[]) =>

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { cgroupHierarchies } from '../../src/host/linux/cgroup-hierarchies.ts';
+import { parseMountinfo } from '../../src/host/linux/mountinfo.ts';
 
 /** Everything that a runtime of a test makes on the machine follows from its folder's name. */
 export interface Footprint {
@@ -9,22 +11,24 @@ export interface Footprint {
   readonly bridge: string;
   /** Below which tests put the cgroups of their pods. */
   readonly cgroupParent: string;
-  /** The addresses of its pods. */
-  readonly subnet: string;
 }
 
+/** What is killed is gone by then on the busiest machine. */
+const PATIENCE_MS = 20_000;
+const LOOK_AGAIN_MS = 5;
+
 /**
- * Takes away what a runtime left that is gone: monitors and their containers, network namespaces, mounts, the bridge,
+ * Takes away what a runtime left that is gone or about to go: it, monitors and their containers, network namespaces, mounts, the bridge,
  * cgroups and files. Nothing to do is fine.
  */
 export function removeLeftovers(footprint: Footprint): void {
   const namespaces = networkNamespaces(footprint.folder);
-  killMonitors(footprint);
+  killProcesses(footprint);
   for (const path of namespaces) quietly('ip', 'netns', 'delete', path.slice(path.lastIndexOf('/') + 1));
   unmountBelow(footprint.folder);
   quietly('ip', 'link', 'delete', footprint.bridge);
   removeCgroups(footprint.cgroupParent);
-  rmSync(footprint.folder, { recursive: true, force: true, maxRetries: 5 });
+  removeFolder(footprint.folder);
 }
 
 /** Of the sandboxes whose bundles are still there: paths such as `/var/run/netns/cni-…`. */
@@ -43,14 +47,19 @@ export function networkNamespaces(folder: string): readonly string[] {
   return [...new Set(paths)];
 }
 
-/** A monitor is a daemon of its own: a shim is told by the socket that it reports to, conmon by the files it writes. */
-function killMonitors({ socketPath, folder }: Footprint): void {
+/**
+ * The runtime itself, which may be on its way out, and its monitors, which are daemons of their own: a shim is told by
+ * the socket that it reports to, conmon by the files it writes. Returns when they are gone, and what they had begun: a
+ * cgroup goes no sooner, and nobody writes into the folder any more.
+ */
+function killProcesses({ socketPath, folder }: Footprint): void {
   const processes = runningProcesses();
-  const monitors = processes.filter(({ args }) => {
+  const ours = processes.filter(({ args }) => {
     if (args[0]?.includes('containerd-shim')) return args.includes(socketPath);
-    return args[0]?.endsWith('conmon') && args.some((arg) => arg.includes(`${folder}/`));
+    if (args[0]?.endsWith('conmon')) return args.some((arg) => arg.includes(`${folder}/`));
+    return args.includes(`${folder}/config.toml`) || (args.includes('cri') && args.includes(`${folder}/root`));
   });
-  const doomed = new Set(monitors.map(({ pid }) => pid));
+  const doomed = new Set(ours.map(({ pid }) => pid));
   for (let grown = true; grown; ) {
     const children = processes.filter(({ pid, parent }) => doomed.has(parent) && !doomed.has(pid));
     for (const { pid } of children) doomed.add(pid);
@@ -61,6 +70,26 @@ function killMonitors({ socketPath, folder }: Footprint): void {
       process.kill(pid, 'SIGKILL');
     } catch {} // gone by itself
   }
+  untilSo(() => [...doomed].every(isDead));
+}
+
+function isDead(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2)); // a child of ours is reaped when this returns
+  } catch {
+    return true;
+  }
+}
+
+/** Waits on the spot: whoever cleans up may be on its way out. */
+function untilSo(isSo: () => boolean): boolean {
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (const endsAt = performance.now() + PATIENCE_MS; performance.now() < endsAt; ) {
+    if (isSo()) return true;
+    Atomics.wait(clock, 0, 0, LOOK_AGAIN_MS);
+  }
+  return false;
 }
 
 function runningProcesses(): { pid: number; parent: number; args: string[] }[] {
@@ -87,16 +116,41 @@ export function unmountBelow(folder: string): void {
   for (const point of points.reverse()) quietly('umount', '--lazy', point);
 }
 
-function removeCgroups(parent: string): void {
-  for (const hierarchy of ['', ...entries('/sys/fs/cgroup')]) removeCgroup(join('/sys/fs/cgroup', hierarchy, parent));
+/** In every hierarchy. */
+export function removeCgroups(parent: string): void {
+  for (const hierarchy of mountedCgroups()) removeCgroup(join(hierarchy, parent));
 }
 
-/** A cgroup goes with rmdir, its children first; the kernel takes the files away. */
+/** Folders that each hold a whole tree of cgroups. */
+export function mountedCgroups(): readonly string[] {
+  const root = '/sys/fs/cgroup';
+  if (existsSync(join(root, 'cgroup.controllers'))) return [root];
+  return cgroupHierarchies(root, parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')));
+}
+
+/** A cgroup goes with rmdir, its children first; the kernel takes the files away, a moment after the last process. */
 function removeCgroup(path: string): void {
   for (const child of folders(path)) removeCgroup(join(path, child));
-  try {
-    rmdirSync(path);
-  } catch {} // never there in this hierarchy, or still busy
+  untilSo(() => {
+    try {
+      rmdirSync(path);
+    } catch {}
+    return !existsSync(path);
+  });
+}
+
+/** Somebody else may be at it, too. */
+function removeFolder(folder: string): void {
+  let fault: unknown;
+  const isGone = untilSo(() => {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      fault = error;
+    }
+    return !existsSync(folder);
+  });
+  if (!isGone) throw fault;
 }
 
 function entries(path: string): string[] {

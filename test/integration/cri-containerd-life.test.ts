@@ -12,7 +12,7 @@ import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { linuxRandom } from '../../src/host/linux/linux-random.ts';
 import { eventually, runPod, signal, statusOf } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd, type TestContainerd } from './containerd-fixture.ts';
-import { networkNamespaces } from './containerd-leftovers.ts';
+import { mountedCgroups, networkNamespaces } from './containerd-leftovers.ts';
 import { containerdSubject } from './containerd-subject.ts';
 
 const skip = skipReason();
@@ -27,9 +27,7 @@ function traces({ folder, cgroupParent }: Pick<TestContainerd, 'folder' | 'cgrou
     }
   });
   const links = readdirSync('/sys/class/net').filter((name) => name === folder.replace(/.*-(\d+-\d+)$/, 'nlt$1'));
-  const cgroups = readdirSync('/sys/fs/cgroup').filter((name) =>
-    existsSync(join('/sys/fs/cgroup', name, cgroupParent)),
-  );
+  const cgroups = mountedCgroups().filter((hierarchy) => existsSync(join(hierarchy, cgroupParent)));
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8').includes(folder) ? ['a mount'] : [];
   return [...processes, ...links, ...cgroups, ...mounts, ...(existsSync(folder) ? [folder] : [])];
 }

@@ -1,25 +1,34 @@
-import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CriConnection } from '../../src/cri/client.ts';
 import { ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
-import { type Footprint, removeLeftovers } from './containerd-leftovers.ts';
+import { claimSubnet, dropDeadClaims } from './claimed-subnet.ts';
+import { type Footprint, removeCgroups, removeLeftovers } from './containerd-leftovers.ts';
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const STOP_MS = 30_000;
+const ASK_AGAIN_MS = 20;
 
 const FOLDER_NAME = /^nodelet-(containerd|embedded)-(\d+)-(\d+)$/;
 
 export type RuntimeKind = 'containerd' | 'embedded';
 
-let started = 0;
+export interface NetworkedFootprint extends Footprint {
+  /** The addresses of its pods. */
+  readonly subnet: string;
+}
+
+let footprints = 0;
 
 /** Of a runtime that is to be started. Also takes away what runs left that were killed. */
-export function newFootprint(kind: RuntimeKind): Footprint {
+export function newFootprint(kind: RuntimeKind): NetworkedFootprint {
   sweepDeadRuns();
-  return footprintOf(kind, process.pid, started++);
+  const footprint = footprintOf(kind, process.pid, footprints++);
+  removeCgroups(footprint.cgroupParent); // they may outlive the folder of a run, and its process number comes again
+  return { ...footprint, subnet: claimSubnet().v4 };
 }
 
 function footprintOf(kind: RuntimeKind, pid: number, count: number): Footprint {
@@ -29,7 +38,6 @@ function footprintOf(kind: RuntimeKind, pid: number, count: number): Footprint {
     socketPath: join(folder, 'cri.sock'),
     bridge: `nlt${pid}-${count}`,
     cgroupParent: `/nodelet-test-${pid}-${count}`,
-    subnet: subnetOf(pid, count),
   };
 }
 
@@ -37,18 +45,18 @@ function sweepDeadRuns(): void {
   for (const name of readdirSync(tmpdir())) {
     const [, kind, pid, count] = FOLDER_NAME.exec(name) ?? [];
     if (kind !== 'containerd' && kind !== 'embedded') continue;
-    if (!existsSync(`/proc/${pid}`)) removeLeftovers(footprintOf(kind, Number(pid), Number(count)));
+    if (isOfDeadRun(Number(pid), Number(count))) removeLeftovers(footprintOf(kind, Number(pid), Number(count)));
   }
+  dropDeadClaims();
 }
 
-/** A subnet that no other run on this machine has: 10.64.0.0/10, cut by process number. */
-function subnetOf(pid: number, count: number): string {
-  const number = (pid * 4 + count) % (64 * 256);
-  return `10.${64 + (number >> 8)}.${number & 255}.0/24`;
+/** Also one that had the number that this process has now. */
+function isOfDeadRun(pid: number, count: number): boolean {
+  return pid === process.pid ? count >= footprints : !existsSync(`/proc/${pid}`);
 }
 
 /** Makes the runtime's folder with a bridge network for its pods in it; with `hostPorts` it maps ports of this machine. */
-export function writeNetwork({ folder, bridge, subnet }: Footprint, hostPorts = false): void {
+export function writeNetwork({ folder, bridge, subnet }: NetworkedFootprint, hostPorts = false): void {
   mkdirSync(join(folder, 'cni'), { recursive: true });
   const network = {
     cniVersion: '0.4.0',
@@ -72,29 +80,38 @@ export function writeNetwork({ folder, bridge, subnet }: Footprint, hostPorts = 
   writeFileSync(join(folder, 'cni/10-nodelet-test.conflist'), JSON.stringify(network));
 }
 
-/** Resolves when it answers and has found its network; rejects with the end of its log when it cannot. */
-export async function startedDaemon(
+/** A program that adds what it says to a file, and goes when this process goes, however that ends. */
+export function launch(command: readonly string[], logPath: string): ChildProcess {
+  const log = openSync(logPath, 'a');
+  const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', ...command], { stdio: ['ignore', log, log] });
+  closeSync(log);
+  return daemon;
+}
+
+/** Resolves when it answers; rejects with the end of its log when it ends before, or takes too long. */
+export async function started(
   daemon: ChildProcess,
-  cri: CriConnection,
-  readLog: () => string,
+  isReady: () => Promise<boolean>,
+  logPath: string,
 ): Promise<ChildProcess> {
-  const deadline = AbortSignal.timeout(START_MS);
-  while (!(await isReady(cri, deadline))) {
-    if (daemon.exitCode !== null || deadline.aborted) {
-      throw new Error(`the runtime did not start: ${readLog().slice(-2000)}`);
+  const endsAt = performance.now() + START_MS;
+  while (!(await isReady().catch(() => false))) {
+    if (hasEnded(daemon) || performance.now() > endsAt) {
+      await end(daemon, 'SIGKILL');
+      throw new Error(`${daemon.spawnargs[3]} did not start: ${readFileSync(logPath, 'utf8').slice(-2000)}`);
     }
-    await delay(20);
+    await delay(ASK_AGAIN_MS);
   }
   return daemon;
 }
 
-async function isReady(cri: CriConnection, signal: AbortSignal): Promise<boolean> {
-  try {
-    const { status } = await cri.runtime.status({ verbose: false }, signal);
+/** The same with a runtime, which is to find its network too. */
+export function startedRuntime(daemon: ChildProcess, cri: CriConnection, logPath: string): Promise<ChildProcess> {
+  const isReady = async (): Promise<boolean> => {
+    const { status } = await cri.runtime.status({ verbose: false }, AbortSignal.timeout(START_MS));
     return status?.conditions.every((condition) => condition.status) ?? false;
-  } catch {
-    return false;
-  }
+  };
+  return started(daemon, isReady, logPath);
 }
 
 export async function removePods(cri: CriConnection): Promise<void> {
@@ -108,9 +125,13 @@ export async function removePods(cri: CriConnection): Promise<void> {
   );
 }
 
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 export function end(daemon: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   return new Promise((resolve) => {
-    if (daemon.exitCode !== null || daemon.signalCode !== null) return resolve();
+    if (hasEnded(daemon)) return resolve();
     const killer = setTimeout(() => daemon.kill('SIGKILL'), STOP_MS);
     daemon.once('exit', () => {
       clearTimeout(killer);

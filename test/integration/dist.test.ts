@@ -9,7 +9,7 @@ import { executableFault } from '../../tools/dist-executable.ts';
 const root = resolve(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-suite('make dist', { timeout: 60_000 }, () => {
+suite('make dist', { timeout: 900_000 }, () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'nodelet-dist-test-')));
   const at = (...names: string[]): string => join(folder, ...names);
   const elsewhere = at('elsewhere');
@@ -47,16 +47,12 @@ suite('make dist', { timeout: 60_000 }, () => {
     });
 
     test(`${name} makes system calls without the checkout`, { skip: skip || mounting }, () => {
-      const { status, stdout, stderr } = run(...command('probe'), at('mount'));
+      const { status, stdout, stderr } = run(...withOwnRun([...command('probe'), at('mount')]));
       assert.deepEqual(
         { status, stdout, stderr },
         { status: 0, stdout: 'tmpfs nodelet-probe, nsfs nsfs, nsfs nsfs\n', stderr: '' },
       );
       assert.deepEqual(readdirSync(elsewhere), []);
-      assert.deepEqual(
-        ['/run', tmpdir()].flatMap((place) => readdirSync(place).filter((entry) => entry.startsWith('nodelet-addon-'))),
-        [],
-      );
     });
   }
 
@@ -83,6 +79,12 @@ suite('make dist', { timeout: 60_000 }, () => {
     execFileSync(process.execPath, [join(root, 'tools/dist.ts'), output, entry], { cwd: root, stdio: 'pipe' });
   }
 });
+
+/** With an empty /run that nobody else has, where its native part is put for a moment; says in the end what is left there. */
+function withOwnRun(command: readonly string[]): [string, ...string[]] {
+  const script = 'mount -t tmpfs tmpfs /run && "$@" && ls -A /run';
+  return ['/usr/bin/unshare', '--mount', '/bin/sh', '-c', script, 'sh', ...command];
+}
 
 function olderNodeReason(): string | false {
   const { stdout } = spawnSync('/usr/bin/env', ['node', '--version'], {

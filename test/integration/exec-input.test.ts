@@ -11,7 +11,7 @@ import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';
 
-const signal = AbortSignal.timeout(120_000);
+const signal = new AbortController().signal;
 const { network } = createLinuxHost();
 
 type ExecNetwork = Pick<Network, 'webSocket' | 'upgrade'>;
@@ -38,13 +38,13 @@ async function heard(connection: ExecConnection): Promise<unknown> {
   return { stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString(), ...end };
 }
 
-suite('exec', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
+suite('exec', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   let it: TestAgent;
   let cri: CriConnection;
 
   before(async () => {
     it = await startTestAgent();
-    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
     const ready = it.ready('web');
     it.source.set(podOf('web', { containers: [shell('main', OBEDIENT)] }));
     await ready;

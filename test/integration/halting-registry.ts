@@ -4,7 +4,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { digestOf } from '../../src/runtime/images/digest.ts';
 import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { MANIFEST_TYPE } from './registry-fixture.ts';
 
 export interface ServedImage {
   readonly manifest: Buffer;
@@ -110,12 +112,6 @@ export class HaltingRegistry {
     if (part.byteLength > 0) response.write(part, () => this.#halted.resolve());
     else this.#halted.resolve();
   }
-}
-
-const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
-
-function digestOf(data: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(data).digest('hex')}`;
 }
 
 /** Text that gzip does not make much shorter. */

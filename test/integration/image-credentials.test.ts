@@ -37,7 +37,7 @@ function providerScript(address: string, folder: string): string {
   return `#!/bin/sh\n{ cat; echo "$1 $KIND"; } >> ${folder}/asked\necho '${JSON.stringify(response)}'\n`;
 }
 
-suite('images that want credentials', { skip: registrySkipReason(), timeout: 120_000 }, () => {
+suite('images that want credentials', { skip: registrySkipReason(), timeout: 900_000 }, () => {
   let it: TestAgent;
   let registry: TestRegistry;
   let provided: TestRegistry;

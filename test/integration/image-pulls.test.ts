@@ -24,7 +24,7 @@ const CROWD = 50;
 /** So many of the crowd wait before the registry answers. */
 const AT_ONCE = 10;
 
-suite('images from a registry', { skip: registrySkipReason(), timeout: 120_000 }, () => {
+suite('images from a registry', { skip: registrySkipReason(), timeout: 900_000 }, () => {
   let it: TestAgent;
   let registry: TestRegistry;
   let secure: TestRegistry;

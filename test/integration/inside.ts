@@ -12,7 +12,7 @@ export interface Inside {
 }
 
 export function lookInside(it: TestAgent, signal: AbortSignal): Inside {
-  const cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+  const cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
   const idOf = (pod: string, container: string): string =>
     it.report(pod).observed?.containers.find(({ name }) => name === container)?.id ?? '';
   return {
@@ -22,7 +22,7 @@ export function lookInside(it: TestAgent, signal: AbortSignal): Inside {
       return JSON.parse(info['info'] ?? '{}').pid;
     },
     async ask(pod, container, line) {
-      const request = { containerId: idOf(pod, container), cmd: ['sh', '-c', line], timeout: 10n };
+      const request = { containerId: idOf(pod, container), cmd: ['sh', '-c', line], timeout: 120n };
       const { stdout, stderr } = await cri.runtime.execSync(request, signal);
       return Buffer.concat([stdout, stderr]).toString().trim();
     },

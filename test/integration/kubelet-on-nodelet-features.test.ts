@@ -19,7 +19,13 @@ function pods(hostPort: number): Readonly<Record<string, PodChange>> {
     },
     resized: { container: { resources: memory('60Mi') } },
     debugged: {},
-    'host-port': { container: { command: ['sh', '-c', serve], ports: [{ containerPort: 8080, hostPort }] } },
+    'host-port': {
+      container: {
+        command: ['sh', '-c', serve],
+        ports: [{ containerPort: 8080, hostPort }],
+        readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+      },
+    },
     'host-network': { pod: { hostNetwork: true } },
     'one-tree': { pod: { shareProcessNamespace: true } },
     'without-rights': {

@@ -1,26 +1,20 @@
 import assert from 'node:assert/strict';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { ListPodSandboxRequest, PodSandboxState } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { removePods } from './daemon-fixture.ts';
+import { testStreams } from './kubectl-streams.ts';
 import { type KubeletNode, kubeletNodeSkipReason, type PodChange, startKubeletNode } from './kubelet-node.ts';
 import { registrySkipReason, startRegistry } from './registry-fixture.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 import { settledTraces } from './runtime-pod.ts';
+import { becomes, until } from './until.ts';
 
-/** How kubectl 1.36 is told which protocol to speak; WebSocket is its own choice. */
-const TRANSPORTS = {
-  WebSocket: {},
-  SPDY: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
-} as const;
+const CRI_MS = 10_000;
 
 suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason() }, () => {
   let node: KubeletNode;
@@ -110,92 +104,47 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
   test('what a pod uses is in the summary', async () => {
     await create('used', 'sleep 1000');
     await node.ready('used');
-    const summary = JSON.parse(
-      await node.plane.kubectl('get', '--raw', `/api/v1/nodes/${node.name}/proxy/stats/summary`),
-    );
-    const pod = summary.pods.find((each: { podRef: { name: string } }) => each.podRef.name === 'used');
-    assert.ok(pod.containers[0].memory.workingSetBytes > 0);
+    const path = `/api/v1/nodes/${node.name}/proxy/stats/summary`;
+    await until(async () => {
+      const summary = JSON.parse(await node.plane.kubectl('get', '--raw', path)); // kubelet looks now and then
+      const pod = summary.pods.find((each: { podRef: { name: string } }) => each.podRef.name === 'used');
+      return pod.containers[0].memory.workingSetBytes > 0;
+    });
   });
 
-  for (const [transport, env] of Object.entries(TRANSPORTS)) {
-    const name = `streams-${transport.toLowerCase()}`;
-
-    test(`exec over ${transport}: streams, input and exit code`, async () => {
-      await create(name, 'sleep 1000');
+  testStreams(() => ({
+    plane: node.plane,
+    async createShell(name, line, container = {}, pod = {}) {
+      await create(name, line, { container, pod });
       await node.ready(name);
-      const script = 'cat; echo out; echo err >&2; exit 7';
-      const run = node.plane.startKubectl(['exec', '-i', name, '--', 'sh', '-c', script], env);
-      run.stdin.end('in ');
-      assert.deepEqual(await outcome(run), {
-        stdout: 'in out\n',
-        stderr: 'err\ncommand terminated with exit code 7\n',
-        code: 7,
-      });
-    });
-
-    test(`cp over ${transport}: into a pod and back`, async () => {
-      const [there, back] = [join(node.plane.folder, `${name}-there`), join(node.plane.folder, `${name}-back`)];
-      writeFileSync(there, randomBytes(3_000_000));
-      await done(node.plane.startKubectl(['cp', there, `${name}:/tmp/file`], env));
-      await done(node.plane.startKubectl(['cp', `${name}:/tmp/file`, back], env));
-      assert.ok(readFileSync(back).equals(readFileSync(there)));
-    });
-
-    test(`attach over ${transport}: what is said comes back, and the end of input ends it`, async () => {
-      const pod = `attach-${transport.toLowerCase()}`;
-      await create(pod, 'while read line; do echo "heard $line"; done; echo over', {
-        container: { stdin: true, stdinOnce: true },
-        pod: { restartPolicy: 'Never' },
-      });
-      await node.ready(pod);
-      const attached = node.plane.startKubectl(['attach', '-i', '-q', pod], env);
-      attached.stdin.end('one\ntwo\n');
-      const { stdout, code } = await outcome(attached);
-      assert.deepEqual({ stdout, code }, { stdout: 'heard one\nheard two\nover\n', code: 0 });
-      await node.became(pod, '.status.phase', 'Succeeded');
-    });
-
-    test(`port-forward over ${transport}`, async () => {
-      const pod = `web-${transport.toLowerCase()}`;
-      await create(pod, 'mkdir /www; echo served > /www/index.html; httpd -f -p 8080 -h /www', {
-        container: { readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } },
-      });
-      await node.ready(pod);
-      const forward = node.plane.startKubectl(['port-forward', pod, ':8080'], env);
-      try {
-        const port = await forwardedPort(forward);
-        const pages = Array.from({ length: 5 }, async () => (await fetch(`http://127.0.0.1:${port}/`)).text());
-        assert.deepEqual(await Promise.all(pages), Array(5).fill('served\n'));
-      } finally {
-        forward.kill('SIGTERM');
-        await once(forward, 'close');
-      }
-    });
-  }
+    },
+  }));
 
   test('the runtime is killed and started again: pods go on', async () => {
     await create('steady', 'sleep 1000');
     await node.ready('steady');
     const containerId = await node.field('steady', '.status.containerStatuses[0].containerID');
     await node.runtime.restart();
-    assert.equal(await node.plane.kubectl('exec', 'steady', '--', 'echo', 'still here'), 'still here\n');
+    // It takes kubelet a while to come back to it.
+    const said = await until(() => node.plane.kubectl('exec', 'steady', '--', 'echo', 'still here'));
+    assert.equal(said, 'still here\n');
     const state = ['.containerID', '.restartCount'].map((path) => `.status.containerStatuses[0]${path}`);
     assert.deepEqual(await Promise.all(state.map((path) => node.field('steady', path))), [containerId, '0']);
   });
 
   test('after all pods are deleted nothing of them is left', async () => {
     await node.deletePods();
-    const cri = connectCri(node.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 10_000 });
-    const signal = AbortSignal.timeout(60_000);
+    const cri = connectCri(node.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: CRI_MS });
     const pods = join(node.plane.folder, node.name, 'root/pods');
     try {
       const alive = async (): Promise<unknown[]> => {
+        const signal = AbortSignal.timeout(CRI_MS);
         const { items } = await cri.runtime.listPodSandbox(ListPodSandboxRequest.create(), signal);
         return [...items.filter(({ state }) => state === PodSandboxState.SANDBOX_READY), ...readdirSync(pods)];
       };
-      while ((await alive()).length > 0) await linuxClock.sleep(100, signal); // its housekeeping comes every two seconds
+      await becomes(alive, []); // its housekeeping comes every two seconds
       await removePods(cri); // kubelet does this with ended ones, but only once a minute
-      assert.deepEqual(await tracesOfPods(node.runtime), atFirst);
+      await becomes(() => tracesOfPods(node.runtime), atFirst); // the cgroups go with its housekeeping
       const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
       assert.deepEqual(
         mounts.filter((line) => line.includes(`${pods}/`)),
@@ -211,33 +160,4 @@ suite("Kubernetes' own kubelet on `nodelet cri`", { skip: kubeletNodeSkipReason(
 async function tracesOfPods(runtime: TestRuntime): Promise<readonly string[]> {
   const traces = await settledTraces(runtime);
   return traces.filter((line) => !/^-N CNI-|\/(kubepods|besteffort|burstable)$/.test(line));
-}
-
-interface Outcome {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number | null;
-}
-
-async function outcome(child: ChildProcessWithoutNullStreams): Promise<Outcome> {
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if (child.exitCode === null) await once(child, 'exit');
-  return { stdout, stderr, code: child.exitCode };
-}
-
-async function done(child: ChildProcessWithoutNullStreams): Promise<void> {
-  child.stdin.end();
-  const { code, stderr } = await outcome(child);
-  assert.equal(code, 0, stderr);
-}
-
-/** The port of this machine, as kubectl says it when it listens. Its output is read on: it writes at each connection. */
-function forwardedPort(forward: ChildProcessWithoutNullStreams): Promise<number> {
-  return new Promise((resolve, reject) => {
-    forward.stdout.on('data', (chunk) => {
-      const port = /127\.0\.0\.1:(\d+)/.exec(String(chunk))?.[1];
-      if (port) resolve(Number(port));
-    });
-    text(forward.stderr).then((stderr) => reject(new Error(`kubectl ended: ${stderr}`)), reject);
-  });
 }

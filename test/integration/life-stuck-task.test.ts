@@ -1,17 +1,17 @@
 /** A container whose start was broken off is removed, though containerd holds a task that its CRI knows nothing of. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { unstickContainers } from '../../src/cri/unstick-containers.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { runPod, signal } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
 import { containerdSubject } from './containerd-subject.ts';
+import { until } from './until.ts';
 
 test('a container with a task that nobody knows of can be removed once nothing runs in it', {
   skip: skipReason(),
-  timeout: 60_000,
+  timeout: 900_000,
 }, async (t) => {
   const containerd = await startContainerd();
   const subject = containerdSubject(containerd);
@@ -29,7 +29,8 @@ test('a container with a task that nobody knows of can be removed once nothing r
   assert.match(containerd.ctr('tasks', 'ls'), new RegExp(`${containerId} +\\d+ +RUNNING`));
 
   const [, pid = ''] = containerd.ctr('tasks', 'ls').match(new RegExp(`${containerId} +(\\d+)`)) ?? [];
-  execFileSync('sh', ['-c', `kill -KILL ${pid}; while kill -0 ${pid} 2>&-; do sleep 0.01; done`]);
+  process.kill(Number(pid), 'SIGKILL');
+  await until(() => new RegExp(`${containerId} +\\d+ +STOPPED`).test(containerd.ctr('tasks', 'ls')));
   await runtime.removeContainer({ containerId }, signal);
   assert.doesNotMatch(containerd.ctr('containers', 'ls'), new RegExp(containerId));
 });

@@ -5,17 +5,18 @@ import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   createReadStream,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   rmdirSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { linuxFileSystem as fs } from '../../src/host/linux/linux-file-system.ts';
@@ -28,16 +29,18 @@ import { containerEnded } from '../../src/kubelet/server/container-ended.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
+import { until } from './until.ts';
 
 const needsRoot = process.getuid?.() === 0 ? false : 'needs root';
 const LINE_BYTES = 2000;
 const MAX_BYTES = 10_000_000;
 
-/** Numbered lines, as fast as one program can; with a rest of 0.2 s after so many. */
-function writer(lines: number, restAfter = lines): string {
+/** Numbered lines, as fast as one program can, until there is a file `enough`; it looks and may rest after so many. */
+function writer(lookAfter: number, rest: string): string {
   const pad = LINE_BYTES - '000000000 \n'.length;
-  const write = `for(i=0;i<${lines};i++){if(i&&i%${restAfter}==0){fflush();system("sleep 0.2")};printf("%09d %s\\n",i,p)}`;
-  return `awk 'BEGIN{p=sprintf("%${pad}s","");gsub(/ /,"x",p);${write}}'`;
+  const look = `fflush();if(system("test -e /shared/enough")==0)break;system("${rest}")`;
+  const write = `for(i=0;;i++){if(i&&i%${lookAfter}==0){${look}};printf("%09d %s\\n",i,p)}`;
+  return `awk 'BEGIN{p=sprintf("%${pad}s","");gsub(/ /,"x",p);${write};print i>"/shared/lines"}'`;
 }
 
 /**
@@ -77,11 +80,6 @@ class Witness {
   }
 }
 
-/** Waits for a rotation to end that is going on; the test's own time limit is the end of patience. */
-async function untilSo(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await delay(5);
-}
-
 function filesOf(folder: string): string[] {
   return [...logsInUse(rotatedLogs('0.log', readdirSync(folder))).map(({ name }) => name), '0.log'];
 }
@@ -111,23 +109,43 @@ async function readAll(folder: string, see: (line: LogLine) => void): Promise<vo
   }
 }
 
-/** Runs the writer to its end; says how fast it was, and what the agent took for it. */
+interface Writing {
+  readonly command: string;
+  /** How many files there must have been before it is enough. */
+  readonly files: number;
+  readonly beside?: () => Promise<void>;
+}
+
+/** Runs the writer until there is enough; says how fast it was, and what the agent took for it. */
 async function writeAll(
   t: TestContext,
   it: TestAgent,
-  { lines, command, beside }: { lines: number; command: string; beside?: () => Promise<void> },
-): Promise<string> {
+  { command, files, beside }: Writing,
+): Promise<{ readonly folder: string; readonly lines: number }> {
+  const shared = join(it.runtime.folder, 'shared');
+  mkdirSync(shared);
   const ready = it.next((event) => event.kind === 'status' && event.status.phase === 'Running', 'running');
   const ended = it.next((event) => event.kind === 'status' && event.status.phase === 'Succeeded', 'all written');
-  it.source.set(podOf('busy', { restartPolicy: 'Never', containers: [shell('main', command)] }));
+  const main = { ...shell('main', command), volumeMounts: [{ name: 'shared', mountPath: '/shared' }] };
+  const volumes = [{ name: 'shared', hostPath: { path: shared } }];
+  it.source.set(podOf('busy', { restartPolicy: 'Never', volumes, containers: [main] }));
   const from = await ready;
   const cpu = process.cpuUsage();
-  const [to] = await Promise.all([ended, beside?.()]);
+  const folder = join(it.runtime.folder, 'pod-logs', 'default_busy_uid-busy', 'main');
+  const enough = async (): Promise<void> => {
+    const seen = new Set<string>();
+    await until(() => {
+      for (const name of filesOf(folder)) seen.add(name.replace(/\.gz$/, ''));
+      return seen.size >= files;
+    });
+    writeFileSync(join(shared, 'enough'), '');
+  };
+  const [to] = await Promise.all([ended, enough(), beside?.()]);
+  const lines = Number(readFileSync(join(shared, 'lines'), 'utf8'));
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (to - from) / 1000;
   const megabytes = (lines * LINE_BYTES) / 1e6;
   const cores = (user + system) / 1e6 / seconds;
-  const folder = join(it.runtime.folder, 'pod-logs', 'default_busy_uid-busy', 'main');
   const sizes = filesOf(folder).map((name) => {
     const size = statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
     return `${name} ${(size / 1e6).toFixed(1)} MB`;
@@ -136,7 +154,7 @@ async function writeAll(
     `${megabytes} MB in ${seconds.toFixed(1)} s, ${(megabytes / seconds).toFixed(0)} MB/s; this process ${cores.toFixed(2)} cores`,
   );
   t.diagnostic(sizes.join(', '));
-  return folder;
+  return { folder, lines };
 }
 
 test('a full disk costs no line, and is over when there is space', { skip: needsRoot }, async (t) => {
@@ -185,17 +203,16 @@ test('a full disk costs no line, and is over when there is space', { skip: needs
   assert.equal(readdirSync(folder).filter((name) => name.endsWith('.gz')).length, 2);
 });
 
-suite('the log of a container that writes all the time', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
+suite('the log of a container that writes all the time', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   const policy = { maxBytes: MAX_BYTES, maxFiles: 100, maxWorkers: 1, monitorIntervalMs: 10_000 };
 
   test('is rotated without a line lost, double or out of order', async (t) => {
-    // Looked at often, so that there are several rotations however quick the machine is.
+    // Looked at often, so that it does not take long.
     const it = await startTestAgent({ containerLogs: { ...policy, monitorIntervalMs: 100 } });
     t.after(() => it.stop());
-    const lines = 150_000;
-    const folder = await writeAll(t, it, { lines, command: writer(lines) });
+    const { folder, lines } = await writeAll(t, it, { command: writer(10_000, 'true'), files: 5 });
     assert.ok(filesOf(folder).length > 3, filesOf(folder).join());
-    await untilSo(() => filesOf(folder).some((name) => name.endsWith('.gz')));
+    await until(() => filesOf(folder).some((name) => name.endsWith('.gz')));
     const witness = new Witness();
     await readAll(folder, (line) => witness.see(line));
     assert.deepEqual({ next: witness.next, isWhole: witness.isWhole }, { next: lines, isWhole: true });
@@ -204,7 +221,6 @@ suite('the log of a container that writes all the time', { skip: runtimeSkipReas
   test('is followed without a line lost or double, and has no more files than it may', async (t) => {
     const it = await startTestAgent({ containerLogs: { ...policy, maxFiles: 3 } });
     t.after(() => it.stop());
-    const lines = 50_000;
     const witness = new Witness();
     const beside = async (): Promise<void> => {
       const { pod, observed } = it.report('busy');
@@ -215,9 +231,9 @@ suite('the log of a container that writes all the time', { skip: runtimeSkipReas
         for (const line of batch) witness.see(line);
       }
     };
-    const folder = await writeAll(t, it, { lines, command: writer(lines, 2500), beside });
+    const { folder, lines } = await writeAll(t, it, { command: writer(2500, 'sleep 0.2'), files: 6, beside });
     assert.deepEqual({ next: witness.next, isWhole: witness.isWhole }, { next: lines, isWhole: true });
-    await untilSo(() => filesOf(folder).length === 3);
+    await until(() => filesOf(folder).length === 3); // a rotation may be going on
     let kept = 0;
     await readAll(folder, () => kept++);
     t.diagnostic(`${kept} of ${lines} lines are kept`);

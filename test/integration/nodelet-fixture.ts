@@ -1,10 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bridgeName } from '../../src/app/pod-network/bridge-name.ts';
+import { claimSubnet } from './claimed-subnet.ts';
+import { mountedCgroups } from './containerd-leftovers.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
+/** What has not happened by then on the busiest machine does not happen. */
+const PATIENCE_MS = 180_000;
 
 export interface CommandResult {
   readonly exitCode: number;
@@ -31,17 +36,19 @@ export class TestNodelet {
   readonly podCidr: string;
   readonly #running = new Set<ChildProcess>();
 
-  constructor(slot: number) {
+  constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'nodelet-run-'));
     this.rootDir = join(this.folder, 'root');
     this.stateDir = join(this.folder, 'state');
     this.bridge = bridgeName(this.rootDir);
-    this.podCidr = `10.${60 + slot}.${process.pid % 256}.0/24`;
+    this.podCidr = claimSubnet().v4;
   }
 
+  /** Who watches the file sees all of it or what was there before. */
   write(name: string, text: string): string {
     const path = join(this.folder, name);
-    writeFileSync(path, text);
+    writeFileSync(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
     return path;
   }
 
@@ -82,7 +89,7 @@ export class TestNodelet {
 
   /** Ends what still runs, then everything that is left, and removes the folder. */
   async cleanUp(): Promise<void> {
-    for (const started of this.#running) if (started.exitCode === null) started.kill('SIGKILL');
+    for (const started of this.#running) await endNow(started);
     if (this.traces().length > 0) {
       const last = this.run(this.write('empty.yaml', EMPTY), '--once');
       await last.exited;
@@ -125,7 +132,10 @@ function watch(started: ChildProcess): RunningNodelet {
       };
       watchers.add(look);
       look();
-      const late = setTimeout(() => found.reject(new Error(`no ${pattern} within a minute:\n${text}`)), 60_000);
+      const late = setTimeout(
+        () => found.reject(new Error(`no ${pattern} within ${PATIENCE_MS} ms:\n${text}`)),
+        PATIENCE_MS,
+      );
       void exited.then((code) => found.reject(new Error(`ended with ${code} without ${pattern}:\n${text}`)));
       return found.promise.finally(() => {
         clearTimeout(late);
@@ -133,6 +143,14 @@ function watch(started: ChildProcess): RunningNodelet {
       });
     },
   };
+}
+
+/** The next one finds the lock free. */
+async function endNow(started: ChildProcess): Promise<void> {
+  if (started.exitCode !== null || started.signalCode !== null) return;
+  const ended = once(started, 'exit');
+  started.kill('SIGKILL');
+  await ended;
 }
 
 function collect(stream: NodeJS.ReadableStream | null): () => string {
@@ -149,9 +167,8 @@ function exitOf(started: ChildProcess): Promise<number> {
 }
 
 function cgroupsNamed(name: string): string[] {
-  return entries('/sys/fs/cgroup')
-    .map((controller) => join('/sys/fs/cgroup', controller, name))
-    .concat(join('/sys/fs/cgroup', name))
+  return mountedCgroups()
+    .map((hierarchy) => join(hierarchy, name))
     .filter((path) => existsSync(path));
 }
 

@@ -12,13 +12,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { createCompiledFilters } from '../../src/runtime/oci/compiled-filters.ts';
 import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
 import type { Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import type { OciProcess, OciSpec } from '../../src/runtime/oci/oci-spec.ts';
 import { cgroupFault } from './containerd-fixture.ts';
+import { mountedCgroups } from './containerd-leftovers.ts';
 
 export const never = new AbortController().signal;
 export const MONITOR = '/usr/bin/conmon';
@@ -47,13 +48,11 @@ async function runtimeFault(program: string): Promise<string | false> {
   }
 }
 
-let worlds = 0;
-
 /** Folders, a cgroup parent and a root file system for the containers of one test. */
 export class OciWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'oci-'));
   readonly stateRoot = join(this.folder, 'state');
-  readonly cgroupParent = `/nodelet-test-oci-${process.pid}-${++worlds}`;
+  readonly cgroupParent = `/nodelet-test-${basename(this.folder)}`;
   readonly program: string;
   readonly #containers: Monitored[] = [];
 
@@ -122,8 +121,8 @@ export class OciWorld {
     const runtime = this.runtime();
     for (const container of this.#containers) await runtime.remove(container, never);
     rmSync(this.folder, { recursive: true, force: true });
-    for (const tree of readdirSync('/sys/fs/cgroup')) {
-      const path = join('/sys/fs/cgroup', tree, this.cgroupParent);
+    for (const hierarchy of mountedCgroups()) {
+      const path = join(hierarchy, this.cgroupParent);
       if (existsSync(path)) rmdirSync(path);
     }
   }

@@ -54,8 +54,8 @@ spec:
     envFrom: [{configMapRef: {name: settings}}]
 `;
 
-suite('variables of containers', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
-  const nodelet = new TestNodelet(7);
+suite('variables of containers', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
+  const nodelet = new TestNodelet();
   after(() => nodelet.cleanUp());
 
   test('they come from objects beside the pod and from files that it writes itself', async () => {

@@ -11,9 +11,9 @@ import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { NOT_ON_CONTAINERD, NOT_ON_EMBEDDED, runtimeSkipReason } from './runtime-fixture.ts';
 
-const signal = AbortSignal.timeout(120_000);
+const signal = new AbortController().signal;
 
-suite('inside a container', { skip: runtimeSkipReason(), timeout: 120_000 }, () => {
+suite('inside a container', { skip: runtimeSkipReason(), timeout: 900_000 }, () => {
   let it: TestAgent;
   let cri: CriConnection;
   let folder = '';
@@ -27,7 +27,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 120_000 }, () 
       containerStopSignals: true,
       podPidsLimit: 512,
     });
-    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 20_000 });
+    cri = connectCri(it.runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
     folder = it.runtime.folder;
   });
   after(async () => {
@@ -42,7 +42,7 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 120_000 }, () 
     const { containers } = it.report(name).observed ?? {};
     const containerId = containers?.find((each) => each.name === 'main')?.id ?? '';
     return async (line) => {
-      const answer = await cri.runtime.execSync({ containerId, cmd: ['sh', '-c', line], timeout: 10n }, signal);
+      const answer = await cri.runtime.execSync({ containerId, cmd: ['sh', '-c', line], timeout: 120n }, signal);
       return Buffer.concat([answer.stdout, answer.stderr]).toString().trim();
     };
   };
@@ -131,11 +131,12 @@ suite('inside a container', { skip: runtimeSkipReason(), timeout: 120_000 }, () 
   });
 
   test('it is stopped with the signal that it asks for', { skip: NOT_ON_CONTAINERD }, async () => {
-    const container = shell('main', "trap 'exit 7' USR1; sleep 1000 & wait");
+    const container = shell('main', `trap 'exit 7' USR1; ${OBEDIENT}`);
     await run('signal', {
       os: { name: 'linux' },
       containers: [{ ...container, lifecycle: { stopSignal: 'SIGUSR1' } }],
     });
+    await it.listening('signal', 'main');
     assert.equal(it.report('signal').status.containerStatuses?.[0]?.stopSignal, 'SIGUSR1');
     const obeyed = it.next(
       (event) =>

@@ -12,9 +12,11 @@ import { startHealthServer } from './grpc-health-server.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
 const HOST_IP = '127.0.0.1';
+/** A busy machine is no failure. */
+const PATIENT = { periodSeconds: 1, timeoutSeconds: 60 };
 const run = (...command: string[]) => ({ exec: { command } });
 
-suite('probes', { skip: runtimeSkipReason(), timeout: 120_000, concurrency: true }, () => {
+suite('probes', { skip: runtimeSkipReason(), timeout: 900_000, concurrency: true }, () => {
   let it: TestAgent;
 
   before(async () => {
@@ -55,7 +57,7 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 120_000, concurrency: true
   };
 
   test('exec: a container is ready when the command says so, and not any more when it does not', async () => {
-    const readinessProbe = { ...run('cat', '/shared/ready'), periodSeconds: 1, failureThreshold: 2 };
+    const readinessProbe = { ...run('cat', '/shared/ready'), ...PATIENT, failureThreshold: 2 };
     const missing = told(
       'exec',
       /^Readiness probe failed: cat: can't open '\/shared\/ready': No such file or directory\n$/,
@@ -83,7 +85,8 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 120_000, concurrency: true
   test('http: a container whose liveness fails is restarted, in the grace period of the probe', async () => {
     const httpGet = { port: 'http', path: '/alive' };
     const ports = [{ name: 'http', containerPort: 8080 }];
-    const livenessProbe = { httpGet, periodSeconds: 1, failureThreshold: 2, terminationGracePeriodSeconds: 1 };
+    const livenessProbe = { httpGet, ...PATIENT, failureThreshold: 2, terminationGracePeriodSeconds: 1 };
+    const startupProbe = { httpGet, ...PATIENT, failureThreshold: 100 }; // its server needs a moment
     const dies =
       "trap '' TERM; echo listening; until [ -e /shared/die ]; do sleep 0.1; done; rm alive; while :; do sleep 1; done";
     const first = `[ -e /shared/again ] || { touch /shared/again; ${dies}; }`;
@@ -96,7 +99,7 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 120_000, concurrency: true
       'again',
     );
     const ready = it.ready('http');
-    start(podWith('http', line, { livenessProbe, ports }, { terminationGracePeriodSeconds: 4 }));
+    start(podWith('http', line, { startupProbe, livenessProbe, ports }, { terminationGracePeriodSeconds: 4 }));
     await ready;
     await it.listening('http', 'main');
     writeFileSync(shared('http', 'die'), '');
@@ -113,8 +116,8 @@ suite('probes', { skip: runtimeSkipReason(), timeout: 120_000, concurrency: true
   });
 
   test('tcp: nothing else is asked of a container before it has started', async () => {
-    const startupProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1, failureThreshold: 30 };
-    const readinessProbe = { ...run('test', '-e', '/tmp/up'), periodSeconds: 1 };
+    const startupProbe = { tcpSocket: { port: 8080 }, ...PATIENT, failureThreshold: 100 };
+    const readinessProbe = { ...run('test', '-e', '/tmp/up'), ...PATIENT };
     const refused = told('tcp', /^Startup probe failed: dial tcp [0-9.]+:8080: connect: connection refused$/);
     const line = `until [ -e /shared/go ]; do sleep 0.05; done; touch /tmp/up; httpd -p 8080 -h /tmp; ${OBEDIENT}`;
     start(podWith('tcp', line, { startupProbe, readinessProbe }));

@@ -1,24 +1,25 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { goArchitecture } from '../../src/app/go-architecture.ts';
 import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
+import { digestOf } from '../../src/runtime/images/digest.ts';
+import { end, launch, started } from './daemon-fixture.ts';
 import { freePort } from './free-port.ts';
 import { runtimeSkipReason } from './runtime-fixture.ts';
 
-const START_MS = 20_000;
 const PORT_ATTEMPTS = 5;
 const OPENSSL = '/usr/bin/openssl';
 const PROGRAMS = [
   '/usr/bin/docker-registry',
   join(import.meta.dirname, '../../.tools/registry/usr/bin/docker-registry'),
 ];
+
+export const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
 
 /** Who may in when a registry asks; made up for these tests. */
 export const LOGIN = { username: 'tester', password: 'example-password' } as const;
@@ -36,6 +37,8 @@ export interface TestRegistry {
   readonly caFile: string | undefined;
   /** Makes an image of busybox and brings it there; no two are the same. Returns its name. */
   push(repository: string): Promise<string>;
+  /** The same with an image that somebody else made. */
+  pushContent(repository: string, content: ImageContent): Promise<string>;
   /** Ends it; what it has stays. */
   pause(): Promise<void>;
   /** Starts it again where it was, perhaps with other options; `tls` stays as it was. */
@@ -49,6 +52,13 @@ export interface RegistryOptions {
   readonly tls?: boolean;
   /** Whether it lets in only who has a token of this server. */
   readonly token?: TokenIssuer;
+}
+
+export interface ImageContent {
+  /** Of type `MANIFEST_TYPE`. */
+  readonly manifest: Uint8Array;
+  /** Its configuration and its layers. */
+  readonly blobs: readonly Uint8Array[];
 }
 
 export interface TokenIssuer {
@@ -97,21 +107,24 @@ interface Place {
 function testRegistry(place: Place, first: ChildProcess): TestRegistry {
   const address = `127.0.0.1:${place.port}`;
   let daemon = first;
+  const pushContent = async (repository: string, { manifest, blobs }: ImageContent): Promise<string> => {
+    for (const blob of blobs) await pushBlob(place, repository, blob);
+    await expectCreated(send(place, 'PUT', `/v2/${repository}/manifests/1`, manifest, MANIFEST_TYPE));
+    return `${address}/${repository}:1`;
+  };
   return {
     address,
     port: place.port,
     caFile: place.caFile,
-    async push(repository) {
-      await pushImage(place, repository, `${address}/${repository}:1`);
-      return `${address}/${repository}:1`;
-    },
-    pause: () => end(daemon),
+    push: (repository) => pushContent(repository, namedBusybox(`${address}/${repository}:1`)),
+    pushContent,
+    pause: () => end(daemon, 'SIGTERM'),
     async resume(options) {
       if (options) writeConfiguration(place, options);
       daemon = await start(place);
     },
     async stop() {
-      await end(daemon);
+      await end(daemon, 'SIGTERM');
       rmSync(place.folder, { recursive: true, force: true });
     },
   };
@@ -154,63 +167,35 @@ function writeConfiguration({ folder, port, caFile }: Place, { asksForLogin = fa
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
 }
 
-/** Resolves when it answers; rejects with the end of its log when it ends before. */
-async function start(place: Place): Promise<ChildProcess> {
+function start(place: Place): Promise<ChildProcess> {
   const logPath = join(place.folder, 'registry.log');
-  const log = openSync(logPath, 'a');
   const program = PROGRAMS.find((path) => existsSync(path)) ?? 'docker-registry';
-  // It goes when this process goes, however that ends.
-  const args = ['--pdeathsig', 'TERM', program, 'serve', join(place.folder, 'config.json')];
-  const daemon = spawn('setpriv', args, { stdio: ['ignore', log, log] });
-  closeSync(log);
-  const endsAt = performance.now() + START_MS;
-  while (!(await answers(place))) {
-    if (daemon.exitCode !== null || performance.now() > endsAt) {
-      await end(daemon);
-      throw new Error(`the registry did not start: ${readFileSync(logPath, 'utf8').slice(-2000)}`);
-    }
-    await delay(10);
-  }
-  return daemon;
+  const daemon = launch([program, 'serve', join(place.folder, 'config.json')], logPath);
+  return started(daemon, () => answers(place), logPath);
 }
 
 async function answers(place: Place): Promise<boolean> {
-  try {
-    const { status, mark } = await send(place, 'GET', '/v2/');
-    return (status === 200 || status === 401) && mark === place.folder;
-  } catch {
-    return false;
-  }
+  const { status, mark } = await send(place, 'GET', '/v2/');
+  return (status === 200 || status === 401) && mark === place.folder;
 }
 
-function end(daemon: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (daemon.exitCode !== null || daemon.signalCode !== null) return resolve();
-    daemon.once('exit', () => resolve());
-    daemon.kill('SIGTERM');
-  });
-}
-
-async function pushImage(place: Place, repository: string, reference: string): Promise<void> {
+/** The image says its own name in `/etc/image`. */
+function namedBusybox(reference: string): ImageContent {
   const content = busyboxImage(goArchitecture(), readFileSync('/bin/busybox'), ['sh', 'sleep', 'true']);
   const name = new TextEncoder().encode(reference);
   const files = [...content.files, { kind: 'file', path: 'etc/image', mode: 0o644, data: name } as const];
   const archive = tarFiles(ociArchive({ ...content, reference, files }).bytes);
   const index = JSON.parse(new TextDecoder().decode(archive.get('index.json')));
   const manifestDigest: string = index.manifests[0].digest;
-  for (const [path, data] of archive) {
-    const digest = path.replace(/^blobs\/sha256\//, 'sha256:');
-    if (digest !== path && digest !== manifestDigest) await pushBlob(place, repository, data);
-  }
-  const manifest = archive.get(`blobs/${manifestDigest.replace(':', '/')}`) ?? new Uint8Array();
-  const type = 'application/vnd.oci.image.manifest.v1+json';
-  await expectCreated(send(place, 'PUT', `/v2/${repository}/manifests/1`, manifest, type));
+  const manifestPath = `blobs/${manifestDigest.replace(':', '/')}`;
+  const blobs = [...archive].filter(([path]) => path.startsWith('blobs/sha256/') && path !== manifestPath);
+  return { manifest: archive.get(manifestPath) ?? new Uint8Array(), blobs: blobs.map(([, data]) => data) };
 }
 
 async function pushBlob(place: Place, repository: string, data: Uint8Array): Promise<void> {
   const { location } = await send(place, 'POST', `/v2/${repository}/blobs/uploads/`);
   const url = new URL(location ?? '', `http://127.0.0.1:${place.port}`);
-  url.searchParams.set('digest', `sha256:${createHash('sha256').update(data).digest('hex')}`);
+  url.searchParams.set('digest', digestOf(data));
   await expectCreated(send(place, 'PUT', `${url.pathname}${url.search}`, data, 'application/octet-stream'));
 }
 

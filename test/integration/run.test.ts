@@ -34,8 +34,8 @@ function fetchText(url: string): Promise<string> {
   });
 }
 
-suite('nodelet run', { skip: embeddedSkipReason(), timeout: 240_000 }, () => {
-  const nodelet = new TestNodelet(0);
+suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
+  const nodelet = new TestNodelet();
   after(() => nodelet.cleanUp());
 
   test('runs the example to its end with --once, and leaves nothing behind', async () => {
@@ -74,6 +74,7 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 240_000 }, () => {
   test('answers ps, logs, exec and stop', async () => {
     const run = nodelet.run(nodelet.write('web.yaml', sleeper('web')));
     await run.line(/● ready/);
+    await run.line(/web\/main \| up$/m);
     const ps = await nodelet.command('ps');
     assert.match(ps.stdout, /^NAME +READY +STATUS +RESTARTS +AGE\nweb-\S+ +1\/1 +Running +0 /);
     assert.equal((await nodelet.command('logs', 'web')).stdout, 'up\n');

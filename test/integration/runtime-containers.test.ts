@@ -62,7 +62,7 @@ test('a container lives from its creation to its removal', { skip }, async (t) =
   const containerId = await started(containers, made.config(WAIT, context()));
   await logHas(made, 'ready');
   const { stdout, exitCode } = await verbs.execSync(
-    { containerId, cmd: ['sh', '-c', 'echo hi; exit 4'], timeout: 5n },
+    { containerId, cmd: ['sh', '-c', 'echo hi; exit 4'], timeout: 120n },
     never,
   );
   assert.deepEqual([new TextDecoder().decode(stdout), exitCode], ['hi\n', 4]);

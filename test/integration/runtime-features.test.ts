@@ -20,8 +20,10 @@ import {
   SupplementalGroupsPolicy,
   UpdateContainerResourcesRequest,
 } from '../../src/cri/generated/runtime-v1.ts';
+import { claimSubnet } from './claimed-subnet.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
-import { cgroupFolder, HANDLER, type PodChange, type Scene, sceneAround, signal, until, WAITS } from './runtime-pod.ts';
+import { cgroupFolder, HANDLER, type PodChange, type Scene, sceneAround, signal, WAITS } from './runtime-pod.ts';
+import { until } from './until.ts';
 
 const GROUPS_IMAGE = 'localhost/nodelet/groups:1';
 /** Where root of a pod with users of its own is on this machine. */
@@ -356,7 +358,7 @@ describe('features of nodelet cri', { skip: embeddedSkipReason() }, () => {
     const path = join(folder, 'cni/05-dual.conflist');
     const network = JSON.parse(readFileSync(join(folder, 'cni/10-nodelet-test.conflist'), 'utf8'));
     const [plugin] = network.plugins;
-    const ranges = [...plugin.ipam.ranges, [{ subnet: `fd00:${(process.pid & 0xffff).toString(16)}::/64` }]];
+    const ranges = [...plugin.ipam.ranges, [{ subnet: claimSubnet().v6 }]];
     const plugins = [{ ...plugin, ipam: { ...plugin.ipam, ranges } }];
     writeFileSync(path, JSON.stringify({ ...network, plugins, name: bridge }));
     t.after(() => rmSync(path));

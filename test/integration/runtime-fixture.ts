@@ -1,5 +1,5 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { cgroupFault, skipReason, startContainerd } from './containerd-fixture.ts';
 import { removeLeftovers } from './containerd-leftovers.ts';
-import { end, newFootprint, removePods, startedDaemon, writeNetwork } from './daemon-fixture.ts';
+import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';
 
 /** A CRI runtime of our own, with a local image and a network between its pods and this machine. */
 export interface TestRuntime {
@@ -64,7 +64,7 @@ export function embeddedSkipReason(): string | false {
 }
 
 const BIN = join(import.meta.dirname, '../../bin/nodelet');
-const START_MS = 20_000;
+const START_MS = 60_000;
 const run = promisify(execFile);
 
 export interface EmbeddedTestRuntime extends TestRuntime {
@@ -98,14 +98,8 @@ export async function startEmbedded({
   const handlers = ['--runtime-handler', `runc=${RUNC}`, `other=${RUNC}`];
   const serve = [...first, 'cri', '--listen', endpoint, ...places, ...network, ...handlers, ...flags];
   const logPath = join(folder, 'nodelet-cri.log');
-  const launch = (): ChildProcess => {
-    const log = openSync(logPath, 'a');
-    // It goes when this process goes, however that ends.
-    const daemon = spawn('setpriv', ['--pdeathsig', 'TERM', program, ...serve], { stdio: ['ignore', log, log] });
-    closeSync(log);
-    return daemon;
-  };
-  const start = (): Promise<ChildProcess> => startedDaemon(launch(), cri, () => readFileSync(logPath, 'utf8'));
+  const begin = (): ChildProcess => launch([program, ...serve], logPath);
+  const start = (): Promise<ChildProcess> => startedRuntime(begin(), cri, logPath);
   const image = async (verb: string, ...args: string[]): Promise<void> => {
     await run(program, [...first, 'image', verb, ...places, ...args]);
   };
@@ -124,7 +118,7 @@ export async function startEmbedded({
     async restart(shortLivesMs = []) {
       await end(daemon, 'SIGKILL');
       for (const ms of shortLivesMs) {
-        const life = launch();
+        const life = begin();
         await delay(ms);
         await end(life, 'SIGKILL');
       }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -15,15 +16,22 @@ import { defaultBridgeConfig } from '../../src/runtime/network/default-bridge.ts
 import { ensureMasquerade, removeMasquerade } from '../../src/runtime/network/masquerade.ts';
 import type { NetworkedPod } from '../../src/runtime/network/pod-network.ts';
 import type { NetworkSettings } from '../../src/runtime/runtime-settings.ts';
+import { claimSubnet } from './claimed-subnet.ts';
+import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 const BIN_DIR = '/usr/lib/cni';
 const PLUGINS = ['bridge', 'host-local', 'portmap', 'ptp'];
 const { fs, processes, clock } = createLinuxHost();
 const signal = new AbortController().signal;
-const mark = `nln${process.pid}`;
-const bridge = `${mark.slice(0, 11)}br`;
+/** Names of runs that were killed may still be taken, and process numbers come again. */
+const mark = `nln${randomBytes(4).toString('hex')}`;
+const bridge = `${mark}br`;
 const folder = mkdtempSync(join(tmpdir(), 'nodelet-network-'));
-const masquerade = { bridge, podCidrs: ['10.198.0.0/24', 'fd00:198::/64'] };
+const { v4, v6 } = claimSubnet();
+const masquerade = { bridge, podCidrs: [v4, v6] };
+/** Of an address in it: `10.64.0.`, `fd00:4000::`. */
+const [prefix4, prefix6] = [v4.replace('0/24', ''), v6.replace('/64', '')];
 let lastPod = 0;
 
 function skipReason(): string | false {
@@ -102,10 +110,10 @@ test('a pod gets an address of each family, CHECK finds it so, DEL takes all of 
   const pods = network(here);
   const pod = newPod();
   const { ips } = await pods.setUp(pod, signal);
-  assert.match(ips.join(' '), /^10\.198\.0\.\d+ fd00:198::[0-9a-f]+$/);
+  assert.match(ips.join(' '), new RegExp(`^${RegExp.escape(prefix4)}\\d+ ${prefix6}[0-9a-f]+$`));
   const inside = ip('-n', pod.sandboxId, '-o', 'address', 'show', 'dev', 'eth0');
   for (const address of ips) assert.ok(inside.includes(` ${address}/`), inside);
-  assert.match(ip('-n', pod.sandboxId, 'route'), /^default via 10\.198\.0\.1 dev eth0/m);
+  assert.ok(ip('-n', pod.sandboxId, 'route').includes(`default via ${prefix4}1 dev eth0`));
   await pods.check(pod, signal);
   assert.equal(leases(join(here, 'ipam')).length, 2);
 
@@ -143,11 +151,12 @@ test('a plugin that was killed anywhere leaves nothing that a later life does no
     await network(here).collect(new Set(), signal);
     ip('netns', 'del', pod.sandboxId);
   }
-  assert.deepEqual([leases(join(here, 'ipam')), links(), readdirSync(join(here, 'cache'))], [[], [], []]);
+  assert.deepEqual([leases(join(here, 'ipam')), readdirSync(join(here, 'cache'))], [[], []]);
+  await until(() => links().length === 0); // the kernel takes a namespace apart after the call
 });
 
 test('thirty pods at once have addresses of their own', { skip }, async () => {
-  const here = await place(['10.198.0.0/24']);
+  const here = await place([v4]);
   const pods = network(here);
   const all = Array.from({ length: 30 }, () => newPod());
   const ips = await Promise.all(all.map(async (pod) => (await pods.setUp(pod, signal)).ips[0]));
@@ -157,9 +166,9 @@ test('thirty pods at once have addresses of their own', { skip }, async () => {
 });
 
 test('a host port leads to the pod, until DEL', { skip }, async () => {
-  const here = await place(['10.198.0.0/24']);
+  const here = await place([v4]);
   const pods = network(here);
-  const hostPort = 20_000 + (process.pid % 10_000);
+  const hostPort = await freePort();
   const pod = newPod({ portMappings: [{ protocol: Protocol.TCP, containerPort: 80, hostPort, hostIp: '' }] });
   const { ips } = await pods.setUp(pod, signal);
   const listen = ['nc', '-ll', '-p', '80', '-e', 'echo', 'hello'];
@@ -178,27 +187,31 @@ test('a host port leads to the pod, until DEL', { skip }, async () => {
 });
 
 test('two networks, an interface on each', { skip }, async () => {
-  const here = await place(['10.198.0.0/24']);
-  const ipam = { type: 'host-local', dataDir: join(here, 'ipam'), ranges: [[{ subnet: '10.199.0.0/24' }]] };
+  const here = await place([v4]);
+  const { v4: other } = claimSubnet();
+  const ipam = { type: 'host-local', dataDir: join(here, 'ipam'), ranges: [[{ subnet: other }]] };
   const second = { cniVersion: '0.4.0', name: `${mark}-second`, type: 'ptp', ipam };
   writeFileSync(join(here, 'net.d', '20-second.conf'), JSON.stringify(second));
   const pods = network(here, { maxConfigs: 0, setUpSerially: true });
   const pod = newPod();
   const { ips, results } = await pods.setUp(pod, signal);
-  assert.match(ips.join(' '), /^10\.198\.0\.\d+$/);
+  assert.match(ips.join(' '), new RegExp(`^${RegExp.escape(prefix4)}\\d+$`));
   assert.deepEqual(Object.keys(results), [`${bridge}/eth0`, `${mark}-second/eth1`]);
-  assert.match(ip('-n', pod.sandboxId, '-o', 'address', 'show', 'dev', 'eth1'), / 10\.199\.0\.\d+\//);
+  assert.match(
+    ip('-n', pod.sandboxId, '-o', 'address', 'show', 'dev', 'eth1'),
+    new RegExp(` ${RegExp.escape(other.replace('0/24', ''))}\\d+/`),
+  );
   await network(here).tearDown(pod, signal);
   assert.doesNotMatch(ip('-n', pod.sandboxId, '-o', 'link'), /eth[01]/);
 });
 
 test('a failure of the plugin names network and plugin, and DEL after it takes the half away', { skip }, async () => {
-  const [here, there] = [await place(['10.198.0.0/24']), await place(['10.198.0.0/30'])];
+  const [here, there] = [await place([v4]), await place([v4.replace('/24', '/30')])];
   const [first, second] = [newPod(), newPod()];
   await network(here).setUp(first, signal);
   const other = network(there);
   await assert.rejects(other.setUp(second, signal), {
-    message: /^plugin type="bridge" name="nln\d+br" failed \(add\): .*already has an IP address different from/,
+    message: /^plugin type="bridge" name="nln\w+br" failed \(add\): .*already has an IP address different from/,
   });
   await other.tearDown(second, signal);
   await network(here).tearDown(first, signal);
@@ -229,15 +242,9 @@ test('a configuration that comes later is taken up, in a folder that comes later
 
 /** What is sent to whoever connects; asks until somebody listens. */
 async function answerOf(host: string, port: number): Promise<string> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const socket = connect({ host, port });
-      let text = '';
-      for await (const chunk of socket) text += String(chunk);
-      return text;
-    } catch (error) {
-      if (attempt === 100) throw error;
-      await delay(20);
-    }
-  }
+  return until(async () => {
+    let text = '';
+    for await (const chunk of connect({ host, port })) text += String(chunk);
+    return text;
+  });
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import {
@@ -14,8 +13,10 @@ import {
   PodSandboxConfig,
 } from '../../src/cri/generated/runtime-v1.ts';
 import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { mountedCgroups } from './containerd-leftovers.ts';
 import { startEmbedded, type TestRuntime } from './runtime-fixture.ts';
 import { runtimeTraces } from './runtime-traces.ts';
+import { becomes, until } from './until.ts';
 
 export const signal = new AbortController().signal;
 
@@ -59,12 +60,12 @@ export const HANDLER = OTHER_HANDLER?.split('=')[0] ?? '';
 let pods = 0;
 let containers = 0;
 
-/** A line of shell that obeys SIGTERM, and forks nothing while it waits. */
-export const WAITS = 'mkfifo /tmp/never; trap "exit 143" TERM; echo ready; read x < /tmp/never & wait';
+/** A line of shell that obeys SIGTERM, and forks nothing from when on it has said `ready`. */
+export const WAITS = 'mkfifo /tmp/never; trap "exit 143" TERM; read x < /tmp/never & echo ready; wait';
 
 export async function startScene(): Promise<Scene> {
   const runtime = await startEmbedded({ flags: OTHER_HANDLER ? ['--runtime-handler', OTHER_HANDLER] : [] });
-  const cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 60_000 });
+  const cri = connectCri(runtime.endpoint, { clock: linuxClock, runtimeRequestTimeoutMs: 180_000 });
   const podConfig = (change: PodChange = {}): PodSandboxConfig => plainPod(runtime, change);
   const status: Scene['status'] = async (containerId) => {
     const answer = await cri.runtime.containerStatus({ containerId, verbose: false }, signal);
@@ -95,7 +96,7 @@ export async function startScene(): Promise<Scene> {
       return status(containerId);
     },
     async ask(containerId, line) {
-      const request = { containerId, cmd: ['sh', '-c', line], timeout: 20n };
+      const request = { containerId, cmd: ['sh', '-c', line], timeout: 120n };
       const { exitCode, stdout, stderr } = await cri.runtime.execSync(request, signal);
       assert.equal(exitCode, 0, `${line}: ${Buffer.from(stderr)}`);
       return Buffer.from(stdout).toString().trim();
@@ -169,8 +170,8 @@ function podOf(scene: Scene, id: string, config: PodSandboxConfig): ScenePod {
 
 /** As kubelet does it, whose cgroup that is. It must be empty by then. */
 function removePodCgroup({ linux }: PodSandboxConfig): void {
-  for (const hierarchy of ['', ...readdirSync('/sys/fs/cgroup')]) {
-    const path = join('/sys/fs/cgroup', hierarchy, linux?.cgroupParent ?? '');
+  for (const hierarchy of mountedCgroups()) {
+    const path = join(hierarchy, linux?.cgroupParent ?? '');
     if (existsSync(path)) rmdirSync(path);
   }
 }
@@ -188,15 +189,6 @@ export function linesOf(log: string): string[] {
     begun = '';
   }
   return lines;
-}
-
-/** Looks again and again until there is something to see. */
-export async function until<T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  for (const limit = AbortSignal.timeout(60_000); !limit.aborted; await delay(10)) {
-    const found = await look();
-    if (found !== undefined) return found;
-  }
-  throw new Error('it did not happen within a minute');
 }
 
 /** What was taken away is out of sight at once, and off the disk a little later: this waits for that. */
@@ -217,9 +209,9 @@ export function sceneAround(prepare: (scene: Scene) => void | Promise<void>): vo
     empty = await settledTraces(scene.runtime);
   });
   after(async () => {
-    const left = await settledTraces(scene.runtime);
+    const leaks = await becomes(() => runtimeTraces(scene.runtime), empty).catch((error: unknown) => error);
     await scene.stop();
-    assert.deepEqual(left, empty);
+    assert.ifError(leaks);
   });
 }
 
@@ -250,8 +242,11 @@ function processes(): { readonly pid: number; readonly parent: number; readonly 
 
 /** The folder of a cgroup: on v1 in the hierarchy of a controller. */
 export function cgroupFolder(controller: string, path: string): string {
-  const v1 = join('/sys/fs/cgroup', controller);
-  return join(readdirSync('/sys/fs/cgroup').includes(controller) ? v1 : '/sys/fs/cgroup', path);
+  const hierarchies = mountedCgroups();
+  return join(
+    hierarchies.find((hierarchy) => basename(hierarchy).split(',').includes(controller)) ?? '/sys/fs/cgroup',
+    path,
+  );
 }
 
 /** All processes of a cgroup and of those below it. */

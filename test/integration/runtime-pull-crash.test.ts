@@ -10,7 +10,7 @@ import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { chainIds, digestOf, hexOf } from '../../src/runtime/images/digest.ts';
 import { type Halt, HaltingRegistry, type ServedImage, servedImage } from './halting-registry.ts';
 import { type EmbeddedTestRuntime, embeddedSkipReason, startEmbedded } from './runtime-fixture.ts';
-import { until } from './runtime-pod.ts';
+import { until } from './until.ts';
 
 const LAYERS = 4;
 const signal = new AbortController().signal;

@@ -1,6 +1,7 @@
 /** Sandboxes on the real kernel, with CNI's bridge and a real OCI runtime below. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -28,21 +29,24 @@ import { decodeSandboxRecord } from '../../src/runtime/sandbox/decode-sandbox-re
 import { preparePause } from '../../src/runtime/sandbox/prepare-pause.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
+import { claimSubnet } from './claimed-subnet.ts';
+import { removeCgroups } from './containerd-leftovers.ts';
 
 const RUNC = ['/usr/sbin/runc', '/usr/bin/runc'].find((path) => existsSync(path)) ?? '/usr/bin/runc';
 const NEEDED = [RUNC, '/usr/bin/conmon', '/usr/bin/catatonit', '/usr/lib/cni/bridge', '/usr/lib/cni/host-local'];
 const signal = new AbortController().signal;
 
-suite('sandboxes', { skip: skipReason(), timeout: 120_000 }, () => {
+suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'nodelet-sandboxes-test-')));
-  const bridge = `nlsb${process.pid}`;
+  const bridge = `nlsb${randomBytes(4).toString('hex')}`;
   const host = createLinuxHost();
   const paths = runtimePaths({ rootDir: `${root}/lib`, stateDir: `${root}/run` });
   chmodSync(root, 0o711); // root of a pod's own users has to get through
   writeNetwork(root, bridge);
 
   after(() => {
-    execFileSync('sh', ['-c', `ip link del ${bridge} 2>/dev/null; rmdir /sys/fs/cgroup/*/${bridge} 2>/dev/null; true`]);
+    execFileSync('sh', ['-c', `ip link del ${bridge} 2>/dev/null; true`]);
+    removeCgroups(bridge);
     rmSync(root, { recursive: true, force: true });
   });
 
@@ -186,7 +190,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 120_000 }, () => {
 });
 
 function writeNetwork(root: string, bridge: string): void {
-  const ipam = { type: 'host-local', dataDir: `${root}/ipam`, ranges: [[{ subnet: '10.213.77.0/24' }]] };
+  const ipam = { type: 'host-local', dataDir: `${root}/ipam`, ranges: [[{ subnet: claimSubnet().v4 }]] };
   const plugins = [{ type: 'bridge', bridge, isGateway: false, ipam }];
   mkdirSync(`${root}/net.d`);
   writeFileSync(`${root}/net.d/10-test.conflist`, JSON.stringify({ cniVersion: '1.0.0', name: bridge, plugins }));

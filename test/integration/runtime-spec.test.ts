@@ -1,6 +1,7 @@
 /** Specifications that we generate, run by the real crun and runc on a root file system of busybox. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -33,11 +34,12 @@ import { factSources, gatherFacts } from '../../src/runtime/spec/gather-facts.ts
 import { pauseSpec } from '../../src/runtime/spec/pause-spec.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import type { SpecMachine, SpecRequest } from '../../src/runtime/spec/spec-request.ts';
+import { removeCgroups } from './containerd-leftovers.ts';
 
 const CRUN = '/usr/bin/crun';
 const RUNC = '/usr/sbin/runc';
 const FILES = [CRUN, RUNC, '/bin/busybox', '/usr/bin/catatonit'];
-const CGROUP_PARENT = `/nodelet-spec-${process.pid}`;
+const CGROUP_PARENT = `/nodelet-spec-${randomBytes(4).toString('hex')}`;
 const USERS = {
   uids: [{ containerId: 0, hostId: 300_000, length: 65_536 }],
   gids: [{ containerId: 0, hostId: 300_000, length: 65_536 }],
@@ -62,7 +64,7 @@ before(async () => {
 after(() => {
   if (skip) return;
   rmSync(folder, { recursive: true, force: true });
-  removeCgroups();
+  removeCgroups(CGROUP_PARENT);
 });
 
 for (const program of [CRUN, RUNC]) {
@@ -167,7 +169,14 @@ for (const program of [CRUN, RUNC]) {
     try {
       const namespaces = { pid: `/proc/${pause.pid}/ns/pid` };
       const spec = await generate(
-        { command: ['sh', '-c', 'tr "\\0" " " < /proc/1/cmdline; echo; exit 7'] },
+        // What was started becomes its program a moment later.
+        {
+          command: [
+            'sh',
+            '-c',
+            'until grep -q pause /proc/1/cmdline; do :; done; tr "\\0" " " < /proc/1/cmdline; echo; exit 7',
+          ],
+        },
         { config, namespaces },
       );
       const { stdout, status } = run(program, spec);
@@ -356,13 +365,6 @@ function rootOf(program: string): string[] {
 function nextId(): string {
   last += 1;
   return `spec-${process.pid}-${last}`;
-}
-
-function removeCgroups(): void {
-  const found = spawnSync('find', ['/sys/fs/cgroup', '-depth', '-type', 'd', '-path', `*${CGROUP_PARENT}*`], {
-    encoding: 'utf8',
-  });
-  for (const path of found.stdout.split('\n').filter(Boolean)) spawnSync('rmdir', [path]);
 }
 
 function skipReason(): string | false {

@@ -10,7 +10,8 @@ import type { RunningProgram } from '../../src/host/processes.ts';
 import { openSpdySession } from '../../src/streams/spdy/open-spdy-session.ts';
 import { clusterTool, clusterToolsSkipReason } from './cluster-tools.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
-import { type PodChange, type Scene, type ScenePod, sceneAround, signal, until, WAITS } from './runtime-pod.ts';
+import { type PodChange, type Scene, type ScenePod, sceneAround, signal, WAITS } from './runtime-pod.ts';
+import { until } from './until.ts';
 
 const TRANSPORTS = ['spdy', 'websocket'] as const;
 const PORT = 8080;
@@ -82,12 +83,13 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
         const sized = 'until [ "$(stty size)" = "31 91" ]; do sleep 0.02; done; echo sized';
         const line = `${sized}; read word; echo "got $word"; exit 7`;
         const client = await crictl('terminal', 'exec', ...by, '-it', id, 'sh', '-c', line);
-        await client.resize({ width: 91, height: 31 });
         let seen = '';
+        const sizing = resizeUntil(client, { width: 91, height: 31 }, () => seen.includes('sized\r\n'));
         for await (const chunk of client.stdout) {
           seen += Buffer.from(chunk);
           if (seen.endsWith('sized\r\n')) await client.write(Buffer.from('typed\r'));
         }
+        await sizing;
         assert.match(seen, /got typed\r\n/);
         assert.match(seen, /command terminated with exit code 7/);
         await client.exited;
@@ -151,8 +153,8 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
       withPod(async (pod) => {
         const id = await pod.start('while read line; do stty size; echo "got $line"; done', { stdin: true, tty: true });
         const client = await crictl('terminal', 'attach', ...by, '-it', id);
-        await client.resize({ width: 92, height: 32 });
         let seen = '';
+        const sizing = resizeUntil(client, { width: 92, height: 32 }, () => seen.includes('32 92\r\n'));
         // The size gets there some time after it was changed: it is asked for until it has.
         await client.write(Buffer.from('typed\r'));
         for await (const chunk of client.stdout) {
@@ -160,6 +162,7 @@ describe('streaming with crictl', { skip: embeddedSkipReason() || clusterToolsSk
           if (seen.includes('32 92\r\ngot typed')) break;
           if (seen.endsWith('got typed\r\n')) await client.write(Buffer.from('typed\r'));
         }
+        await sizing;
         await client.kill();
       }));
 
@@ -293,6 +296,23 @@ function readerOf(chunks: AsyncIterable<Uint8Array>): Pick<Watcher, 'until' | 'r
 function placeOf(url: string) {
   const { hostname, port, pathname } = new URL(url);
   return { target: { host: hostname, port: Number(port) }, path: pathname };
+}
+
+/** A change that comes while crictl is just beginning to look for them is lost: so there is another one. */
+async function resizeUntil(
+  client: RunningProgram,
+  { width, height }: { readonly width: number; readonly height: number },
+  isSeen: () => boolean,
+): Promise<void> {
+  let isOver = false;
+  void client.exited.finally(() => {
+    isOver = true;
+  });
+  await client.resize({ width, height });
+  for (await delay(100); !isSeen() && !isOver; await delay(100)) {
+    await client.resize({ width, height: height - 1 });
+    await client.resize({ width, height });
+  }
 }
 
 async function answerTo(port: number, text: string): Promise<string> {

@@ -7,7 +7,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { ExecConnection } from '../../src/kubelet/server/exec-connection.ts';
@@ -27,9 +26,10 @@ import {
   sceneAround,
   settledTraces,
   signal,
-  until,
   WAITS,
 } from './runtime-pod.ts';
+import { runtimeTraces } from './runtime-traces.ts';
+import { becomes } from './until.ts';
 
 const SEED = Number(process.env['NODELET_SEED'] ?? 1);
 const EXECS = 100;
@@ -196,14 +196,9 @@ describe('hard trials of streaming', { skip: embeddedSkipReason() }, () => {
     t.diagnostic(`${Math.round(performance.now() - begun)} ms, with at most ${memory} KiB in the runtime`);
     await becomes(inUse, nothing);
     await becomes(() => descriptors() <= before, true);
-    assert.deepEqual(await settledTraces(scene.runtime), traces);
+    await becomes(() => runtimeTraces(scene.runtime), traces);
   });
 });
-
-async function becomes<T>(look: () => T, wanted: T): Promise<void> {
-  const isAsWanted = (): true | undefined => (isDeepStrictEqual(look(), wanted) ? true : undefined);
-  await until(isAsWanted).catch(() => assert.deepEqual(look(), wanted));
-}
 
 function execTrials(scene: Scene, containerId: string, count: number, random: SeededRandom): Promise<void>[] {
   const names = Object.keys(TRIALS);

@@ -3,13 +3,16 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { claimSubnet } from './claimed-subnet.ts';
+import { mountedCgroups } from './containerd-leftovers.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
-import { runtimeTraces } from './runtime-traces.ts';
+import { emptyPortChains, runtimeTraces } from './runtime-traces.ts';
 
 const skip = embeddedSkipReason();
 const ID = 'a'.repeat(64);
+const SUBNET = claimSubnet().v4;
 
 interface Place {
   readonly folder: string;
@@ -58,7 +61,8 @@ const LEAKS: Readonly<Record<string, Leak>> = {
     return () => execFileSync('umount', [target]);
   },
   'a cgroup': async ({ cgroupParent }) => {
-    const parent = `/sys/fs/cgroup/pids${cgroupParent}`;
+    const [hierarchy] = mountedCgroups();
+    const parent = `${hierarchy}${cgroupParent}`;
     mkdirSync(`${parent}/c`, { recursive: true });
     return () => {
       rmdirSync(`${parent}/c`);
@@ -74,11 +78,23 @@ const LEAKS: Readonly<Record<string, Leak>> = {
     };
   },
   'the ports of a pod': async () => {
-    const chain = `CNI-DN-${process.pid}`;
-    execFileSync('iptables', ['-t', 'nat', '-N', chain]);
-    return () => execFileSync('iptables', ['-t', 'nat', '-X', chain]);
+    const chain = portChain();
+    iptables('-N', chain);
+    iptables('-A', chain, '-s', SUBNET, '-j', 'ACCEPT');
+    return () => {
+      iptables('-F', chain);
+      iptables('-X', chain);
+    };
   },
 };
+
+function portChain(): string {
+  return `CNI-DN-${process.pid}`;
+}
+
+function iptables(...args: string[]): void {
+  execFileSync('iptables', ['-w', '-t', 'nat', ...args]);
+}
 
 function newPlace(t: TestContext): Place {
   const folder = mkdtempSync(join(tmpdir(), 'traces-'));
@@ -86,7 +102,10 @@ function newPlace(t: TestContext): Place {
   mkdirSync(join(folder, 'root/runtime/storage/unfinished/this'), { recursive: true });
   for (const kind of ['snapshots', 'views']) mkdirSync(join(folder, 'root/runtime/storage', kind));
   mkdirSync(join(folder, 'state/runtime/oci/crun'), { recursive: true });
-  return { folder, cgroupParent: `/nodelet-test-traces-${process.pid}`, bridge: 'nlt-none' };
+  mkdirSync(join(folder, 'cni'));
+  const plugins = [{ ipam: { ranges: [[{ subnet: SUBNET }]] } }];
+  writeFileSync(join(folder, 'cni/10-nodelet-test.conflist'), JSON.stringify({ plugins }));
+  return { folder, cgroupParent: `/nodelet-test-${basename(folder)}`, bridge: 'nlt-none' };
 }
 
 for (const [name, leave] of Object.entries(LEAKS)) {
@@ -102,3 +121,14 @@ for (const [name, leave] of Object.entries(LEAKS)) {
     assert.deepEqual(runtimeTraces(place), before);
   });
 }
+
+test('a leak is seen: ports that a plugin had just begun with', { skip }, () => {
+  const chain = portChain();
+  iptables('-N', chain);
+  try {
+    assert.ok(emptyPortChains().includes(chain));
+  } finally {
+    iptables('-X', chain);
+  }
+  assert.ok(!emptyPortChains().includes(chain));
+});

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { mountedCgroups } from './containerd-leftovers.ts';
 import type { TestRuntime } from './runtime-fixture.ts';
 
 /**
@@ -16,9 +17,7 @@ export function runtimeTraces({
     .split('\n')
     .map((line) => line.split(' ')[4] ?? '')
     .filter((target) => target.startsWith(`${folder}/`));
-  const cgroups = namesIn('/sys/fs/cgroup').flatMap((controller) =>
-    foldersBelow(join('/sys/fs/cgroup', controller, cgroupParent)),
-  );
+  const cgroups = mountedCgroups().flatMap((hierarchy) => foldersBelow(join(hierarchy, cgroupParent)));
   return [
     ...mounts.map((target) => `mount ${target}`),
     ...cgroups.map((path) => `cgroup ${path}`),
@@ -34,7 +33,7 @@ export function runtimeTraces({
     ...ociStates(folder),
     ...snapshots(folder),
     ...unfinished(folder),
-    ...portChains(),
+    ...portChains(folder, bridge),
   ];
 }
 
@@ -50,16 +49,52 @@ function unfinished(folder: string): string[] {
   ];
 }
 
-/** What the plugin portmap has for one pod. */
-function portChains(): string[] {
+/**
+ * What the plugin portmap has for the pods of this network. What leads to it carries the network's name; where the plugin
+ * was killed before it made that, the addresses tell. Other runtimes on this machine have theirs.
+ */
+function portChains(folder: string, bridge: string): string[] {
+  const rules = natRules();
+  const subnet = subnetOf(folder);
+  const isOurs = (chain: string): boolean =>
+    rules.some(
+      (rule) =>
+        (rule.endsWith(` -j ${chain}`) && rule.includes(`name: \\"${bridge}\\" `)) ||
+        (rule.startsWith(`-A ${chain} `) && subnet !== undefined && rule.includes(` -s ${subnet} `)),
+    );
+  return podChains(rules)
+    .filter(isOurs)
+    .map((chain) => `ports ${chain}`);
+}
+
+/** Those of any runtime with nothing in them and nothing that leads to them: a plugin is just making them, or was killed. */
+export function emptyPortChains(): readonly string[] {
+  const rules = natRules();
+  const isUsed = (chain: string): boolean =>
+    rules.some((rule) => rule.startsWith(`-A ${chain} `) || rule.endsWith(` -j ${chain}`));
+  return podChains(rules).filter((chain) => !isUsed(chain));
+}
+
+function podChains(rules: readonly string[]): readonly string[] {
+  return rules.flatMap((rule) => /^-N (CNI-DN-\S+)$/.exec(rule)?.[1] ?? []);
+}
+
+function natRules(): readonly string[] {
   try {
-    const rules = execFileSync('iptables', ['-t', 'nat', '-S'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return rules.split('\n').filter((line) => line.startsWith('-N CNI-DN-'));
+    const stdio = ['ignore', 'pipe', 'ignore'] as const;
+    return execFileSync('iptables', ['-w', '-t', 'nat', '-S'], { encoding: 'utf8', stdio: [...stdio] }).split('\n');
   } catch {
     return []; // no iptables: no port mappings
+  }
+}
+
+/** Of the network that the fixture wrote. */
+function subnetOf(folder: string): string | undefined {
+  try {
+    const { plugins } = JSON.parse(readFileSync(join(folder, 'cni/10-nodelet-test.conflist'), 'utf8'));
+    return plugins[0].ipam.ranges[0][0].subnet;
+  } catch {
+    return undefined;
   }
 }
 

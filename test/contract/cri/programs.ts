@@ -9,14 +9,14 @@ export interface Program {
 }
 
 export const EXEC_MIXED = ['sh', '-c', 'echo out; echo err >&2; exit 4'];
-export const EXEC_SLOW = ['sleep', '30'];
+export const EXEC_SLOW = ['sleep', '1000'];
 export const EXEC_MISSING = ['nonesuch'];
 
 function exec(command: readonly string[]): ExecAnswer {
   if (command.join() === EXEC_MIXED.join()) {
     return { stdout: 'out\n', stderr: 'err\n', exitCode: 4 };
   }
-  if (command.join() === EXEC_SLOW.join()) return { afterMs: 30_000 };
+  if (command.join() === EXEC_SLOW.join()) return { afterMs: 1_000_000 };
   if (command.join() === EXEC_MISSING.join()) return { error: 'exec: "nonesuch": executable file not found in $PATH' };
   return {};
 }

@@ -32,6 +32,9 @@ export interface Subject {
 
 export const signal = new AbortController().signal;
 
+/** What has not happened by then on the busiest machine does not happen. */
+const PATIENCE_MS = 180_000;
+
 let pods = 0;
 
 /** A pod of its own for one test; `remove` takes it away. */
@@ -113,12 +116,11 @@ export async function exitedStatus(subject: Subject, containerId: string): Promi
 }
 
 export async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (let left = 500; left > 0; left--) {
+  for (const limit = AbortSignal.timeout(PATIENCE_MS); !limit.aborted; await delay(10)) {
     const found = await look();
     if (found !== undefined) return found;
-    await delay(10);
   }
-  throw new Error('it did not happen within 5 s');
+  throw new Error(`it did not happen within ${PATIENCE_MS} ms`);
 }
 
 export async function podIds(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { ProgramContext } from '../../../src/host/fake/memory-process.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
@@ -41,7 +42,8 @@ async function memoryShell(context: ProgramContext): Promise<number> {
     else if (step === 'echo "$GREETING $PWD"') context.stdout(`${context.env['GREETING']} ${context.cwd}\n`);
     else if (word === 'echo') context.stdout(`${rest.join(' ')}\n`);
     else if (word === 'exit') return Number(rest[0]);
-    else if (step === 'exec sleep 1000') await once(context.ended, 'abort');
+    else if (word === 'mkfifo') continue;
+    else if (word === 'read' || step === 'exec sleep 1000') await once(context.ended, 'abort');
     else throw new Error(`no such step: ${step}`);
   }
   return 0;
@@ -56,11 +58,14 @@ function processesContract(name: string, makeWorld: (t: TestContext) => Promise<
   });
 
   test(`${name} processes: one is found by its arguments and its environment`, async (t) => {
-    const { processes, root } = await makeWorld(t);
+    const { processes, fs, root } = await makeWorld(t);
     const mark = `mark-${process.pid}-${name}`;
-    const env = { MARK: mark };
-    const daemon = { program: '/bin/sh', args: ['-c', 'exec sleep 1000'], env, logFile: `${root}/log` };
+    const env = { MARK: mark, PATH: '/usr/bin:/bin' };
+    // From when on it is ready it becomes no other program: the kernel shows nothing of one that is just becoming.
+    const script = `mkfifo ${root}/1000; echo ready; read x <${root}/1000`;
+    const daemon = { program: '/bin/sh', args: ['-c', script], env, logFile: `${root}/log` };
     const { pid, startTime, exited } = await processes.startDaemon(daemon);
+    while ((await fs.readText(`${root}/log`)) !== 'ready\n') await turn();
     const isMarked = (start: ProcessStart): boolean => start.env.includes(`MARK=${mark}`);
     assert.deepEqual(await processes.find(isMarked), [{ pid, startTime }]);
     const hasArgument = ({ args }: ProcessStart): boolean => args.some((arg) => arg.includes('1000'));

@@ -1,0 +1,41 @@
+import { type ControlPlane, startControlPlane } from './cluster-fixture.ts';
+
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
+/** A control plane, a runtime, and an agent that makes a node of the two. */
+export interface ClusterScene<R, A> {
+  readonly plane: ControlPlane;
+  readonly runtime: R;
+  readonly agent: A;
+  /** Ends all of them. */
+  stop(): Promise<void>;
+}
+
+export async function startClusterScene<R extends Stoppable, A extends Stoppable>(
+  startRuntime: () => Promise<R>,
+  startAgent: (plane: ControlPlane, runtime: R) => Promise<A>,
+): Promise<ClusterScene<R, A>> {
+  await using started = new AsyncDisposableStack();
+  const [plane, runtime] = await startPlaneAndRuntime(startRuntime);
+  started.defer(() => plane.stop());
+  started.defer(() => runtime.stop());
+  const agent = await startAgent(plane, runtime);
+  started.defer(() => agent.stop());
+  const scene = started.move();
+  return { plane, runtime, agent, stop: () => scene.disposeAsync() };
+}
+
+/** Side by side, and both or none: one that stands is ended when the other fails. */
+export async function startPlaneAndRuntime<R extends Stoppable>(
+  startRuntime: () => Promise<R>,
+): Promise<[ControlPlane, R]> {
+  await using standing = new AsyncDisposableStack();
+  const starting = [startControlPlane(), startRuntime()] as const;
+  for (const each of await Promise.allSettled(starting))
+    if (each.status === 'fulfilled') standing.defer(() => each.value.stop());
+  const both = await Promise.all(starting);
+  standing.move();
+  return both;
+}
