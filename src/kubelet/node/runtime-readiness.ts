@@ -35,10 +35,13 @@ export class RuntimeReadiness {
   #troubles: RuntimeTroubles = UNKNOWN_TROUBLES;
   #readyAtMs: number | undefined;
   #knowsVersion = false;
+  /** What listeners know. Silence becomes trouble by time alone, so what was so a moment ago says nothing of that. */
+  #told: readonly unknown[];
 
   constructor(deps: RuntimeReadinessDeps) {
     this.#deps = deps;
     this.#alarm = new Alarm(deps.clock);
+    this.#told = [this.troubles(), this.#runtime];
   }
 
   /** As of the last time that it was ready. */
@@ -74,7 +77,6 @@ export class RuntimeReadiness {
   }
 
   async look(signal: AbortSignal): Promise<void> {
-    const before = [this.troubles(), this.#runtime];
     try {
       await this.#ask(signal);
     } catch (error) {
@@ -82,7 +84,9 @@ export class RuntimeReadiness {
       this.#knowsVersion = false;
       this.#deps.log.warn('cannot ask the runtime for its status', { error });
     }
-    if (isDeepStrictEqual(before, [this.troubles(), this.#runtime])) return;
+    const now = [this.troubles(), this.#runtime];
+    if (isDeepStrictEqual(this.#told, now)) return;
+    this.#told = now;
     for (const listener of this.#listeners) listener();
   }
 
