@@ -1,11 +1,11 @@
 import process from 'node:process';
 import packageJson from '../package.json' with { type: 'json' };
-import type { CommandContext, Interrupt } from './cli/command-context.ts';
-import { EXIT } from './cli/command-context.ts';
 import { runCommandLine } from './cli/command-line.ts';
-import { processTerminal } from './cli/terminal.ts';
+import type { CommandContext, Interrupt } from './cli/commands/command-context.ts';
+import { EXIT } from './cli/options/command-error.ts';
+import { processTerminal } from './cli/output/terminal.ts';
 import { createLinuxHost } from './host/linux/linux-host.ts';
-import { readMachineFacts } from './host/linux/read-machine-facts.ts';
+import { readMachineFacts } from './host/linux/proc/read-machine-facts.ts';
 
 /** A terminal that is closed ends us as a request does: pods stop, nothing stays behind. */
 const INTERRUPTS = { SIGINT: 'SIGINT', SIGTERM: 'SIGTERM', SIGHUP: 'SIGTERM' } as const;

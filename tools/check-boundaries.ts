@@ -1,13 +1,15 @@
 /**
- * Fails when an import points the wrong way, or when a file uses what only one folder may use.
+ * Fails when an import points the wrong way, when folders import each other, or when a file uses what only one folder
+ * may use.
  *
- * Biome checks cycles and forbidden modules; this checks what it cannot: the direction between our own folders, which
- * folder a package belongs to, `Math.random`, and the length of files.
+ * Biome checks cycles of files and forbidden modules; this checks what it cannot: the direction between our own folders,
+ * cycles of folders, which folder a package belongs to, `Math.random`, and the length of files.
  *
  *   scripts/node tools/check-boundaries.ts [ROOT]
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, relative } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
+import { folderCycles } from './folder-cycles.ts';
+import { importsOf, readSources, type Source } from './source-imports.ts';
 
 const MAX_LINES = 300;
 /** A table test is as long as its specification. */
@@ -28,7 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   '(root)': ['base', 'api', 'host', 'streams', 'cri', 'kubelet', 'runtime', 'observability', 'app', 'cli'],
 };
 
-/** The real Linux ports are chosen in one place; everybody else gets them handed in. */
+/** The real Linux ports are chosen in one place; all other code takes them as parameters. */
 const WIRES_PORTS = ['app', 'cli', '(root)'];
 
 /** Packages that belong to one folder (a prefix of the path below src). */
@@ -44,18 +46,12 @@ const PACKAGE_HOME: Record<string, readonly string[]> = {
   commander: ['cli/', 'app/'],
 };
 
-export interface Source {
-  /** Below the root, with forward slashes: `src/kubelet/sync/x.ts`. */
-  readonly path: string;
-  readonly text: string;
+/** One line per error: `path:line: what is wrong`. */
+export function boundaryErrors(sources: readonly Source[]): string[] {
+  return sources.flatMap((source) => [...importErrors(source), ...usageErrors(source)]);
 }
 
-/** One line per fault: `path:line: what is wrong`. */
-export function boundaryFaults(sources: readonly Source[]): string[] {
-  return sources.flatMap((source) => [...importFaults(source), ...useFaults(source)]);
-}
-
-function* importFaults(source: Source): Generator<string> {
+function* importErrors(source: Source): Generator<string> {
   const from = folderOf(source.path);
   const isTest = /\.test\.ts$/.test(source.path);
   for (const { specifier, line } of importsOf(source.text)) {
@@ -82,7 +78,7 @@ function* importFaults(source: Source): Generator<string> {
   }
 }
 
-function* useFaults({ path, text }: Source): Generator<string> {
+function* usageErrors({ path, text }: Source): Generator<string> {
   const lines = text.split('\n');
   const limit = path.endsWith('.test.ts') ? MAX_TEST_LINES : MAX_LINES;
   if (lines.length - 1 > limit) yield `${path}: ${lines.length - 1} lines; split it (limit ${limit})`;
@@ -101,29 +97,10 @@ function packageOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
-function* importsOf(text: string): Generator<{ specifier: string; line: number }> {
-  const pattern =
-    /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gms;
-  for (const match of text.matchAll(pattern)) {
-    const specifier = match[1] ?? match[2] ?? match[3];
-    if (specifier === undefined) continue;
-    const end = (match.index ?? 0) + match[0].length;
-    yield { specifier, line: text.slice(0, end).split('\n').length };
-  }
-}
-
-function readSources(root: string): Source[] {
-  return readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => !path.includes('/generated/'))
-    .map((path) => ({ path: relative(root, path), text: readFileSync(path, 'utf8') }));
-}
-
 if (import.meta.main) {
   const sources = readSources(process.argv[2] ?? '.');
-  const faults = boundaryFaults(sources);
-  for (const fault of faults) console.error(fault);
-  console.log(`boundaries: ${sources.length} files, ${faults.length} faults`);
-  process.exitCode = faults.length === 0 ? 0 : 1;
+  const errors = [...boundaryErrors(sources), ...folderCycles(sources)];
+  for (const error of errors) console.error(error);
+  console.log(`boundaries: ${sources.length} files, ${errors.length} errors`);
+  process.exitCode = errors.length === 0 ? 0 : 1;
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decodeManifest } from './decode-manifest.ts';
-import { defaultPod } from './default-pod.ts';
+import { decodeManifest } from './decode/decode-manifest.ts';
+import { defaultPod } from './defaults/default-pod.ts';
 import { SCHEMA } from './generated/core-v1-schema.ts';
 import { podLimits, podRequests } from './pod-resources.ts';
 import { qosClass } from './qos.ts';
 import { toStaticPod } from './static-pod.ts';
-import { validatePod } from './validate-pod.ts';
+import { validatePod } from './validation/validate-pod.ts';
 
 const SCALARS: Record<string, fc.Arbitrary<unknown>> = {
   string: fc.constantFrom('', 'web', 'a.b', '../x', 'Always', 'metadata.name', 'busybox:1', '10.0.0.1', '"\n'),

@@ -1,5 +1,5 @@
 import { deepFreeze } from '../base/deep-freeze.ts';
-import { fnv1a128 } from '../base/fnv.ts';
+import { fnv1a128 } from '../base/go/fnv.ts';
 import type { Pod, Toleration } from './generated/core-v1.ts';
 import { CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE } from './pod-names.ts';
 

@@ -1,7 +1,7 @@
 import type { Node } from '../api/generated/core-v1.ts';
 import { amountsOf } from '../api/pod-resources.ts';
 import { admitPod } from '../kubelet/admission/admit-pod.ts';
-import type { PodEvents } from '../kubelet/explain/pod-events.ts';
+import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import type { SyncLoopDeps } from '../kubelet/sync-loop.ts';
 import type { AgentFacts, NodeFacts } from './agent-facts.ts';

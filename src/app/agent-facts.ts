@@ -1,12 +1,12 @@
 import { amountsOf, type ResourceList } from '../api/pod-resources.ts';
+import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { NodeView } from '../kubelet/admission/admit-pod.ts';
-import { initialNode, ownLabels } from '../kubelet/node/initial-node.ts';
-import { readMachineResources } from '../kubelet/node/machine-resources.ts';
-import { type MachineResources, nodeResources } from '../kubelet/node/node-resources.ts';
-import { RuntimeFeatures } from '../kubelet/observe/runtime-features.ts';
+import { initialNode, ownLabels } from '../kubelet/node/lifecycle/initial-node.ts';
+import { readMachineResources } from '../kubelet/node/status/machine-resources.ts';
+import { type MachineResources, nodeResources } from '../kubelet/node/status/node-resources.ts';
+import { RuntimeFeatures } from '../kubelet/pleg/runtime-features.ts';
 import { type HostFacts, readHostFacts } from '../kubelet/resources/host-facts.ts';
 import type { AgentParts } from './agent.ts';
-import { goArchitecture } from './go-architecture.ts';
 
 /** What admission looks at, besides the other pods. */
 export type NodeFacts = Omit<NodeView, 'otherPods'>;

@@ -1,9 +1,9 @@
 import type { Pod, PodStatus } from '../api/generated/core-v1.ts';
 import { podFullName } from '../api/pod-names.ts';
-import type { PodEvent, PodEvents } from '../kubelet/explain/pod-events.ts';
-import type { Timeline } from '../kubelet/explain/timeline.ts';
-import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
-import type { AgentEvent, ManifestReport, OlderPod, PodReport, WorkerPhase } from '../kubelet/server/agent-view.ts';
+import type { PodEvent, PodEvents } from '../kubelet/events/pod-events.ts';
+import type { Timeline } from '../kubelet/events/timeline.ts';
+import type { AgentEvent, ManifestReport, OlderPod, PodReport, WorkerPhase } from '../kubelet/explain/agent-view.ts';
+import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { SourceProblem } from '../kubelet/sources/pod-source.ts';
 import type { StatusStore } from '../kubelet/status/status-store.ts';
 import type { PodWorker } from '../kubelet/workers/pod-worker.ts';

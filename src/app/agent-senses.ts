@@ -1,6 +1,6 @@
-import { PodEvents } from '../kubelet/explain/pod-events.ts';
-import { Timeline } from '../kubelet/explain/timeline.ts';
-import { ObservedPods } from '../kubelet/observe/observed-pods.ts';
+import { PodEvents } from '../kubelet/events/pod-events.ts';
+import { Timeline } from '../kubelet/events/timeline.ts';
+import { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import { execInContainer } from '../kubelet/probes/exec-in-container.ts';
 import { Probes } from '../kubelet/probes/probes.ts';
 import { StatusStore } from '../kubelet/status/status-store.ts';

@@ -1,4 +1,4 @@
-import { enforceAllocatable } from '../kubelet/node/enforce-allocatable.ts';
+import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';

@@ -1,10 +1,10 @@
 import type { Node } from '../api/generated/core-v1.ts';
-import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
-import { NodeGatherer } from '../kubelet/node/gather-node.ts';
-import { createNodeKeeper } from '../kubelet/node/keep-node.ts';
+import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
+import { createNodeKeeper } from '../kubelet/node/lifecycle/keep-node.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
-import { RuntimeReadiness } from '../kubelet/node/runtime-readiness.ts';
-import type { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
+import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
+import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
+import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
 import type { AgentParts } from './agent.ts';
 import type { AgentFacts } from './agent-facts.ts';
 

@@ -1,10 +1,10 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import { podFullName } from '../api/pod-names.ts';
-import type { ApiServer } from '../kubelet/cluster/api-server.ts';
-import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
+import type { ApiServer } from '../kubelet/api-client/api-server.ts';
+import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
 import { nodeReference, podReference } from '../kubelet/events/event-objects.ts';
 import { EventWriter } from '../kubelet/events/event-writer.ts';
-import type { PodEvents } from '../kubelet/explain/pod-events.ts';
+import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
 import type { StatusStore } from '../kubelet/status/status-store.ts';

@@ -1,8 +1,8 @@
-import { ContainerCollector } from '../kubelet/garbage/container-collector.ts';
-import { ImageCollector } from '../kubelet/garbage/image-collector.ts';
-import type { TellOfNode } from '../kubelet/garbage/node-event.ts';
+import { ContainerCollector } from '../kubelet/gc/container-collector.ts';
+import { ImageCollector } from '../kubelet/gc/image-collector.ts';
+import type { TellOfNode } from '../kubelet/gc/node-event.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
-import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
+import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { AgentParts } from './agent.ts';
 

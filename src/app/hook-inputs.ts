@@ -1,5 +1,5 @@
 import type { HookDeps } from '../kubelet/hooks/run-hook.ts';
-import { currentSandbox } from '../kubelet/observe/observed-pod.ts';
+import { currentSandbox } from '../kubelet/pod/observed-pod.ts';
 import { execInContainer } from '../kubelet/probes/exec-in-container.ts';
 import type { AgentParts } from './agent.ts';
 import type { Senses } from './agent-senses.ts';

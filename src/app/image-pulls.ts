@@ -1,4 +1,4 @@
-import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
+import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
 import { CredentialProvider } from '../kubelet/images/credential-provider.ts';
 import type { ImageDeps } from '../kubelet/images/ensure-image.ts';
 import type { VerificationPolicy } from '../kubelet/images/judge-present-image.ts';

@@ -1,18 +1,18 @@
+import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { Log } from '../base/log.ts';
 import type { RuntimeService } from '../cri/services.ts';
 import type { Host } from '../host/host.ts';
 import type { TlsVersion } from '../host/tls-server.ts';
+import type { ApiReviews } from '../kubelet/api-client/api-reviews.ts';
 import type { ServingCertificate } from '../kubelet/certificates/serving-certificate.ts';
-import type { ApiReviews } from '../kubelet/cluster/api-reviews.ts';
-import { type AuthenticationSettings, createAuthenticate } from '../kubelet/https/authenticate.ts';
-import { type AuthorizationSettings, createAuthorize } from '../kubelet/https/authorize.ts';
-import type { HealthChecks } from '../kubelet/https/healthz.ts';
-import { createKubeletApi } from '../kubelet/https/kubelet-api.ts';
-import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/https/serve-kubelet-api.ts';
-import { KUBERNETES_VERSION } from '../kubelet/node/kubernetes-version.ts';
-import type { AgentView } from '../kubelet/server/agent-view.ts';
+import type { AgentView } from '../kubelet/explain/agent-view.ts';
+import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
+import { type AuthenticationSettings, createAuthenticate } from '../kubelet/server/authenticate.ts';
+import { type AuthorizationSettings, createAuthorize } from '../kubelet/server/authorize.ts';
+import type { HealthChecks } from '../kubelet/server/healthz.ts';
+import { createKubeletApi } from '../kubelet/server/kubelet-api.ts';
+import { type KubeletApiAddress, serveKubeletApi } from '../kubelet/server/serve-kubelet-api.ts';
 import type { KubeletSettings } from './config/load-config.ts';
-import { goArchitecture } from './go-architecture.ts';
 
 const CONFIGURATION_VERSION = 'kubelet.config.k8s.io/v1beta1';
 /** How long the API server may take to say who somebody is, or what he may. */

@@ -1,5 +1,5 @@
 import type { Pod } from '../api/generated/core-v1.ts';
-import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
+import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import { orphanPod } from '../kubelet/sync-loop.ts';
 import type { PodDirectories } from '../kubelet/volumes/pod-directories.ts';

@@ -1,5 +1,5 @@
-import { LogRotation } from '../kubelet/containers/log-rotation.ts';
-import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
+import { LogRotation } from '../kubelet/logs/log-rotation.ts';
+import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { AgentParts } from './agent.ts';
 
 /** What keeps the logs of containers within the limits of the configuration. */

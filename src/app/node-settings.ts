@@ -1,9 +1,9 @@
+import { goArchitecture } from '../base/go/go-architecture.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import { cgroupPath, kubepodsCgroup } from '../kubelet/resources/cgroup-names.ts';
+import { EMBEDDED } from './config/embedded-endpoint.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { parseNodeIps } from './config/validate-flags.ts';
-import { EMBEDDED } from './embedded/embedded-endpoint.ts';
-import { goArchitecture } from './go-architecture.ts';
 
 /** Of those that kubelet v1.36 declares, what works here. Whoever makes another one work adds it. */
 const DECLARED_FEATURES = [

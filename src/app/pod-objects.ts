@@ -1,6 +1,6 @@
 import type { Node } from '../api/generated/core-v1.ts';
 import { assertNever } from '../base/assert-never.ts';
-import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
+import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
 import { ClusterObjects, type ClusterObjectsDeps } from '../kubelet/objects/cluster-objects.ts';
 import { type ChangeDetection, FetchedObjects, objectTtlMs } from '../kubelet/objects/fetched-objects.ts';
 import { ManifestObjects } from '../kubelet/objects/manifest-objects.ts';

@@ -1,12 +1,12 @@
 import type { Pod } from '../api/generated/core-v1.ts';
-import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
-import type { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
+import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
+import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
+import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import { ownGraceOf } from '../kubelet/pod/pod-grace.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
-import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/server/agent-view.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopFault } from '../kubelet/sync-loop-fault.ts';
-import { ownGraceOf } from '../kubelet/workers/pod-grace.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
 import type { AgentReports } from './agent-reports.ts';

@@ -1,7 +1,7 @@
 import type { Pod } from '../api/generated/core-v1.ts';
-import { boundApiServer } from '../kubelet/cluster/bounded-api-server.ts';
+import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
 import { followRuntimeClasses, RuntimeClasses, type RuntimeHandlers } from '../kubelet/objects/runtime-classes.ts';
-import type { HandlerKnowledge, RuntimeFeatures } from '../kubelet/observe/runtime-features.ts';
+import type { HandlerKnowledge, RuntimeFeatures } from '../kubelet/pleg/runtime-features.ts';
 import type { SourceName } from '../kubelet/sources/pod-source.ts';
 import type { SourceObjects } from '../kubelet/sources/source-objects.ts';
 import type { StatusFeatures } from '../kubelet/status/pod-status-view.ts';

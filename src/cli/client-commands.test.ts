@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { ByteStream, UpgradeHandler, WebSocketConnection } from '../host/network.ts';
-import { observedOf, READY, reportOf, runningContainer, staticPod } from '../kubelet/server/fake/scripted-view.ts';
+import { observedOf, READY, reportOf, runningContainer, staticPod } from '../kubelet/local-api/fake/scripted-view.ts';
 import { openSpdySession } from '../streams/spdy/open-spdy-session.ts';
 import type { SpdyStream } from '../streams/spdy/spdy-session.ts';
-import { execCommand } from './exec-command.ts';
+import { execCommand } from './commands/exec-command.ts';
+import { startLocalAgent } from './commands/local-agent.ts';
+import { logsCommand } from './commands/logs-command.ts';
+import { psCommand } from './commands/ps-command.ts';
+import { stopCommand } from './commands/stop-command.ts';
 import { ScriptedAgent } from './fake/scripted-agent.ts';
 import { type ScriptedContextOptions, scriptedContext } from './fake/scripted-context.ts';
-import { startLocalAgent } from './local-agent.ts';
-import { logsCommand } from './logs-command.ts';
-import { psCommand } from './ps-command.ts';
-import { stopCommand } from './stop-command.ts';
 
 const client = { stateDir: '/run/nodelet', namespace: undefined };
 const exec = { ...client, pod: 'hello', container: undefined, stdin: false, tty: false, command: ['ls'] };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NetworkError } from '../host/network.ts';
-import { NoAgentError } from '../kubelet/server/local-client.ts';
-import { CommandError } from './command-context.ts';
+import { NoAgentError } from '../kubelet/local-api/local-client.ts';
 import { runWith } from './command-line.ts';
-import type { Commands } from './commands.ts';
 import { scriptedContext } from './fake/scripted-context.ts';
+import { CommandError } from './options/command-error.ts';
+import type { Commands } from './options/commands.ts';
 
 const registryConfigDirs = ['/etc/containerd/certs.d', '/etc/docker/certs.d'];
 const client = { stateDir: '/run/nodelet', namespace: undefined };

@@ -1,8 +1,9 @@
 import { CommanderError } from 'commander';
 import { textOf } from '../base/text-of.ts';
-import { NoAgentError } from '../kubelet/server/local-client.ts';
-import { type CommandContext, CommandError, EXIT } from './command-context.ts';
-import type { Commands } from './commands.ts';
+import { NoAgentError } from '../kubelet/local-api/local-client.ts';
+import type { CommandContext } from './commands/command-context.ts';
+import { CommandError, EXIT } from './options/command-error.ts';
+import type { Commands } from './options/commands.ts';
 import { buildProgram } from './program.ts';
 
 /** Failures whose message says it all; by name, since loading their modules would load what they belong to. */
@@ -68,18 +69,21 @@ function isBrokenPipe(error: unknown): boolean {
 function commandsOf(context: CommandContext): Commands {
   return {
     run: async (options) => {
-      const [{ runCommand }, { localWiring }] = [await import('./run-command.ts'), await import('./local-wiring.ts')];
+      const [{ runCommand }, { localWiring }] = [
+        await import('./commands/run-command.ts'),
+        await import('./commands/local-wiring.ts'),
+      ];
       return runCommand(options, context, localWiring);
     },
-    ps: async (options) => (await import('./ps-command.ts')).psCommand(options, context),
-    logs: async (options) => (await import('./logs-command.ts')).logsCommand(options, context),
-    why: async (options) => (await import('./why-command.ts')).whyCommand(options, context),
-    timeline: async (options) => (await import('./timeline-command.ts')).timelineCommand(options, context),
-    exec: async (options) => (await import('./exec-command.ts')).execCommand(options, context),
-    stop: async (options) => (await import('./stop-command.ts')).stopCommand(options, context),
-    kubelet: async (flags) => (await import('./kubelet-command.ts')).kubeletCommand(flags, context),
-    cri: async (options) => (await import('./cri-command.ts')).criCommand(options, context),
-    image: async (options) => (await import('./image-command.ts')).imageCommand(options, context),
+    ps: async (options) => (await import('./commands/ps-command.ts')).psCommand(options, context),
+    logs: async (options) => (await import('./commands/logs-command.ts')).logsCommand(options, context),
+    why: async (options) => (await import('./commands/why-command.ts')).whyCommand(options, context),
+    timeline: async (options) => (await import('./commands/timeline-command.ts')).timelineCommand(options, context),
+    exec: async (options) => (await import('./commands/exec-command.ts')).execCommand(options, context),
+    stop: async (options) => (await import('./commands/stop-command.ts')).stopCommand(options, context),
+    kubelet: async (flags) => (await import('./commands/kubelet-command.ts')).kubeletCommand(flags, context),
+    cri: async (options) => (await import('./commands/cri-command.ts')).criCommand(options, context),
+    image: async (options) => (await import('./commands/image-command.ts')).imageCommand(options, context),
     version: async () => {
       await context.terminal.stdout.write(`nodelet ${context.version}\n`);
       return EXIT.ok;

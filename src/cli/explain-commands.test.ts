@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { READY, reportOf, staticPod } from '../kubelet/server/fake/scripted-view.ts';
+import { READY, reportOf, staticPod } from '../kubelet/local-api/fake/scripted-view.ts';
+import { startLocalAgent } from './commands/local-agent.ts';
+import { timelineCommand } from './commands/timeline-command.ts';
+import { whyCommand } from './commands/why-command.ts';
 import { ScriptedAgent } from './fake/scripted-agent.ts';
 import { scriptedContext } from './fake/scripted-context.ts';
-import { startLocalAgent } from './local-agent.ts';
-import { timelineCommand } from './timeline-command.ts';
-import { whyCommand } from './why-command.ts';
 
 const client = { stateDir: '/run/nodelet', namespace: undefined };
 const hello = { ...client, pod: 'hello', output: 'text' } as const;

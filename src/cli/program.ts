@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
-import { addExec, addLogs, addPs, addStop } from './client-options.ts';
-import type { Commands } from './commands.ts';
-import { addTimeline, addWhy } from './explain-options.ts';
-import { addImage } from './image-options.ts';
-import { duration, folder, ipv4Cidr, wholeNumber } from './option-values.ts';
-import { addCri, registryConfigDirs } from './runtime-options.ts';
+import { addExec, addLogs, addPs, addStop } from './options/client-options.ts';
+import type { Commands } from './options/commands.ts';
+import { addTimeline, addWhy } from './options/explain-options.ts';
+import { addImage } from './options/image-options.ts';
+import { duration, folder, ipv4Cidr, wholeNumber } from './options/option-values.ts';
+import { addCri, registryConfigDirs } from './options/runtime-options.ts';
 
 const OVERVIEW = `
 Examples:

@@ -1,4 +1,4 @@
-import { goErrorList } from '../base/go-error-list.ts';
+import { goErrorList } from '../base/go/go-error-list.ts';
 import { textOf } from '../base/text-of.ts';
 import { CriError, rpcErrorText } from './cri-error.ts';
 

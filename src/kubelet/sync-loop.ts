@@ -3,16 +3,16 @@ import { isMirrorPod, podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
-import type { ObservedPods } from './observe/observed-pods.ts';
+import type { ObservedPods } from './pleg/observed-pods.ts';
+import { graceOf } from './pod/pod-grace.ts';
+import type { PodVerdict } from './pod/pod-verdict.ts';
 import type { PodResizes } from './resources/pod-resizes.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';
 import type { PodSource, SourceProblem, SourceSnapshot } from './sources/pod-source.ts';
 import type { SourceObjects } from './sources/source-objects.ts';
 import { isTerminal } from './status/pod-phase.ts';
-import type { PodVerdict } from './status/pod-status-view.ts';
 import { haveGatesMoved } from './status/readiness-gates.ts';
-import { graceOf } from './workers/pod-grace.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 
 /** What a pod of which nobody knows anything any more gets to end: kubelet's own choice. */

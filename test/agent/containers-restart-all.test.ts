@@ -6,7 +6,7 @@ import { CriError } from '../../src/cri/cri-error.ts';
 import type { Effect } from '../../src/cri/fake/effects.ts';
 import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
-import { createMemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { createMemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { type MemoryAgent, podOf, SETTINGS, startAgent, type World } from './memory-agent.ts';
 
 const SIMULATED = new CriError('Unknown', 'simulated');

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
 import type { ContainerBehaviour } from '../../src/cri/fake/behaviour.ts';
-import type { ObjectKey } from '../../src/kubelet/cluster/api-server.ts';
-import type { MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import type { ObjectKey } from '../../src/kubelet/api-client/api-server.ts';
+import type { MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { protoJson } from '../../src/kubelet/sync/config/proto-json.fixture.ts';
 import { type MemoryAgent, newClusterWorld, SETTINGS, startAgent } from './memory-agent.ts';
 

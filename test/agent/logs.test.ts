@@ -7,7 +7,7 @@ import type { Cri } from '../../src/cri/services.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
 import type { FileSystem } from '../../src/host/file-system.ts';
-import { WrittenLog } from '../../src/kubelet/containers/written-log.fixture.ts';
+import { WrittenLog } from '../../src/kubelet/logs/written-log.fixture.ts';
 import { podOf, startAgent } from './memory-agent.ts';
 
 const LOG = '/var/log/pods/default_web_uid-web/main/0.log';

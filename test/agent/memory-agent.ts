@@ -1,4 +1,4 @@
-import { defaultPod } from '../../src/api/default-pod.ts';
+import { defaultPod } from '../../src/api/defaults/default-pod.ts';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
@@ -7,7 +7,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
-import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import type { PodSource, SourceSnapshot } from '../../src/kubelet/sources/pod-source.ts';
 import { NO_OBJECTS, type SourceObjects } from '../../src/kubelet/sources/source-objects.ts';

@@ -9,13 +9,13 @@ import { silentLog } from '../../src/base/log.ts';
 import { parseQuantity } from '../../src/base/quantity.ts';
 import { Image, StatusResponse, VersionResponse } from '../../src/cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
-import { createMemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
-import { NodeGatherer } from '../../src/kubelet/node/gather-node.ts';
-import { createNodeKeeper } from '../../src/kubelet/node/keep-node.ts';
-import { leaseKey } from '../../src/kubelet/node/node-lease.ts';
+import { createMemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
+import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
+import { createNodeKeeper } from '../../src/kubelet/node/lifecycle/keep-node.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { nodeKey } from '../../src/kubelet/node/own-node.ts';
-import { RuntimeReadiness } from '../../src/kubelet/node/runtime-readiness.ts';
+import { NodeGatherer } from '../../src/kubelet/node/status/gather-node.ts';
+import { RuntimeReadiness } from '../../src/kubelet/node/status/runtime-readiness.ts';
 import { differences } from './node-differences.ts';
 import { NODE } from './node-world.ts';
 

@@ -5,12 +5,12 @@ import { type ClusterNode, createClusterNode } from '../../src/app/cluster-node.
 import type { Log } from '../../src/base/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
-import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { PLAIN_NODE } from '../../src/kubelet/node/fake/plain-node.ts';
-import { leaseKey } from '../../src/kubelet/node/node-lease.ts';
+import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
 import { nodeKey } from '../../src/kubelet/node/own-node.ts';
-import { RuntimeHealth } from '../../src/kubelet/observe/runtime-health.ts';
+import { RuntimeHealth } from '../../src/kubelet/pleg/runtime-health.ts';
 import { SETTINGS } from './memory-agent.ts';
 
 const LIFE = new AbortController().signal;

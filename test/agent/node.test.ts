@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
-import { ApiError } from '../../src/kubelet/cluster/api-server.ts';
+import { ApiError } from '../../src/kubelet/api-client/api-server.ts';
 import { nodeKey } from '../../src/kubelet/node/own-node.ts';
 import { NODE, type NodeWorld, newNodeWorld, startNode } from './node-world.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../src/api/generated/core-v1.ts';
-import { ApiError } from '../../src/kubelet/cluster/api-server.ts';
+import { ApiError } from '../../src/kubelet/api-client/api-server.ts';
 import {
   type MemoryAgent,
   newClusterWorld,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';
 import { median } from '../integration/cri-calls.ts';
 import { startEmbedded, type TestRuntime } from '../integration/runtime-fixture.ts';

@@ -1,7 +1,7 @@
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { CreateContainerRequest, NamespaceMode, PodSandboxConfig } from '../../src/cri/generated/runtime-v1.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import type { TestRuntime } from '../integration/runtime-fixture.ts';
 
 export interface DrivenPod {

@@ -8,11 +8,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { ListImagesRequest } from '../../src/cri/generated/runtime-v1.ts';
-import { digestOf } from '../../src/runtime/images/digest.ts';
 import { archiveOf, configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
 import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
+import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
 
 const { values } = parseArgs({

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import type { CreateContainerRequest, RunPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from '../integration/agent-fixture.ts';
 import { skipReason, startContainerd } from '../integration/containerd-fixture.ts';

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { serveCri } from '../../src/cri/server.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
-import { linuxFileSystem } from '../../src/host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../src/host/linux/fs/linux-file-system.ts';
 import { linuxRandom } from '../../src/host/linux/linux-random.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { startHealthServer } from '../integration/grpc-health-server.ts';
 
 export const TARGET_HOST = '127.0.0.1';

@@ -2,11 +2,11 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import type { TreeMember } from '../../src/host/tree.ts';
 import { writeTar } from '../../src/runtime/images/archive/write-tar.ts';
-import { digestOf } from '../../src/runtime/images/digest.ts';
 import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
+import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { type ImageContent, MANIFEST_TYPE } from '../integration/registry-fixture.ts';
 
 const SOURCE = '/usr';

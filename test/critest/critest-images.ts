@@ -1,5 +1,5 @@
-import { goArchitecture } from '../../src/app/go-architecture.ts';
 import type { ImageFile } from '../../src/app/images/oci-archive.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import type { DebianRoot } from './debian-root.ts';
 
 /** What critest asks for by a name, made here of Debian's programs. */

@@ -1,10 +1,10 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { goArchitecture } from '../../src/app/go-architecture.ts';
 import type { ImageFile } from '../../src/app/images/oci-archive.ts';
 import { tarArchive } from '../../src/app/images/tar.ts';
-import { digestOf } from '../../src/runtime/images/digest.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
+import { digestOf } from '../../src/runtime/storage/digest.ts';
 import type { CritestImage } from './critest-images.ts';
 
 const DOCKER = 'application/vnd.docker';

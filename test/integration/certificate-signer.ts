@@ -6,9 +6,9 @@ import { silentLog } from '../../src/base/log.ts';
 import { pemBlocks } from '../../src/base/pem.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { readSigningKey } from '../../src/host/signing-keys.ts';
+import { followSelection } from '../../src/kubelet/api-client/follow-selection.ts';
 import { readCertificateRequest } from '../../src/kubelet/certificates/certificate-request.ts';
 import { issueCertificate } from '../../src/kubelet/certificates/x509.ts';
-import { followSelection } from '../../src/kubelet/cluster/follow-selection.ts';
 import { connectTo } from './cluster-client-fixture.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connectApiServer } from '../../src/app/cluster/api-server-client.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import type { HttpApiServer } from '../../src/kubelet/cluster/http-api-server.ts';
+import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
 
 /** A client on the ports of this machine, without a limit of its rate. */
 export function connectTo(kubeconfig: string, log: Log = silentLog): Promise<HttpApiServer> {

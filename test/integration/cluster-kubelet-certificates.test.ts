@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readKubeconfig } from '../../src/app/cluster/api-server-client.ts';
 import { writeBootstrapped } from '../../src/app/cluster/bootstrapped-kubeconfig.ts';
-import { connectAsNode } from '../../src/app/cluster-certificates.ts';
+import { connectAsNode } from '../../src/app/cluster/cluster-certificates.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { bootstrapKubeconfig, type CertificateSigner, startSigner } from './certificate-signer.ts';

@@ -5,11 +5,15 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { NodeAddress } from '../../src/api/generated/core-v1.ts';
-import { type CertifiedClient, connectAsNode, openServingCertificate } from '../../src/app/cluster-certificates.ts';
+import {
+  type CertifiedClient,
+  connectAsNode,
+  openServingCertificate,
+} from '../../src/app/cluster/cluster-certificates.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import type { ApiErrorReason } from '../../src/kubelet/cluster/api-server.ts';
-import { isApiError } from '../../src/kubelet/cluster/is-api-error.ts';
+import type { ApiErrorReason } from '../../src/kubelet/api-client/api-server.ts';
+import { isApiError } from '../../src/kubelet/api-client/is-api-error.ts';
 import { bootstrapKubeconfig, type CertificateSigner, startSigner } from './certificate-signer.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';
 import { until } from './until.ts';

@@ -12,7 +12,7 @@ import {
   ListContainersRequest,
   ListPodSandboxRequest,
 } from '../../src/cri/generated/runtime-v1.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { OBEDIENT, shell } from './agent-fixture.ts';
 import type { ControlPlane } from './cluster-fixture.ts';
 import { startPlaneAndRuntime } from './cluster-scene.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCri } from '../../src/cri/client.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { importLocalImages, PAUSE_IMAGE } from './containerd-images.ts';
 import { type Footprint, removeLeftovers } from './containerd-leftovers.ts';
 import { end, launch, newFootprint, removePods, startedRuntime, writeNetwork } from './daemon-fixture.ts';

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { goArchitecture } from '../../src/app/go-architecture.ts';
 import { BUSYBOX_IMAGE, busyboxArchive } from '../../src/app/images/local-images.ts';
 import { type OciArchive, ociArchive } from '../../src/app/images/oci-archive.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { ImageStatusRequest } from '../../src/cri/generated/runtime-v1.ts';
 import type { ImageService } from '../../src/cri/services.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';

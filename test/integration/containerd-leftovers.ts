@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { cgroupHierarchies } from '../../src/host/linux/cgroup-hierarchies.ts';
-import { parseMountinfo } from '../../src/host/linux/mountinfo.ts';
+import { cgroupHierarchies } from '../../src/host/linux/cgroup/cgroup-hierarchies.ts';
+import { parseMountinfo } from '../../src/host/linux/proc/mountinfo.ts';
 
 /** Everything that a runtime of a test makes on the machine follows from its folder's name. */
 export interface Footprint {

@@ -1,6 +1,6 @@
 import { containerdEvents } from '../../src/cri/containerd-events.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { linuxRandom } from '../../src/host/linux/linux-random.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { criContract } from '../contract/cri/cri-contract.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
 import { containerdSubject } from './containerd-subject.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { criContract } from '../contract/cri/cri-contract.ts';
 import { nodeletRefusals } from '../contract/cri/refusals.ts';
 import { embeddedSkipReason, startEmbedded } from './runtime-fixture.ts';

@@ -1,6 +1,6 @@
 /** A program for dist.test.ts: makes a mount in the folder it is told, holds a namespace there, and takes both away again. */
-import { linuxMounts } from '../../src/host/linux/linux-mounts.ts';
-import { createLinuxNamespaces } from '../../src/host/linux/linux-namespaces.ts';
+import { linuxMounts } from '../../src/host/linux/mount/linux-mounts.ts';
+import { createLinuxNamespaces } from '../../src/host/linux/namespace/linux-namespaces.ts';
 
 const target = process.argv[2] ?? '';
 const namespaces = createLinuxNamespaces();

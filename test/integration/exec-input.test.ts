@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { type Network, NetworkError } from '../../src/host/network.ts';
-import { connectExec, type ExecWish } from '../../src/kubelet/server/exec-connect.ts';
-import type { ExecConnection } from '../../src/kubelet/server/exec-connection.ts';
+import { connectExec, type ExecWish } from '../../src/kubelet/local-api/exec-connect.ts';
+import type { ExecConnection } from '../../src/kubelet/local-api/exec-connection.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';

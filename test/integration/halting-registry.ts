@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { goArchitecture } from '../../src/app/go-architecture.ts';
-import { digestOf } from '../../src/runtime/images/digest.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { MANIFEST_TYPE } from './registry-fixture.ts';
 
 export interface ServedImage {

@@ -1,5 +1,5 @@
 import { connectCri } from '../../src/cri/client.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import type { TestAgent } from './agent-fixture.ts';
 
 /** Looks into the containers of an agent's pods. */

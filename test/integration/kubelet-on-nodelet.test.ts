@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { connectCri } from '../../src/cri/client.ts';
 import { ListPodSandboxRequest, PodSandboxState } from '../../src/cri/generated/runtime-v1.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { removePods } from './daemon-fixture.ts';
 import { testStreams } from './kubectl-streams.ts';
 import { type KubeletNode, kubeletNodeSkipReason, type PodChange, startKubeletNode } from './kubelet-node.ts';

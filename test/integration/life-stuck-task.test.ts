@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unstickContainers } from '../../src/cri/unstick-containers.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { runPod, signal } from '../contract/cri/subject.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
 import { containerdSubject } from './containerd-subject.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
-import type { Step } from '../../src/kubelet/explain/timeline.ts';
+import type { Step } from '../../src/kubelet/events/timeline.ts';
 import { type StepGap, timerWaits } from '../../src/kubelet/explain/timer-waits.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';

@@ -1,7 +1,7 @@
 /** Loads an image archive into a storage folder: `load-image-child.ts STORAGE ARCHIVE`. For tests that kill it. */
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { openStorage } from '../../src/runtime/storage/open-storage.ts';
+import { openStorage } from '../../src/runtime/open-storage.ts';
 
 const [storage = '', archive = ''] = process.argv.slice(2);
 const { loader } = await openStorage({

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { terminationMessage } from '../../src/kubelet/observe/termination-message.ts';
 import {
   exitedContainer,
   observedOf,
@@ -15,10 +14,11 @@ import {
   runningContainer,
   ScriptedView,
   staticPod,
-} from '../../src/kubelet/server/fake/scripted-view.ts';
-import { createLocalApi } from '../../src/kubelet/server/local-api.ts';
-import type { LogsQuery } from '../../src/kubelet/server/local-api-types.ts';
-import { createLocalClient } from '../../src/kubelet/server/local-client.ts';
+} from '../../src/kubelet/local-api/fake/scripted-view.ts';
+import { createLocalApi } from '../../src/kubelet/local-api/local-api.ts';
+import type { LogsQuery } from '../../src/kubelet/local-api/local-api-types.ts';
+import { createLocalClient } from '../../src/kubelet/local-api/local-client.ts';
+import { terminationMessage } from '../../src/kubelet/pleg/termination-message.ts';
 
 const MEGABYTE = 1_000_000;
 /** Far more than what memory grows by before the garbage collector wakes up. */

@@ -1,6 +1,6 @@
 /** A plugin for NRI as a program of its own: adds a variable to each container. */
 import { Socket } from 'node:net';
-import { byteStreamOf } from '../../src/host/linux/byte-stream.ts';
+import { byteStreamOf } from '../../src/host/linux/net/byte-stream.ts';
 import { MemoryPlugin } from '../../src/runtime/nri/fake/memory-plugin.ts';
 import { ContainerAdjustment } from '../../src/runtime/nri/generated/nri-v1alpha1.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { NOT_ON_CONTAINERD, NOT_ON_EMBEDDED, runtimeSkipReason } from './runtime-fixture.ts';

@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { runtimeSkipReason, TEST_RUNTIME } from './runtime-fixture.ts';

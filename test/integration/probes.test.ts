@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../src/api/generated/core-v1.ts';
-import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
+import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import { startHealthServer } from './grpc-health-server.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ContainerRecord } from '../../src/runtime/container/container-record.ts';
-import type { SandboxRecord } from '../../src/runtime/sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../../src/runtime/store/container-record.ts';
+import type { SandboxRecord } from '../../src/runtime/store/sandbox-record.ts';
 import type { RuntimeRecords } from './runtime-records.ts';
 
 const LOOK_MS = 20;

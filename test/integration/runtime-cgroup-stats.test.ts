@@ -6,10 +6,10 @@ import { once } from 'node:events';
 import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { Cgroups } from '../../src/host/cgroups.ts';
-import { createLinuxCgroupStats } from '../../src/host/linux/linux-cgroup-stats.ts';
-import { createLinuxCgroups } from '../../src/host/linux/linux-cgroups.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
-import { linuxFileSystem } from '../../src/host/linux/linux-file-system.ts';
+import { createLinuxCgroupStats } from '../../src/host/linux/cgroup/linux-cgroup-stats.ts';
+import { createLinuxCgroups } from '../../src/host/linux/cgroup/linux-cgroups.ts';
+import { linuxFileSystem } from '../../src/host/linux/fs/linux-file-system.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 
 const ROOT = '/sys/fs/cgroup';
 const LIMIT = 256 * 1024 * 1024;

@@ -10,7 +10,7 @@ import {
   NamespaceMode,
   UpdateContainerResourcesRequest,
 } from '../../src/cri/generated/runtime-v1.ts';
-import type { Containers } from '../../src/runtime/container/create-containers.ts';
+import type { Containers } from '../../src/runtime/server/create-containers.ts';
 import { ContainerFixture, never } from './container-fixture.ts';
 import { host, ociSkipReason } from './oci-fixture.ts';
 

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type CriConnection, connectCri } from '../../src/cri/client.ts';
 import { ContainerState, ListContainersRequest, ListPodSandboxRequest } from '../../src/cri/generated/runtime-v1.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { Draw } from '../sim/draw.ts';
 import { addPortMappings, crashContainer, crashPod, POD_KINDS, type PodKind } from './runtime-crash-pods.ts';
 import { type EmbeddedTestRuntime, embeddedSkipReason, startEmbedded, type TestRuntime } from './runtime-fixture.ts';

@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { goArchitecture } from '../../src/app/go-architecture.ts';
 import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { hasCode } from '../../src/cri/cri-error.ts';
 import {
   type ContainerEventResponse,

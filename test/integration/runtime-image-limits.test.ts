@@ -8,7 +8,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { ImageSpec } from '../../src/cri/generated/runtime-v1.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
-import { openStorage, type Storage } from '../../src/runtime/storage/open-storage.ts';
+import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { needsMounts } from '../contract/host/temporary-folder.ts';
 
 const signal = new AbortController().signal;

@@ -9,9 +9,9 @@ import { pipeline } from 'node:stream/promises';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { chainIds, digestOf, hexOf } from '../../src/runtime/images/digest.ts';
 import { configOf } from '../../src/runtime/images/fake/image-archives.ts';
-import { openStorage, type Storage } from '../../src/runtime/storage/open-storage.ts';
+import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
+import { chainIds, digestOf, hexOf } from '../../src/runtime/storage/digest.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
 
 const signal = new AbortController().signal;

@@ -6,8 +6,8 @@ import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, suite, test } from 'node:test';
-import { linuxMounts } from '../../src/host/linux/linux-mounts.ts';
-import { createLinuxNamespaces } from '../../src/host/linux/linux-namespaces.ts';
+import { linuxMounts } from '../../src/host/linux/mount/linux-mounts.ts';
+import { createLinuxNamespaces } from '../../src/host/linux/namespace/linux-namespaces.ts';
 
 const skip = skipReason();
 

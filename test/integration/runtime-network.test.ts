@@ -15,7 +15,7 @@ import { createPodNetwork } from '../../src/runtime/network/create-pod-network.t
 import { defaultBridgeConfig } from '../../src/runtime/network/default-bridge.ts';
 import { ensureMasquerade, removeMasquerade } from '../../src/runtime/network/masquerade.ts';
 import type { NetworkedPod } from '../../src/runtime/network/pod-network.ts';
-import type { NetworkSettings } from '../../src/runtime/runtime-settings.ts';
+import type { NetworkSettings } from '../../src/runtime/settings/runtime-settings.ts';
 import { claimSubnet } from './claimed-subnet.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { LogFields } from '../../src/base/log.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { probeRuntimes } from '../../src/runtime/oci/probe-runtimes.ts';
-import { runtimePaths } from '../../src/runtime/runtime-paths.ts';
+import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
 import { temporaryFolder } from '../contract/host/temporary-folder.ts';
 import { host, never, ociSkipReason } from './oci-fixture.ts';
 

@@ -12,7 +12,7 @@ import {
   NamespaceMode,
   PodSandboxConfig,
 } from '../../src/cri/generated/runtime-v1.ts';
-import { linuxClock } from '../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../src/host/linux/process/linux-clock.ts';
 import { mountedCgroups } from './containerd-leftovers.ts';
 import { startEmbedded, type TestRuntime } from './runtime-fixture.ts';
 import { runtimeTraces } from './runtime-traces.ts';

@@ -7,13 +7,13 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { goArchitecture } from '../../src/app/go-architecture.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { AuthConfig } from '../../src/cri/generated/runtime-v1.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { ImagePuller, PullProgress } from '../../src/runtime/images/image-puller.ts';
 import { createRegistryPuller } from '../../src/runtime/images/pull/registry-puller.ts';
-import { openStorage, type Storage } from '../../src/runtime/storage/open-storage.ts';
+import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { LOGIN, missingRegistry, type RegistryOptions, startRegistry, type TestRegistry } from './registry-fixture.ts';
 import { startTokenServer } from './registry-tokens.ts';
 

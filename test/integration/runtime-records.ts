@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ContainerRecord } from '../../src/runtime/container/container-record.ts';
-import type { SandboxRecord } from '../../src/runtime/sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../../src/runtime/store/container-record.ts';
 import { recordFromText } from '../../src/runtime/store/record-text.ts';
+import type { SandboxRecord } from '../../src/runtime/store/sandbox-record.ts';
 
 /** What an embedded runtime has on disk, looked at from outside and past its owner, who may be dead. */
 export class RuntimeRecords {

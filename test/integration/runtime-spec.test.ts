@@ -23,10 +23,9 @@ import {
   PodSandboxConfig,
   SecurityProfile_ProfileType as ProfileType,
 } from '../../src/cri/generated/runtime-v1.ts';
-import { linuxFileSystem } from '../../src/host/linux/linux-file-system.ts';
-import { linuxMounts } from '../../src/host/linux/linux-mounts.ts';
+import { linuxFileSystem } from '../../src/host/linux/fs/linux-file-system.ts';
+import { linuxMounts } from '../../src/host/linux/mount/linux-mounts.ts';
 import type { OciSpec } from '../../src/runtime/oci/oci-spec.ts';
-import type { SandboxNamespaces } from '../../src/runtime/sandbox/sandbox-record.ts';
 import { bindMappedMounts } from '../../src/runtime/spec/bind-mapped-mounts.ts';
 import { containerSpec } from '../../src/runtime/spec/container-spec.ts';
 import { execProcess } from '../../src/runtime/spec/exec-process.ts';
@@ -34,6 +33,7 @@ import { factSources, gatherFacts } from '../../src/runtime/spec/gather-facts.ts
 import { pauseSpec } from '../../src/runtime/spec/pause-spec.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import type { SpecMachine, SpecRequest } from '../../src/runtime/spec/spec-request.ts';
+import type { SandboxNamespaces } from '../../src/runtime/store/sandbox-record.ts';
 import { removeCgroups } from './containerd-leftovers.ts';
 
 const CRUN = '/usr/bin/crun';

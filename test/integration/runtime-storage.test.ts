@@ -12,7 +12,7 @@ import { ociArchive } from '../../src/app/images/oci-archive.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { type FakeFiles, layerOf, ociArchiveOf } from '../../src/runtime/images/fake/image-archives.ts';
-import { openStorage, type Storage, type StorageParts } from '../../src/runtime/storage/open-storage.ts';
+import { openStorage, type Storage, type StorageParts } from '../../src/runtime/open-storage.ts';
 import { needsMounts } from '../contract/host/temporary-folder.ts';
 
 const skip = process.getuid?.() === 0 ? needsMounts : 'needs root';

@@ -1,15 +1,15 @@
 import { silentLog } from '../../src/base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
-import { type Containers, createContainers } from '../../src/runtime/container/create-containers.ts';
 import { decodeContainerRecord } from '../../src/runtime/container/decode-container-record.ts';
 import { IMAGE, MACHINE, plainSpec, stateAnswer } from '../../src/runtime/container/fake/container-world.ts';
 import { MemorySnapshots } from '../../src/runtime/container/fake/memory-snapshots.ts';
 import { createPodNetwork } from '../../src/runtime/network/create-pod-network.ts';
 import { noNri } from '../../src/runtime/nri/nri.ts';
 import { MemoryOciRuntime } from '../../src/runtime/oci/fake/memory-oci-runtime.ts';
-import { runtimePaths } from '../../src/runtime/runtime-paths.ts';
-import { createSandboxes, type Sandboxes } from '../../src/runtime/sandbox/create-sandboxes.ts';
 import { decodeSandboxRecord } from '../../src/runtime/sandbox/decode-sandbox-record.ts';
+import { type Containers, createContainers } from '../../src/runtime/server/create-containers.ts';
+import { createSandboxes, type Sandboxes } from '../../src/runtime/server/create-sandboxes.ts';
+import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
 import { Doom } from './doom.ts';
 

@@ -17,10 +17,10 @@ import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../src/host/file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { digestOf } from '../../src/runtime/images/digest.ts';
 import { archiveOf } from '../../src/runtime/images/fake/image-archives.ts';
 import type { StoredImage } from '../../src/runtime/images/image-store.ts';
-import { openStorage, type Storage } from '../../src/runtime/storage/open-storage.ts';
+import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
+import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { needsRoot } from '../contract/host/temporary-folder.ts';
 import { damage, damaged, type HostileLayer, hostileLayer, layerBytes } from './hostile-archives.ts';
 

@@ -11,10 +11,10 @@ import { AuthConfig } from '../../src/cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
 import type { HttpPool, HttpRequest } from '../../src/host/network.ts';
-import { digestOf } from '../../src/runtime/images/digest.ts';
 import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
 import { createRegistryPuller } from '../../src/runtime/images/pull/registry-puller.ts';
-import { openStorage } from '../../src/runtime/storage/open-storage.ts';
+import { openStorage } from '../../src/runtime/open-storage.ts';
+import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { type HostileAnswer, hostileAnswer, shownBy, spoiled, type Taken } from './hostile-answers.ts';
 
 const SEED = 20_260;

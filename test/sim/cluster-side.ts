@@ -2,10 +2,15 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { MemorySigningKeys } from '../../src/host/fake/memory-signing-keys.ts';
 import { SeededRandom } from '../../src/host/fake/seeded-random.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
+import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
+import {
+  type ApiFault,
+  type ApiRequest,
+  type ApiVerb,
+  withFaults,
+} from '../../src/kubelet/api-client/fake/api-faults.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { MemorySigner } from '../../src/kubelet/certificates/fake/memory-signer.ts';
-import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
-import { type ApiFault, type ApiRequest, type ApiVerb, withFaults } from '../../src/kubelet/cluster/fake/api-faults.ts';
-import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/cluster/fake/memory-api-server.ts';
 import { ClusterBook } from './cluster-book.ts';
 import type { FaultBox } from './fault-box.ts';
 import { type ApiWrite, observedApi } from './observed-api.ts';

@@ -1,7 +1,7 @@
 import type { CriMethod } from '../../src/cri/services.ts';
 import type { FileOperation } from '../../src/host/fake/memory-file-system.ts';
-import { ApiError, type ApiErrorReason } from '../../src/kubelet/cluster/api-server.ts';
-import type { ApiFault, ApiRequest, ApiVerb } from '../../src/kubelet/cluster/fake/api-faults.ts';
+import { ApiError, type ApiErrorReason } from '../../src/kubelet/api-client/api-server.ts';
+import type { ApiFault, ApiRequest, ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 import type { RpcFault } from './plan-faults.ts';
 

@@ -1,4 +1,4 @@
-import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
+import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
 import type { Draw } from './draw.ts';
 import type { Gate } from './gate.ts';
 

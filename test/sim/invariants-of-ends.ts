@@ -1,4 +1,4 @@
-import { containerOf } from '../../src/kubelet/sync/container-of.ts';
+import { containerOf } from '../../src/kubelet/pod/container-of.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
 import { roleOf, type Scene } from './scene.ts';
 import { type ContainerRecord, graceOf, type PodRecord } from './truth.ts';

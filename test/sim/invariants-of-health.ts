@@ -1,5 +1,5 @@
 import type { Container, ContainerStatus } from '../../src/api/generated/core-v1.ts';
-import { containerOf } from '../../src/kubelet/sync/container-of.ts';
+import { containerOf } from '../../src/kubelet/pod/container-of.ts';
 import { isHooked } from './invariants-of-hooks.ts';
 import { lacksVolumes } from './invariants-of-objects.ts';
 import { isWell, type Program, programOf } from './program.ts';

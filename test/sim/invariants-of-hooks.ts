@@ -1,5 +1,5 @@
 import type { ExecAnswer } from '../../src/cri/fake/behaviour.ts';
-import { containerOf } from '../../src/kubelet/sync/container-of.ts';
+import { containerOf } from '../../src/kubelet/pod/container-of.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
 import type { HookKind } from './program.ts';
 import { roleOf, type Scene } from './scene.ts';

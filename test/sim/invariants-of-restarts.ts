@@ -1,4 +1,4 @@
-import { couldRestartAll } from '../../src/kubelet/status/restart-rules.ts';
+import { couldRestartAll } from '../../src/kubelet/pod/restart-rules.ts';
 import { initsOf, roleOf, type Scene } from './scene.ts';
 import type { ContainerRecord, PodRecord } from './truth.ts';
 

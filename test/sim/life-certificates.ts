@@ -1,11 +1,11 @@
 import type { Log } from '../../src/base/log.ts';
 import type { Host } from '../../src/host/host.ts';
+import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
+import { boundApiServer } from '../../src/kubelet/api-client/bounded-api-server.ts';
 import { CertificateRotation } from '../../src/kubelet/certificates/certificate-rotation.ts';
 import { CertificateStore, type StorePlace } from '../../src/kubelet/certificates/certificate-store.ts';
 import { nodeSubject } from '../../src/kubelet/certificates/certificate-subject.ts';
 import { CLIENT_SIGNER } from '../../src/kubelet/certificates/request-certificate.ts';
-import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
-import { boundApiServer } from '../../src/kubelet/cluster/bounded-api-server.ts';
 import { NODE_NAME } from './sim-sources.ts';
 
 export const CERTIFICATES: StorePlace = { prefix: 'kubelet-client', folder: '/var/lib/kubelet/pki' };

@@ -12,9 +12,9 @@ const STARTS = 'src/kubelet/sync/start-containers.ts';
 const ACTIONS = 'src/kubelet/sync/compute-pod-actions.ts';
 const INIT = 'src/kubelet/sync/plan-init-containers.ts';
 const STOP = 'src/kubelet/sync/stop-pod.ts';
-const OBSERVED = 'src/kubelet/observe/observed-pods.ts';
-const COLLECTOR = 'src/kubelet/garbage/container-collector.ts';
-const DEAD = 'src/kubelet/garbage/dead-containers.ts';
+const OBSERVED = 'src/kubelet/pleg/observed-pods.ts';
+const COLLECTOR = 'src/kubelet/gc/container-collector.ts';
+const DEAD = 'src/kubelet/gc/dead-containers.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   mutation('a grace period grows', WORKER_STATE, 'Math.min(before?.graceSeconds', 'Math.max(before?.graceSeconds'),

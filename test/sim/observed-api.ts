@@ -1,4 +1,4 @@
-import type { ApiObjects, ApiServer, ObjectKey, Resource } from '../../src/kubelet/cluster/api-server.ts';
+import type { ApiObjects, ApiServer, ObjectKey, Resource } from '../../src/kubelet/api-client/api-server.ts';
 
 /** What the agent has changed at the API server, whether it was told so or not. */
 export type ApiWrite = { [R in Resource]: WriteOf<R> }[Resource];

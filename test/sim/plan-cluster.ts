@@ -1,5 +1,5 @@
-import type { ApiErrorReason } from '../../src/kubelet/cluster/api-server.ts';
-import type { ApiVerb } from '../../src/kubelet/cluster/fake/api-faults.ts';
+import type { ApiErrorReason } from '../../src/kubelet/api-client/api-server.ts';
+import type { ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
 import type { PlannedFault } from './plan-faults.ts';
 

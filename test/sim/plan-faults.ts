@@ -1,8 +1,8 @@
 import type { CriCode } from '../../src/cri/cri-error.ts';
 import type { CriMethod } from '../../src/cri/services.ts';
 import type { FileOperation } from '../../src/host/fake/memory-file-system.ts';
-import type { ApiErrorReason } from '../../src/kubelet/cluster/api-server.ts';
-import type { ApiVerb } from '../../src/kubelet/cluster/fake/api-faults.ts';
+import type { ApiErrorReason } from '../../src/kubelet/api-client/api-server.ts';
+import type { ApiVerb } from '../../src/kubelet/api-client/fake/api-faults.ts';
 import type { Draw } from './draw.ts';
 import type { ClusterFault } from './plan-cluster.ts';
 

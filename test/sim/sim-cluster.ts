@@ -1,8 +1,8 @@
-import { defaultPod } from '../../src/api/default-pod.ts';
+import { defaultPod } from '../../src/api/defaults/default-pod.ts';
 import type { Event, Lease, Node, Pod } from '../../src/api/generated/core-v1.ts';
-import type { ApiServer, ObjectKey } from '../../src/kubelet/cluster/api-server.ts';
-import { isApiError } from '../../src/kubelet/cluster/is-api-error.ts';
-import { leaseKey } from '../../src/kubelet/node/node-lease.ts';
+import type { ApiServer, ObjectKey } from '../../src/kubelet/api-client/api-server.ts';
+import { isApiError } from '../../src/kubelet/api-client/is-api-error.ts';
+import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import { nodeKey } from '../../src/kubelet/node/own-node.ts';
 import { NODE_NAME } from './sim-sources.ts';
 

@@ -2,7 +2,7 @@ import type { Node, Pod } from '../../src/api/generated/core-v1.ts';
 import { isMirrorPod } from '../../src/api/pod-names.ts';
 import { formatMicroTime, formatTime } from '../../src/base/rfc3339.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
-import type { ApiServer, ObjectKey } from '../../src/kubelet/cluster/api-server.ts';
+import type { ApiServer, ObjectKey } from '../../src/kubelet/api-client/api-server.ts';
 import type { ClusterBook } from './cluster-book.ts';
 import type { ClusterPlan, Meddling, NodeMeddling, PodMeddling } from './plan-cluster.ts';
 import { unlessGone } from './sim-cluster.ts';

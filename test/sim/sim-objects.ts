@@ -1,6 +1,6 @@
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
-import type { ApiServer } from '../../src/kubelet/cluster/api-server.ts';
-import { isApiError } from '../../src/kubelet/cluster/is-api-error.ts';
+import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
+import { isApiError } from '../../src/kubelet/api-client/is-api-error.ts';
 import { configMapOf, type ObjectResource, type PlannedObject, secretOf } from './plan-objects.ts';
 import { MANIFESTS } from './sim-sources.ts';
 

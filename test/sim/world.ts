@@ -3,7 +3,7 @@ import type { Log } from '../../src/base/log.ts';
 import type { Effect } from '../../src/cri/fake/effects.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
-import type { AgentEvent } from '../../src/kubelet/server/agent-view.ts';
+import type { AgentEvent } from '../../src/kubelet/explain/agent-view.ts';
 import { AgentLife } from './agent-life.ts';
 import { ClusterSide } from './cluster-side.ts';
 import { Draw } from './draw.ts';

@@ -1,7 +1,7 @@
-import { decodeManifest } from '../decode-manifest.ts';
-import { defaultPod } from '../default-pod.ts';
-import { formatFieldError } from '../field-error.ts';
-import { validatePod } from '../validate-pod.ts';
+import { decodeManifest } from '../decode/decode-manifest.ts';
+import { defaultPod } from '../defaults/default-pod.ts';
+import { formatFieldError } from '../validation/field-error.ts';
+import { validatePod } from '../validation/validate-pod.ts';
 
 /** What a test changes in a pod with nothing wrong with it. */
 export interface PodChange {

@@ -3,10 +3,10 @@ import { ProxyError, proxyFor } from '../../base/proxy-for.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
-import type { ClientConfig, Pem } from '../../kubelet/cluster/client-config.ts';
-import { createCredentials } from '../../kubelet/cluster/credentials.ts';
-import { createHttpApiServer, type HttpApiServer } from '../../kubelet/cluster/http-api-server.ts';
-import type { RequestRateLimit } from '../../kubelet/cluster/request-rate.ts';
+import type { ClientConfig, Pem } from '../../kubelet/api-client/client-config.ts';
+import { createCredentials } from '../../kubelet/api-client/credentials.ts';
+import { createHttpApiServer, type HttpApiServer } from '../../kubelet/api-client/http-api-server.ts';
+import type { RequestRateLimit } from '../../kubelet/api-client/request-rate.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 import { KubeconfigError } from './kubeconfig-document.ts';
 

@@ -3,8 +3,8 @@ import { stringify } from 'yaml';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import type { ClusterAddress, Pem } from '../../kubelet/api-client/client-config.ts';
 import { CertificateError, certificatesIn, holdCertificate } from '../../kubelet/certificates/held-certificate.ts';
-import type { ClusterAddress, Pem } from '../../kubelet/cluster/client-config.ts';
 import { readKubeconfig } from './api-server-client.ts';
 import { KubeconfigError } from './kubeconfig-document.ts';
 

@@ -1,10 +1,10 @@
-import type { ApiReviews } from '../../kubelet/cluster/api-reviews.ts';
-import type { ApiServer } from '../../kubelet/cluster/api-server.ts';
-import { boundApiServer } from '../../kubelet/cluster/bounded-api-server.ts';
+import type { ApiReviews } from '../../kubelet/api-client/api-reviews.ts';
+import type { ApiServer } from '../../kubelet/api-client/api-server.ts';
+import { boundApiServer } from '../../kubelet/api-client/bounded-api-server.ts';
 import { createApiSource } from '../../kubelet/sources/api-source.ts';
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
-import { type CertificateHost, type ClientCertificateSettings, connectAsNode } from '../cluster-certificates.ts';
 import type { ClientOptions } from './api-server-client.ts';
+import { type CertificateHost, type ClientCertificateSettings, connectAsNode } from './cluster-certificates.ts';
 
 /** A cluster as one of its nodes sees it. */
 export interface NodeCluster {

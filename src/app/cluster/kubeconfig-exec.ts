@@ -1,5 +1,5 @@
 import { resolve } from 'node:path/posix';
-import type { ExecApiVersion, ExecPlugin } from '../../kubelet/cluster/client-config.ts';
+import type { ExecApiVersion, ExecPlugin } from '../../kubelet/api-client/client-config.ts';
 import type { KubeconfigCluster, KubeconfigExec } from './kubeconfig-document.ts';
 
 const API_VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;

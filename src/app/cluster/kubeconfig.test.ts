@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import type { ClientConfig } from '../../kubelet/cluster/client-config.ts';
+import type { ClientConfig } from '../../kubelet/api-client/client-config.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 
 const PATH = '/etc/kubernetes/kubelet.conf';

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path/posix';
-import { goErrorList } from '../../base/go-error-list.ts';
-import type { ClientConfig, ClientUser, ClusterAddress, Pem } from '../../kubelet/cluster/client-config.ts';
+import { goErrorList } from '../../base/go/go-error-list.ts';
+import type { ClientConfig, ClientUser, ClusterAddress, Pem } from '../../kubelet/api-client/client-config.ts';
 import {
   decodeKubeconfig,
   type KubeconfigCluster,

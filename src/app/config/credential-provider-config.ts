@@ -1,8 +1,8 @@
 import { join } from 'node:path/posix';
 import { LineCounter, parseDocument } from 'yaml';
-import { formatFieldError } from '../../api/field-error.ts';
+import { formatFieldError } from '../../api/validation/field-error.ts';
 import { parseDurationMs } from '../../base/duration.ts';
-import { goErrorList } from '../../base/go-error-list.ts';
+import { goErrorList } from '../../base/go/go-error-list.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ProviderSpec } from '../../kubelet/images/credential-provider.ts';

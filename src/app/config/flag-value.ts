@@ -1,8 +1,8 @@
 import { formatDuration, parseDuration } from '../../base/duration.ts';
+import { parseGoBool, parseGoInt, parseGoLevel } from '../../base/go/go-numbers.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { FlagKind } from './generated/flags.ts';
-import { parseGoBool, parseGoInt, parseGoLevel } from './go-numbers.ts';
 import { ipFamily } from './ip-address.ts';
 import { type JsonValue, objectOf } from './json-value.ts';
 import { parseReservedMemory, parseTaints } from './node-flag-values.ts';

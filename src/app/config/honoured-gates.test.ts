@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { linuxFileSystem } from '../../host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../host/linux/fs/linux-file-system.ts';
 import { FEATURE_GATES } from './generated/feature-gates.ts';
 import { CHECKED_GATES, gatesNotHonoured, HONOURED_GATES } from './honoured-gates.ts';
 import { formatProblem } from './problem.ts';

@@ -1,4 +1,10 @@
-import { type FieldError, type FieldErrors, invalid, notSupported, required } from '../../api/field-error.ts';
+import {
+  type FieldError,
+  type FieldErrors,
+  invalid,
+  notSupported,
+  required,
+} from '../../api/validation/field-error.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { textOf } from '../../base/text-of.ts';
 import { EXCHANGE_VERSIONS } from '../../kubelet/images/provider-exchange.ts';

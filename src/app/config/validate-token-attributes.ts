@@ -6,7 +6,7 @@ import {
   invalidFor,
   notSupported,
   required,
-} from '../../api/field-error.ts';
+} from '../../api/validation/field-error.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
 import { qualifiedNameFaults } from '../../base/dns-names.ts';
 import type { TokenAttributes } from '../../kubelet/images/pod-account.ts';

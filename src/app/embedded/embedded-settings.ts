@@ -1,4 +1,4 @@
-import type { NetworkSettings, RuntimeSettings } from '../../runtime/runtime-settings.ts';
+import type { NetworkSettings, RuntimeSettings } from '../../runtime/settings/runtime-settings.ts';
 
 /** Where the embedded runtime is, and what its user chose. */
 export interface EmbeddedChoices {

@@ -1,15 +1,15 @@
+import { goArchitecture } from '../../base/go/go-architecture.ts';
 import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
-import { giveBackMemory } from '../../host/linux/give-back-memory.ts';
+import { giveBackMemory } from '../../host/linux/process/give-back-memory.ts';
 import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { whenQuiet } from '../../observability/when-quiet.ts';
 import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
-import { goArchitecture } from '../go-architecture.ts';
 import { type EmbeddedChoices, embeddedSettings, ownerSocket } from './embedded-settings.ts';
 import { serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';

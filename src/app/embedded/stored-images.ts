@@ -7,7 +7,7 @@ import type { ImageExporter } from '../../runtime/images/image-exporter.ts';
 import type { ImagePuller } from '../../runtime/images/image-puller.ts';
 import { normalizedReference } from '../../runtime/images/image-reference.ts';
 import type { StoredImage } from '../../runtime/images/image-store.ts';
-import type { Storage } from '../../runtime/storage/open-storage.ts';
+import type { Storage } from '../../runtime/open-storage.ts';
 import type { GivenArchive, ImageOperations, NamedImage } from './image-operations.ts';
 
 export interface StoredImagesDeps {

@@ -1,13 +1,13 @@
 import { abortable } from '../../base/abortable.ts';
+import { goArchitecture } from '../../base/go/go-architecture.ts';
 import { silentLog } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Host } from '../../host/host.ts';
 import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { createRegistryPuller } from '../../runtime/images/pull/registry-puller.ts';
-import { runtimePaths } from '../../runtime/runtime-paths.ts';
-import { openStorage, type Storage } from '../../runtime/storage/open-storage.ts';
-import { goArchitecture } from '../go-architecture.ts';
+import { openStorage, type Storage } from '../../runtime/open-storage.ts';
+import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
 import { DEFAULT_CHOICES, ownerSocket, runtimeFolders } from './embedded-settings.ts';
 import { imageClient, serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';

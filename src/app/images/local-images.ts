@@ -1,6 +1,6 @@
+import { goArchitecture } from '../../base/go/go-architecture.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
-import { goArchitecture } from '../go-architecture.ts';
 import { type ImageContent, type OciArchive, ociArchive } from './oci-archive.ts';
 
 /** A shell and the usual tools, for manifests to use. */

@@ -1,5 +1,5 @@
-import { digestOf } from '../../runtime/images/digest.ts';
 import { describeBytes, documentBytes } from '../../runtime/images/image-documents.ts';
+import { digestOf } from '../../runtime/storage/digest.ts';
 import { type TarMember, tarArchive } from './tar.ts';
 
 /** A file of an image. Paths are relative to its root; missing parent folders are made with mode 755. */

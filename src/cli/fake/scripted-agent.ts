@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Agent } from '../../app/agent.ts';
-import { ScriptedView } from '../../kubelet/server/fake/scripted-view.ts';
-import type { AgentWiring } from '../local-agent.ts';
+import { ScriptedView } from '../../kubelet/local-api/fake/scripted-view.ts';
+import type { AgentWiring } from '../commands/local-agent.ts';
 
 /** An agent that does nothing by itself, and the runtime below it. */
 export class ScriptedAgent extends ScriptedView implements Agent {

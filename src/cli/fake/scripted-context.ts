@@ -1,6 +1,6 @@
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import type { CommandContext, Interrupt } from '../command-context.ts';
-import type { Output, Terminal } from '../terminal.ts';
+import type { CommandContext, Interrupt } from '../commands/command-context.ts';
+import type { Output, Terminal } from '../output/terminal.ts';
 
 /** A user at pipes, on a machine in memory. */
 export interface ScriptedContext {

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { eventLoopTurn } from '../linux/event-loop-turn.ts';
+import { eventLoopTurn } from '../linux/process/event-loop-turn.ts';
 
 export interface VirtualClockOptions {
   /** Wall-clock time at the start. */

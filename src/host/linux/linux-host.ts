@@ -1,21 +1,21 @@
 import type { Host } from '../host.ts';
-import { createLinuxCgroupStats } from './linux-cgroup-stats.ts';
-import { createLinuxCgroups } from './linux-cgroups.ts';
-import { linuxClock } from './linux-clock.ts';
-import { linuxConnectedPrograms } from './linux-connected-programs.ts';
-import { linuxFifos } from './linux-fifos.ts';
-import { linuxFileSystem } from './linux-file-system.ts';
-import { linuxFolderClaims } from './linux-folder-claims.ts';
-import { linuxMachineAddresses } from './linux-machine-addresses.ts';
-import { linuxMounts } from './linux-mounts.ts';
-import { createLinuxNamespaces } from './linux-namespaces.ts';
+import { createLinuxCgroupStats } from './cgroup/linux-cgroup-stats.ts';
+import { createLinuxCgroups } from './cgroup/linux-cgroups.ts';
+import { linuxFifos } from './fs/linux-fifos.ts';
+import { linuxFileSystem } from './fs/linux-file-system.ts';
+import { linuxFolderClaims } from './fs/linux-folder-claims.ts';
 import { linuxNetwork } from './linux-network.ts';
-import { createLinuxNetworkNamespaces } from './linux-network-namespaces.ts';
-import { linuxPacketSockets } from './linux-packet-sockets.ts';
-import { createLinuxProcesses } from './linux-processes.ts';
 import { linuxRandom } from './linux-random.ts';
 import { linuxSigningKeys } from './linux-signing-keys.ts';
-import { createNamespaceOrders } from './namespace-orders.ts';
+import { linuxMounts } from './mount/linux-mounts.ts';
+import { createLinuxNamespaces } from './namespace/linux-namespaces.ts';
+import { createLinuxNetworkNamespaces } from './namespace/linux-network-namespaces.ts';
+import { createNamespaceOrders } from './namespace/namespace-orders.ts';
+import { linuxConnectedPrograms } from './net/linux-connected-programs.ts';
+import { linuxMachineAddresses } from './net/linux-machine-addresses.ts';
+import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
+import { linuxClock } from './process/linux-clock.ts';
+import { createLinuxProcesses } from './process/linux-processes.ts';
 
 /** The machine that we run on. Cheap to make: what takes long to load is loaded at its first use. */
 export function createLinuxHost(): Host {

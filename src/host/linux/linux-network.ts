@@ -1,12 +1,12 @@
 import type { Network } from '../network.ts';
-import { connectStream, serveStream } from './byte-stream.ts';
-import { dial } from './dial.ts';
-import { connectGrpc } from './grpc-connection.ts';
-import { openPool } from './http-pool.ts';
-import { request } from './http-request.ts';
-import { serve, serveTcp } from './http-server.ts';
-import { lookup } from './lookup.ts';
-import { upgrade } from './upgrade-request.ts';
+import { connectGrpc } from './http/grpc-connection.ts';
+import { openPool } from './http/http-pool.ts';
+import { request } from './http/http-request.ts';
+import { serve, serveTcp } from './http/http-server.ts';
+import { upgrade } from './http/upgrade-request.ts';
+import { connectStream, serveStream } from './net/byte-stream.ts';
+import { dial } from './net/dial.ts';
+import { lookup } from './net/lookup.ts';
 
 /** The machine's sockets. */
 export const linuxNetwork: Network = {
@@ -21,16 +21,16 @@ export const linuxNetwork: Network = {
   grpc: connectGrpc,
   webSocket: async (request, signal) => {
     // Only exec, attach and port-forward need the package.
-    const { openWebSocket } = await import('./web-socket.ts');
+    const { openWebSocket } = await import('./http/web-socket.ts');
     return openWebSocket(request, signal);
   },
   serveUpgrades: async (handler) => {
-    const { serveUpgrades } = await import('./upgrade-server.ts');
+    const { serveUpgrades } = await import('./http/upgrade-server.ts');
     return serveUpgrades(handler);
   },
   serveTls: async (...args) => {
     // Only a node of a cluster needs it.
-    const { serveTls } = await import('./tls-server.ts');
+    const { serveTls } = await import('./http/tls-server.ts');
     return serveTls(...args);
   },
   upgrade,

@@ -5,7 +5,7 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import { KeyError, readSigningKey, type SigningKey, type SigningKeys } from '../../host/signing-keys.ts';
-import type { ApiServer } from '../cluster/api-server.ts';
+import type { ApiServer } from '../api-client/api-server.ts';
 import { awaitCertificate } from './await-certificate.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import { nodeSubject } from './certificate-subject.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../cluster/api-server.ts';
+import { ApiError } from '../api-client/api-server.ts';
 import { CertificateRotation, renewalMs, type WantedSubject } from './certificate-rotation.ts';
 import { type CertificateSubject, nodeSubject } from './certificate-subject.ts';
 import { certificateScene } from './fake/certificate-scene.ts';

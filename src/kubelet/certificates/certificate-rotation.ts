@@ -6,7 +6,7 @@ import { formatTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { SigningKeys } from '../../host/signing-keys.ts';
-import type { ApiServer } from '../cluster/api-server.ts';
+import type { ApiServer } from '../api-client/api-server.ts';
 import { awaitCertificate } from './await-certificate.ts';
 import type { CertificateStore } from './certificate-store.ts';
 import { type CertificateSubject, missingFrom } from './certificate-subject.ts';

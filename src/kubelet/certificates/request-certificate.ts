@@ -1,8 +1,8 @@
 import type { CertificateSigningRequest } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { SigningKey } from '../../host/signing-keys.ts';
-import { ApiError, type ApiServer } from '../cluster/api-server.ts';
-import { isApiError } from '../cluster/is-api-error.ts';
+import { ApiError, type ApiServer } from '../api-client/api-server.ts';
+import { isApiError } from '../api-client/is-api-error.ts';
 import { certificateRequest, readCertificateRequest } from './certificate-request.ts';
 import type { CertificateSubject } from './certificate-subject.ts';
 import { certificatesIn } from './held-certificate.ts';

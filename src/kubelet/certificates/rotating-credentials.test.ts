@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Identity } from '../cluster/credentials.ts';
+import type { Identity } from '../api-client/credentials.ts';
 import { rotatingCredentials } from './rotating-credentials.ts';
 import type { KeyPair } from './serving-certificate.ts';
 

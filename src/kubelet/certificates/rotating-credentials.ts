@@ -1,4 +1,4 @@
-import type { Credentials, Identity } from '../cluster/credentials.ts';
+import type { Credentials, Identity } from '../api-client/credentials.ts';
 import type { KeyPair, ServingCertificate } from './serving-certificate.ts';
 
 /** `server` says whom we trust, the other who we are: nobody while there is no certificate. */

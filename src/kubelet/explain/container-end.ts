@@ -1,10 +1,10 @@
 import type { ContainerState } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
-import { ownGraceOf } from '../workers/pod-grace.ts';
+import type { PodEvent } from '../events/pod-events.ts';
+import { ownGraceOf } from '../pod/pod-grace.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, lastWords } from './plain-words.ts';
-import type { PodEvent } from './pod-events.ts';
 
 type End = NonNullable<ContainerState['terminated']>;
 

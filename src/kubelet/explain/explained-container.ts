@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus } from '../../api/generated/core-v1.ts';
-import type { PodReport } from '../server/agent-view.ts';
-import { isSidecar } from '../status/restart-rules.ts';
+import { isSidecar } from '../pod/restart-rules.ts';
 import type { ContainerRole } from '../sync/pod-plan.ts';
+import type { PodReport } from './agent-view.ts';
 
 /** One container of a pod that is asked why, with all that is known of it. */
 export interface ExplainedContainer {

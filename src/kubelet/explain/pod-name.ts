@@ -1,5 +1,5 @@
-import type { PodReport } from '../server/agent-view.ts';
-import { manifestName } from '../server/manifest-name.ts';
+import { manifestName } from '../pod/manifest-name.ts';
+import type { PodReport } from './agent-view.ts';
 
 /** As a user names it and the commands take it: `hello`, `kube-system/dns`. */
 export function podName({ pod }: Pick<PodReport, 'pod'>): string {

@@ -1,7 +1,7 @@
-import type { PodReport } from '../server/agent-view.ts';
+import type { PodEvent } from '../events/pod-events.ts';
+import type { Step } from '../events/timeline.ts';
+import type { PodReport } from './agent-view.ts';
 import { killCause } from './kill-cause.ts';
-import type { PodEvent } from './pod-events.ts';
-import type { Step } from './timeline.ts';
 import { type StepGap, stepEnd, stepGaps } from './timer-waits.ts';
 
 /** A time in which nothing was done for a pod. */

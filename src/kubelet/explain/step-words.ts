@@ -1,4 +1,4 @@
-import type { Step } from './timeline.ts';
+import type { Step } from '../events/timeline.ts';
 
 type StepWords = (subject: string) => readonly [doing: string, noun: string];
 

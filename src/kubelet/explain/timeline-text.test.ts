@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
-import type { PodReport } from '../server/agent-view.ts';
-import { exitedContainer, observedOf, runningContainer } from '../server/fake/scripted-view.ts';
+import type { PodEvent } from '../events/pod-events.ts';
+import type { Step } from '../events/timeline.ts';
+import { exitedContainer, observedOf, runningContainer } from '../local-api/fake/scripted-view.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
+import type { PodReport } from './agent-view.ts';
 import { event, reportWith, step } from './fake/reports.ts';
-import type { PodEvent } from './pod-events.ts';
 import { podWaits } from './pod-waits.ts';
-import type { Step } from './timeline.ts';
 import { timelineText } from './timeline-text.ts';
 
 const T = 1_767_225_600_000;

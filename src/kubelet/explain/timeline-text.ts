@@ -1,7 +1,7 @@
 import { assertNever } from '../../base/assert-never.ts';
+import type { Step } from '../events/timeline.ts';
 import { errorText, shortened, spanText } from './plain-words.ts';
 import type { PodWait } from './pod-waits.ts';
-import type { Step } from './timeline.ts';
 import { stepEnd } from './timer-waits.ts';
 
 const BAR_WIDTH = 24;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Step } from '../events/timeline.ts';
 import { step } from './fake/reports.ts';
-import type { Step } from './timeline.ts';
 import { timerWaits } from './timer-waits.ts';
 
 /** `after → before: so long` */

@@ -1,4 +1,4 @@
-import type { Step } from './timeline.ts';
+import type { Step } from '../events/timeline.ts';
 
 /** So long the work between two steps may take: looking at the pod, deciding, publishing its status. */
 const THRESHOLD_MS = 100;

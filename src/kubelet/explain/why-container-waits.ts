@@ -1,6 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseTime } from '../../base/rfc3339.ts';
-import { activeTimeLeft } from '../sync/active-deadline.ts';
+import { activeTimeLeft } from '../pod/active-deadline.ts';
 import { configTrouble } from './config-error.ts';
 import { endText, hookFailure, lastEnd } from './container-end.ts';
 import type { ExplainedContainer } from './explained-container.ts';

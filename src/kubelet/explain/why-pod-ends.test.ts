@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { observedOf, reportOf, runningContainer } from '../server/fake/scripted-view.ts';
+import { observedOf, reportOf, runningContainer } from '../local-api/fake/scripted-view.ts';
 import { ago, type Change, ended, NOW, reportWith, running, statusOf, step } from './fake/reports.ts';
 import { why } from './why.ts';
 

@@ -1,6 +1,6 @@
-import type { PodReport } from '../server/agent-view.ts';
-import { isSidecar } from '../status/restart-rules.ts';
-import { ownGraceOf } from '../workers/pod-grace.ts';
+import { ownGraceOf } from '../pod/pod-grace.ts';
+import { isSidecar } from '../pod/restart-rules.ts';
+import type { PodReport } from './agent-view.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
 import { forText, inText, listText, sentence, spanText } from './plain-words.ts';

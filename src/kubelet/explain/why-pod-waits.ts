@@ -1,13 +1,13 @@
-import type { PodReport } from '../server/agent-view.ts';
-import { activeTimeLeft } from '../sync/active-deadline.ts';
+import type { PodEvent } from '../events/pod-events.ts';
+import type { Step } from '../events/timeline.ts';
+import { activeTimeLeft } from '../pod/active-deadline.ts';
+import type { PodReport } from './agent-view.ts';
 import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, forText, inText, listText, sentence, spanText } from './plain-words.ts';
-import type { PodEvent } from './pod-events.ts';
 import { sandboxTrouble } from './sandbox-words.ts';
 import { stepDoing, stepNoun } from './step-words.ts';
-import type { Step } from './timeline.ts';
 import { volumeTrouble } from './volume-words.ts';
 import { staleVolumes } from './why-volumes.ts';
 

@@ -1,4 +1,4 @@
-import type { PodReport } from '../server/agent-view.ts';
+import type { PodReport } from './agent-view.ts';
 import type { Finding } from './finding.ts';
 import { agoText, errorText, sentence } from './plain-words.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { observedOf } from '../server/fake/scripted-view.ts';
+import { observedOf } from '../local-api/fake/scripted-view.ts';
 import { ago, type Change, event, NOW, reportWith, running, statusOf, step, waiting } from './fake/reports.ts';
 import { why } from './why.ts';
 

@@ -1,8 +1,8 @@
 import type { PodCondition } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { parseTime } from '../../base/rfc3339.ts';
-import type { OlderPod, PodReport } from '../server/agent-view.ts';
 import { isTerminal } from '../status/pod-phase.ts';
+import type { OlderPod, PodReport } from './agent-view.ts';
 import { endText } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
 import { type Finding, inOrder } from './finding.ts';

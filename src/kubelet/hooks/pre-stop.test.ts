@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { PodEvents } from '../explain/pod-events.ts';
-import { Timeline } from '../explain/timeline.ts';
+import { PodEvents } from '../events/pod-events.ts';
+import { Timeline } from '../events/timeline.ts';
 import { afterPreStop } from './pre-stop.ts';
 
 const spec = {

@@ -1,10 +1,10 @@
 import type { LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { unlessGone } from '../../cri/unless-gone.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
-import type { Timeline } from '../explain/timeline.ts';
-import { containerFieldPath } from '../sync/container-field-path.ts';
-import { containerOf } from '../sync/container-of.ts';
+import type { PodEvents } from '../events/pod-events.ts';
+import type { Timeline } from '../events/timeline.ts';
+import { containerFieldPath } from '../pod/container-field-path.ts';
+import { containerOf } from '../pod/container-of.ts';
 import { restoredContainer } from './restored-container.ts';
 import { type HookDeps, type HookSubject, runHook } from './run-hook.ts';
 

@@ -1,4 +1,4 @@
-import { decodeManifest } from '../../api/decode-manifest.ts';
+import { decodeManifest } from '../../api/decode/decode-manifest.ts';
 import type { Container } from '../../api/generated/core-v1.ts';
 
 const PRE_STOP = 'io.kubernetes.container.preStopHandler';

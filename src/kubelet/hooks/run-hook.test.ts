@@ -5,7 +5,7 @@ import { CriError } from '../../cri/cri-error.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork, type MemoryService } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PodEvents } from '../explain/pod-events.ts';
+import { PodEvents } from '../events/pod-events.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
 import { restoredContainer } from './restored-container.ts';
 import { type HookOutcome, runHook } from './run-hook.ts';

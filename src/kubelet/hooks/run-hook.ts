@@ -1,14 +1,14 @@
 import { Buffer } from 'node:buffer';
 import type { Container, ExecAction, HTTPGetAction, LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
 import { formatPod } from '../../api/pod-names.ts';
+import { goQuote } from '../../base/go/go-quote.ts';
 import { hasCode } from '../../cri/cri-error.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkClient } from '../../host/network.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
+import type { PodEvents } from '../events/pod-events.ts';
 import { MAX_OUTPUT_BYTES } from '../probes/check-outcome.ts';
 import type { ExecInContainer } from '../probes/exec-in-container.ts';
-import { goQuote } from '../sync/config/go-quote.ts';
 import { goTextOfHandler } from './go-text-of-handler.ts';
 import { runHttpHook } from './http-hook.ts';
 

@@ -4,7 +4,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ImageStatusResponse, PodSandboxConfig, type PullImageRequest } from '../../cri/generated/runtime-v1.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PodError } from '../sync/pod-error.ts';
+import { PodError } from '../pod/pod-error.ts';
 import { ensureImage } from './ensure-image.ts';
 import { PullBackoff } from './pull-backoff.ts';
 import { PullRate } from './pull-rate.ts';

@@ -1,4 +1,4 @@
-import { PodError, type PodErrorReason } from '../sync/pod-error.ts';
+import { PodError, type PodErrorReason } from '../pod/pod-error.ts';
 
 export interface FailureDetails {
   /** The reason of an event of its own, told before the one that every failure gets. */

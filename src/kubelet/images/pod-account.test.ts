@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ServiceAccount } from '../../api/generated/core-v1.ts';
-import { ApiError } from '../cluster/api-server.ts';
+import { ApiError } from '../api-client/api-server.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { TokenError } from '../tokens/pod-tokens.ts';
 import { type AccountFinding, podAccount, type TokenAttributes } from './pod-account.ts';

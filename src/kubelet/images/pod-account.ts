@@ -1,7 +1,7 @@
 import type { Pod, ServiceAccount } from '../../api/generated/core-v1.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
 import { textOf } from '../../base/text-of.ts';
-import type { ApiServer } from '../cluster/api-server.ts';
+import type { ApiServer } from '../api-client/api-server.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
 import { ProviderError } from './provider-exchange.ts';
 import type { ObjectCoordinates } from './registry-login.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
 import { type AuthConfig, Image } from '../../cri/generated/runtime-v1.ts';
-import type { PodError } from '../sync/pod-error.ts';
+import type { PodError } from '../pod/pod-error.ts';
 import { accountOf, ImageRuntime, secretOf } from './fake/image-runtime.ts';
 
 const IMAGE = 'registry.io/app:1';

@@ -5,7 +5,7 @@ import { type Image, type ImageSpec, ImageStatusRequest, PullImageRequest } from
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
-import { PodError } from '../sync/pod-error.ts';
+import { PodError } from '../pod/pod-error.ts';
 import { imageFailure, judgePullError } from './image-failure.ts';
 import type { ImageRequest, Verification } from './image-request.ts';
 import type { PulledFor } from './merge-pull-record.ts';

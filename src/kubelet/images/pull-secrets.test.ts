@@ -3,7 +3,7 @@ import test from 'node:test';
 import type { Secret } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PodEvents } from '../explain/pod-events.ts';
+import { PodEvents } from '../events/pod-events.ts';
 import { missingObject } from '../objects/pod-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { pullSecrets } from './pull-secrets.ts';

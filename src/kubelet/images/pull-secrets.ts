@@ -1,6 +1,6 @@
 import type { Pod, Secret } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
+import type { PodEvents } from '../events/pod-events.ts';
 import type { PodObjects } from '../objects/pod-objects.ts';
 import { parseDockerConfigJson, parseDockercfg } from './docker-config.ts';
 import type { DockerConfig, LoginSource } from './registry-login.ts';

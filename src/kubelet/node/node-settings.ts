@@ -1,6 +1,6 @@
 import type { Taint } from '../../api/generated/core-v1.ts';
 import type { Quantity } from '../../base/quantity.ts';
-import type { PressureThreshold } from './pressure-signal.ts';
+import type { PressureThreshold } from './signals/pressure-signal.ts';
 
 /** What the configuration says about the node object. Milliseconds and amounts, already parsed. */
 export interface NodeSettings {

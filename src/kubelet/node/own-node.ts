@@ -1,6 +1,6 @@
 import type { Node } from '../../api/generated/core-v1.ts';
-import type { ObjectKey } from '../cluster/api-server.ts';
-import { type FollowDeps, followSelection } from '../cluster/follow-selection.ts';
+import type { ObjectKey } from '../api-client/api-server.ts';
+import { type FollowDeps, followSelection } from '../api-client/follow-selection.ts';
 
 export function nodeKey(name: string): ObjectKey<'nodes'> {
   return { resource: 'nodes', namespace: '', name };

@@ -2,7 +2,6 @@ import type { Container, FileKeySelector, Pod } from '../../api/generated/core-v
 import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type Answer, type EnvFile, type EnvironmentSources, envFileId } from '../sync/config/env-sources.ts';
-import type { HostVolume } from '../volumes/pod-volumes.ts';
 import { ObjectError, type PodObjects } from './pod-objects.ts';
 import { referencedByEnv } from './referenced-objects.ts';
 import type { Services } from './services.ts';
@@ -25,7 +24,7 @@ export interface EnvSourcesDeps {
 export async function fetchEnvSources(
   pod: Pod,
   container: Container,
-  volumes: ReadonlyMap<string, Pick<HostVolume, 'path'>>,
+  volumes: ReadonlyMap<string, { readonly path: string }>,
   deps: EnvSourcesDeps,
   signal: AbortSignal,
 ): Promise<EnvironmentSources> {
@@ -62,7 +61,7 @@ async function answer<T>(asked: Promise<T>, signal: AbortSignal): Promise<Answer
 async function readEnvFile(
   pod: Pod,
   ref: FileKeySelector,
-  volumes: ReadonlyMap<string, Pick<HostVolume, 'path'>>,
+  volumes: ReadonlyMap<string, { readonly path: string }>,
   { fs, log }: EnvSourcesDeps,
 ): Promise<EnvFile> {
   const root = volumes.get(ref.volumeName)?.path;

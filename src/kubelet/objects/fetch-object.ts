@@ -1,6 +1,6 @@
 import { textOf } from '../../base/text-of.ts';
-import type { ApiObjects, ApiServer } from '../cluster/api-server.ts';
-import { isApiError } from '../cluster/is-api-error.ts';
+import type { ApiObjects, ApiServer } from '../api-client/api-server.ts';
+import { isApiError } from '../api-client/is-api-error.ts';
 import type { ObjectRef } from './object-references.ts';
 import { missingObject, ObjectError } from './pod-objects.ts';
 

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { ApiError } from '../cluster/api-server.ts';
-import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { ApiError } from '../api-client/api-server.ts';
+import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { FetchedObjects, objectTtlMs } from './fetched-objects.ts';
 import type { ObjectError } from './pod-objects.ts';
 

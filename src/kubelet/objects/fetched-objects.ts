@@ -1,6 +1,6 @@
 import type { ConfigMap, Node, Pod, Secret } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { ApiServer } from '../cluster/api-server.ts';
+import type { ApiServer } from '../api-client/api-server.ts';
 import { fetchObject } from './fetch-object.ts';
 import { type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
 import { ObjectError, type PodObjects } from './pod-objects.ts';

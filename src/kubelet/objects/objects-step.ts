@@ -1,4 +1,4 @@
-import type { PodStep } from '../sync/pod-step.ts';
+import type { PodStep } from '../pod/pod-step.ts';
 import type { PodObjects } from './pod-objects.ts';
 
 /** From its first preparation until nothing of it runs any more, what a pod refers to is kept at hand. */

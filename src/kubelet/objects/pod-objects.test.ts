@@ -5,7 +5,7 @@ import type { ConfigMap, Pod, PodSpec, Secret } from '../../api/generated/core-v
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { ClusterObjects } from './cluster-objects.ts';
 import { ManifestObjects } from './manifest-objects.ts';
 import type { PodObjects } from './pod-objects.ts';

@@ -3,7 +3,7 @@ import test from 'node:test';
 import type { RuntimeClass } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { followRuntimeClasses, RuntimeClasses } from './runtime-classes.ts';
 

@@ -5,7 +5,7 @@ import { CONFIG_SOURCE } from '../../api/pod-names.ts';
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { Services } from './services.ts';
 
 const LIFE = new AbortController().signal;

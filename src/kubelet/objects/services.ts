@@ -1,7 +1,7 @@
 import type { Pod, Service } from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
 import { abortable } from '../../base/abortable.ts';
-import { type FollowDeps, followSelection, type ObjectChange } from '../cluster/follow-selection.ts';
+import { type FollowDeps, followSelection, type ObjectChange } from '../api-client/follow-selection.ts';
 import { serviceVariables } from './service-variables.ts';
 
 /** How long a first list is waited for, as for what else a pod refers to. */

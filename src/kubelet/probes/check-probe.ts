@@ -1,11 +1,11 @@
 import type { ExecAction, Probe, TCPSocketAction } from '../../api/generated/core-v1.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import { expandEnv } from '../../base/env-expand.ts';
+import { goQuote } from '../../base/go/go-quote.ts';
 import { hasCode } from '../../cri/cri-error.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkClient } from '../../host/network.ts';
-import { goQuote } from '../sync/config/go-quote.ts';
 import { checkGrpc } from './check-grpc.ts';
 import { checkHttp } from './check-http.ts';
 import { type CheckOutcome, MAX_OUTPUT_BYTES, type ProbeTarget } from './check-outcome.ts';

@@ -6,9 +6,9 @@ import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import type { Network } from '../../host/network.ts';
-import { PodEvents } from '../explain/pod-events.ts';
-import { observedContainer } from '../observe/observed-container.fixture.ts';
-import type { ObservedPod } from '../observe/observed-pod.ts';
+import { PodEvents } from '../events/pod-events.ts';
+import { observedContainer } from '../pod/observed-container.fixture.ts';
+import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { ProbeKind } from './probe-results.ts';
 import { Probes } from './probes.ts';
 

@@ -5,9 +5,9 @@ import { silentLog } from '../../base/log.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PodEvents } from '../explain/pod-events.ts';
-import { observedContainer } from '../observe/observed-container.fixture.ts';
-import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
+import { PodEvents } from '../events/pod-events.ts';
+import { observedContainer } from '../pod/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import type { ProbeKind } from './probe-results.ts';
 import { Probes } from './probes.ts';
 

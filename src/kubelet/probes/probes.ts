@@ -1,10 +1,10 @@
 import type { Container, Pod, Probe } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../host/random.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
-import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../observe/observed-pod.ts';
-import { isSidecar } from '../status/restart-rules.ts';
-import { containerFieldPath } from '../sync/container-field-path.ts';
+import type { PodEvents } from '../events/pod-events.ts';
+import { containerFieldPath } from '../pod/container-field-path.ts';
+import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../pod/observed-pod.ts';
+import { isSidecar } from '../pod/restart-rules.ts';
 import type { CheckOutcome } from './check-outcome.ts';
 import { type CheckDeps, checkProbe } from './check-probe.ts';
 import { ContainerProbes, type ContainerProbesDeps, type ProbedContainer } from './container-probes.ts';

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { type QosClass, qosClass } from '../../api/qos.ts';
-import { pathSafeUid } from '../sync/config/pod-paths.ts';
+import { pathSafeUid } from '../pod/pod-paths.ts';
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { type QosClass, qosClass } from '../../api/qos.ts';
 import { CgroupBusyError, type Cgroups, type CgroupValues } from '../../host/cgroups.ts';
 import type { Processes } from '../../host/processes.ts';
-import type { PodStep } from '../sync/pod-step.ts';
+import type { PodStep } from '../pod/pod-step.ts';
 import {
   type CgroupName,
   type CgroupSettings,

@@ -1,7 +1,7 @@
 import type { Container, Pod, PodCondition } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
-import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
+import type { PodEvents } from '../events/pod-events.ts';
+import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import type { HostFacts } from './host-facts.ts';
 import { byUrgency, type PendingResize } from './pending-order.ts';
 import { isSameResources } from './pod-allocation.ts';

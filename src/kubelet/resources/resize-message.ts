@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../api/generated/core-v1.ts';
-import { goJson } from '../sync/config/go-json.ts';
+import { goJson } from '../../base/go/go-json.ts';
 import { requirementsText } from './resources-checkpoint.ts';
 
 /** The message of an event about a resize, as kubelet words it: what the pod is to have, in JSON. */

@@ -1,7 +1,7 @@
 import type { Container, Pod, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { PodStep } from '../sync/pod-step.ts';
+import type { PodStep } from '../pod/pod-step.ts';
 import { actuationOf, allocationOf, isSameResources, type PodResources, withAllocation } from './pod-allocation.ts';
 import { ResourcesFile } from './resources-file.ts';
 

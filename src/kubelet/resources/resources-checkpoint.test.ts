@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResourceRequirements } from '../../api/generated/core-v1.ts';
-import { fnv1a32 } from '../../base/fnv.ts';
+import { fnv1a32 } from '../../base/go/fnv.ts';
 import { ACTUATED_BY_KUBELET, ALLOCATED_BY_KUBELET } from './kubelet-state.fixture.ts';
 import { decodeResources, encodeResources, requirementsText } from './resources-checkpoint.ts';
 

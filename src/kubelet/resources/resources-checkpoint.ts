@@ -1,9 +1,9 @@
 import type { ResourceClaim, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
-import { fnv1a32 } from '../../base/fnv.ts';
+import { fnv1a32 } from '../../base/go/fnv.ts';
+import { goJson } from '../../base/go/go-json.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import { textOf } from '../../base/text-of.ts';
-import { goJson } from '../sync/config/go-json.ts';
 import type { PodResources } from './pod-allocation.ts';
 
 /** By pod UID. */

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { ApiError } from '../cluster/api-server.ts';
-import { boundApiServer } from '../cluster/bounded-api-server.ts';
-import type { ApiFault } from '../cluster/fake/api-faults.ts';
-import { createMemoryApiServer, type MemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { ApiError } from '../api-client/api-server.ts';
+import { boundApiServer } from '../api-client/bounded-api-server.ts';
+import type { ApiFault } from '../api-client/fake/api-faults.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { createApiSource } from './api-source.ts';
 import type { SourceSnapshot } from './pod-source.ts';
 

@@ -4,9 +4,9 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { ApiError } from '../cluster/api-server.ts';
-import type { ApiVerb } from '../cluster/fake/api-faults.ts';
-import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { ApiError } from '../api-client/api-server.ts';
+import type { ApiVerb } from '../api-client/fake/api-faults.ts';
+import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { createApiSource } from './api-source.ts';
 import type { SourceSnapshot } from './pod-source.ts';
 

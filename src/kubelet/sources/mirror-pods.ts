@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { CONFIG_HASH, CONFIG_MIRROR, isStaticPod, podFullName } from '../../api/pod-names.ts';
-import type { ApiErrorReason, ApiServer, ObjectKey } from '../cluster/api-server.ts';
-import { isApiError } from '../cluster/is-api-error.ts';
+import type { ApiErrorReason, ApiServer, ObjectKey } from '../api-client/api-server.ts';
+import { isApiError } from '../api-client/is-api-error.ts';
 import { isMirrorOf, type PodIndex } from './pod-index.ts';
 import type { SourceName } from './pod-source.ts';
 

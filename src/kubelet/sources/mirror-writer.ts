@@ -3,8 +3,8 @@ import { GrowingPause } from '../../base/growing-pause.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
-import type { ApiServer } from '../cluster/api-server.ts';
-import { isApiError } from '../cluster/is-api-error.ts';
+import type { ApiServer } from '../api-client/api-server.ts';
+import { isApiError } from '../api-client/is-api-error.ts';
 import { type MirrorView, type NodeIdentity, planMirrorPods, syncMirrorPods } from './mirror-pods.ts';
 
 /** As soon as kubelet looks whether the node is registered, at first. */

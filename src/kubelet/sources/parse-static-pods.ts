@@ -1,11 +1,11 @@
 import { apiReference } from '../../api/api-references.ts';
-import { type Decoded, decodeManifest, type Manifest } from '../../api/decode-manifest.ts';
-import { defaultPod } from '../../api/default-pod.ts';
-import { fieldProblems } from '../../api/field-problems.ts';
+import { type Decoded, decodeManifest, type Manifest } from '../../api/decode/decode-manifest.ts';
+import { formatProblem, type ManifestProblem } from '../../api/decode/manifest-problem.ts';
+import { defaultPod } from '../../api/defaults/default-pod.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
-import { formatProblem, type ManifestProblem } from '../../api/manifest-problem.ts';
 import { toStaticPod } from '../../api/static-pod.ts';
-import { validatePod } from '../../api/validate-pod.ts';
+import { fieldProblems } from '../../api/validation/field-problems.ts';
+import { validatePod } from '../../api/validation/validate-pod.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { SourceSnapshot } from './pod-source.ts';

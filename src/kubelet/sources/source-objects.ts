@@ -1,9 +1,13 @@
-import type { Decoded, Manifest } from '../../api/decode-manifest.ts';
-import type { FieldErrors } from '../../api/field-error.ts';
-import { fieldProblems } from '../../api/field-problems.ts';
+import type { Decoded, Manifest } from '../../api/decode/decode-manifest.ts';
+import type { ManifestProblem } from '../../api/decode/manifest-problem.ts';
 import type { ConfigMap, NamedMeta, RuntimeClass, Secret } from '../../api/generated/core-v1.ts';
-import type { ManifestProblem } from '../../api/manifest-problem.ts';
-import { validateConfigMap, validateRuntimeClass, validateSecret } from '../../api/validate-config-objects.ts';
+import type { FieldErrors } from '../../api/validation/field-error.ts';
+import { fieldProblems } from '../../api/validation/field-problems.ts';
+import {
+  validateConfigMap,
+  validateRuntimeClass,
+  validateSecret,
+} from '../../api/validation/validate-config-objects.ts';
 
 /** What stands beside the pods of a manifest, for them to refer to. Defaulted and valid. */
 export interface SourceObjects {

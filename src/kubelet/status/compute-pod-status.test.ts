@@ -9,8 +9,8 @@ import missingConfigJson from '../../../test/data/golden/07-missing-config.json'
 import imageErrorsJson from '../../../test/data/golden/08-image-errors.json' with { type: 'json' };
 import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { parseNanoTime, parseTime } from '../../base/rfc3339.ts';
-import { observedContainer } from '../observe/observed-container.fixture.ts';
-import type { ObservedContainer, ObservedContainerState, ObservedPod } from '../observe/observed-pod.ts';
+import { observedContainer } from '../pod/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedContainerState, ObservedPod } from '../pod/observed-pod.ts';
 import { computePodStatus } from './compute-pod-status.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 

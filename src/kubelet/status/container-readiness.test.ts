@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus } from '../../api/generated/core-v1.ts';
-import { observedContainer } from '../observe/observed-container.fixture.ts';
+import { observedContainer } from '../pod/observed-container.fixture.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
 import { containerStatus } from './container-status.ts';
 import type { PodStatusView } from './pod-status-view.ts';

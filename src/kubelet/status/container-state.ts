@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus } from '../../api/generated/core-v1.ts';
 import { formatTime } from '../../base/rfc3339.ts';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
 import type { ContainerTrouble } from './pod-status-view.ts';
 import { RESTARTING_ALL } from './restart-of-all.ts';
 

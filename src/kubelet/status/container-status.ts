@@ -1,11 +1,11 @@
 import type { Container, ContainerState, ContainerStatus, VolumeMountStatus } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
+import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { actualResources } from '../resources/pod-allocation.ts';
 import { recursiveReadOnlyShown } from '../sync/config/recursive-read-only.ts';
 import { containerIdOf, lostState, stateOf, waitingState } from './container-state.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 import { RESTARTING_ALL } from './restart-of-all.ts';
-import { isSidecar, restartsAfter } from './restart-rules.ts';
 
 /** The list of the spec that a container stands in. */
 export type ContainerKind = 'init' | 'regular' | 'ephemeral';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../api/generated/core-v1.ts';
-import { observedContainer } from '../observe/observed-container.fixture.ts';
-import type { ObservedContainer, ObservedContainerBase, ObservedContainerState } from '../observe/observed-pod.ts';
+import { observedContainer } from '../pod/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedContainerBase, ObservedContainerState } from '../pod/observed-pod.ts';
 import { containerStatuses } from './container-statuses.ts';
 import type { PodStatusView } from './pod-status-view.ts';
 

@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod } from '../../api/generated/core-v1.ts';
+import { isSidecar } from '../pod/restart-rules.ts';
 import { LOST_WHEN_TERMINATED, lostState } from './container-state.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
-import { isSidecar } from './restart-rules.ts';
 
 /** The last word on the containers of a pod that was terminated: those of which no end was seen have failed. */
 export function lastStatuses(pod: Pod, statuses: ContainerStatuses): ContainerStatuses {

@@ -1,6 +1,6 @@
 import type { PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
 import { formatTime } from '../../base/rfc3339.ts';
-import { isSame } from '../cluster/strategic-diff.ts';
+import { isSame } from '../api-client/strategic-diff.ts';
 import { isTerminal } from './pod-phase.ts';
 
 /** Conditions that nobody but the node agent writes. */

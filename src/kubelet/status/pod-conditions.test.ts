@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus, PodCondition } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
-import type { ObservedSandbox } from '../observe/observed-pod.ts';
+import type { ObservedSandbox } from '../pod/observed-pod.ts';
 import { type ConditionsView, podConditions } from './pod-conditions.ts';
 
 const NOW = '2026-01-01T00:01:00Z';

@@ -1,12 +1,12 @@
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
 import { formatTime } from '../../base/rfc3339.ts';
-import type { ObservedPod } from '../observe/observed-pod.ts';
+import type { ObservedPod } from '../pod/observed-pod.ts';
+import type { PodVerdict } from '../pod/pod-verdict.ts';
+import { couldRestartAll, isSidecar } from '../pod/restart-rules.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import { isTerminal, type PodPhase } from './pod-phase.ts';
-import type { PodVerdict } from './pod-status-view.ts';
 import { closedGates } from './readiness-gates.ts';
 import { isCleared, RESTARTING_ALL_CONDITION, restartsAll } from './restart-of-all.ts';
-import { couldRestartAll, isSidecar } from './restart-rules.ts';
 
 /** All that the conditions of a pod depend on. */
 export interface ConditionsView {

@@ -6,8 +6,8 @@ import type {
   PodSpec,
 } from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
+import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { RESTARTING_ALL } from './restart-of-all.ts';
-import { isSidecar, restartsAfter } from './restart-rules.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 

@@ -1,5 +1,6 @@
 import type { Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
-import type { ObservedPod } from '../observe/observed-pod.ts';
+import type { ObservedPod } from '../pod/observed-pod.ts';
+import type { PodVerdict } from '../pod/pod-verdict.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import type { PodResources } from '../resources/pod-allocation.ts';
 
@@ -47,12 +48,4 @@ export interface StatusFeatures {
   readonly stopSignals: boolean;
   /** The runtime handler of the pod can make all that is mounted below a read-only mount read-only too. */
   readonly recursiveReadOnly: boolean;
-}
-
-export interface PodVerdict {
-  readonly phase: 'Failed';
-  readonly reason: string;
-  readonly message: string;
-  /** The node itself wants the pod gone (an eviction, a shutdown): the condition `DisruptionTarget` says so. */
-  readonly disruption?: boolean;
 }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, ContainerStatus, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
-import { observedContainer } from '../observe/observed-container.fixture.ts';
-import type { ObservedContainer, ObservedContainerState } from '../observe/observed-pod.ts';
+import { observedContainer } from '../pod/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedContainerState } from '../pod/observed-pod.ts';
 import { computePodStatus } from './compute-pod-status.ts';
 import { isRestartingAll } from './restart-of-all.ts';
 

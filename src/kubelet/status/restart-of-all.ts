@@ -1,6 +1,6 @@
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '../../api/generated/core-v1.ts';
-import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
-import { restartsAllAfter } from './restart-rules.ts';
+import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
+import { restartsAllAfter } from '../pod/restart-rules.ts';
 
 /** The reason of containers that were removed because all of their pod begin anew. */
 export const RESTARTING_ALL = 'RestartingAllContainers';

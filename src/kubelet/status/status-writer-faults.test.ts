@@ -5,10 +5,10 @@ import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { ApiError, type ApiServer } from '../cluster/api-server.ts';
-import { boundApiServer } from '../cluster/bounded-api-server.ts';
-import type { ApiFault } from '../cluster/fake/api-faults.ts';
-import { createMemoryApiServer, type MemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { ApiError, type ApiServer } from '../api-client/api-server.ts';
+import { boundApiServer } from '../api-client/bounded-api-server.ts';
+import type { ApiFault } from '../api-client/fake/api-faults.ts';
+import { createMemoryApiServer, type MemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { StatusStore } from './status-store.ts';
 import { createStatusWriter } from './status-writer.ts';
 

@@ -4,8 +4,8 @@ import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { ApiError } from '../cluster/api-server.ts';
-import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { ApiError } from '../api-client/api-server.ts';
+import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { StatusStore } from './status-store.ts';
 import { createStatusWriter } from './status-writer.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ContainerStatusResponse, Signal } from '../../cri/generated/runtime-v1.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { PodEvents } from '../explain/pod-events.ts';
+import { PodEvents } from '../events/pod-events.ts';
 import { checkStopSignal } from './check-stop-signal.ts';
 import { examplePod } from './config/pod.fixture.ts';
 

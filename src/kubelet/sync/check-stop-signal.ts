@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
+import type { PodEvents } from '../events/pod-events.ts';
+import { containerFieldPath } from '../pod/container-field-path.ts';
+import { containerOf } from '../pod/container-of.ts';
 import { type StopSignalSettings, stopSignalName, stopSignalOf } from './config/stop-signal.ts';
-import { containerFieldPath } from './container-field-path.ts';
-import { containerOf } from './container-of.ts';
 
 export interface StopSignalDeps {
   readonly runtime: Pick<RuntimeService, 'containerStatus'>;

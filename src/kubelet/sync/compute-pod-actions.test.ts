@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../../api/generated/core-v1.ts';
-import type { ObservedContainerState } from '../observe/observed-pod.ts';
+import type { ObservedContainerState } from '../pod/observed-pod.ts';
 import {
   adjust,
   created,

@@ -1,7 +1,7 @@
 import type { Container } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
-import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
+import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import { planInitContainers } from './plan-init-containers.ts';
 import { planRemoval } from './plan-removal.ts';

@@ -1,11 +1,11 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
-import type { RemovalDeps } from '../garbage/remove-dead-container.ts';
-import { currentSandbox, type ObservedPod } from '../observe/observed-pod.ts';
-import { ownGraceOf } from '../workers/pod-grace.ts';
+import type { RemovalDeps } from '../gc/remove-dead-container.ts';
+import { containerOf } from '../pod/container-of.ts';
+import { currentSandbox, type ObservedPod } from '../pod/observed-pod.ts';
+import { ownGraceOf } from '../pod/pod-grace.ts';
 import { allOf } from './all-of.ts';
-import { containerOf } from './container-of.ts';
 import type { ContainerKill, ContainerRemoval, ContainerStart, PodPlan, SandboxFault } from './pod-plan.ts';
 import { pruneInitContainers, removeContainer, removeInitContainers } from './remove-containers.ts';
 import { type ResizeDeps, resizeFailure } from './resize-pod.ts';

@@ -1,6 +1,6 @@
 import type { Container } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
-import { isSidecar, restartsAfter } from '../status/restart-rules.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
+import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import { killResized } from './plan-resize.ts';
 import type { ContainerKill, ContainerStart } from './pod-plan.ts';

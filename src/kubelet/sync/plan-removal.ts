@@ -1,6 +1,6 @@
 import type { Container } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
-import { restartsAllAfter } from '../status/restart-rules.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
+import { restartsAllAfter } from '../pod/restart-rules.ts';
 import type { ContainerRemoval, PodPlan } from './pod-plan.ts';
 import type { PodView } from './pod-view.ts';
 

@@ -1,4 +1,4 @@
-import type { ObservedContainer } from '../observe/observed-pod.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
 import type { ContainerKill, ContainerStart, PodResize } from './pod-plan.ts';
 import type { PodView } from './pod-view.ts';
 

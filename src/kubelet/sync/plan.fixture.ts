@@ -1,7 +1,7 @@
 /** Pods as a plan sees them. */
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
-import { observedContainer } from '../observe/observed-container.fixture.ts';
-import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../observe/observed-pod.ts';
+import { observedContainer } from '../pod/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../pod/observed-pod.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
 import type { ResizeView } from '../resources/resize-view.ts';
 import { computePodActions } from './compute-pod-actions.ts';

@@ -1,19 +1,14 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { ObservedPod } from '../observe/observed-pod.ts';
-import type { ObservedPods } from '../observe/observed-pods.ts';
+import type { ObservedPods } from '../pleg/observed-pods.ts';
+import type { ObservedPod } from '../pod/observed-pod.ts';
+import type { PodError } from '../pod/pod-error.ts';
+import type { PodVerdict } from '../pod/pod-verdict.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import { computePodStatus } from '../status/compute-pod-status.ts';
 import { isTerminal } from '../status/pod-phase.ts';
-import type {
-  ContainerTrouble,
-  PodStatusView,
-  PodVerdict,
-  StatusFeatures,
-  StatusResources,
-} from '../status/pod-status-view.ts';
+import type { ContainerTrouble, PodStatusView, StatusFeatures, StatusResources } from '../status/pod-status-view.ts';
 import type { StatusStore } from '../status/status-store.ts';
-import type { PodError } from './pod-error.ts';
 
 export interface PublisherDeps {
   readonly observed: ObservedPods;

@@ -1,5 +1,5 @@
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer, ObservedSandbox } from '../observe/observed-pod.ts';
+import type { ObservedContainer, ObservedSandbox } from '../pod/observed-pod.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import type { ResizeView } from '../resources/resize-view.ts';
 

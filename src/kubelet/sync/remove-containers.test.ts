@@ -4,9 +4,9 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createFakeRuntime } from '../../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { logLinkName } from '../containers/log-links.ts';
-import { Timeline } from '../explain/timeline.ts';
-import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
+import { Timeline } from '../events/timeline.ts';
+import { logLinkName } from '../logs/log-links.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import { pruneInitContainers, removeInitContainers, removePod } from './remove-containers.ts';
 
 const pod: Pod = {

@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { unlessGone } from '../../cri/unless-gone.ts';
-import type { Timeline } from '../explain/timeline.ts';
-import { type RemovalDeps, removeDeadContainer } from '../garbage/remove-dead-container.ts';
-import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
+import type { Timeline } from '../events/timeline.ts';
+import { type RemovalDeps, removeDeadContainer } from '../gc/remove-dead-container.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import { allOf } from './all-of.ts';
 
 /** Removes every trace of the init containers of a stopped pod, also what they said. */

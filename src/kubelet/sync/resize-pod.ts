@@ -5,7 +5,8 @@ import { CriError } from '../../cri/cri-error.ts';
 import { UpdateContainerResourcesRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { currentSandbox, newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
+import { containerOf } from '../pod/container-of.ts';
+import { currentSandbox, newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import {
   containerResources,
   overheadResources,
@@ -17,7 +18,6 @@ import { actualPod, actuationOf } from '../resources/pod-allocation.ts';
 import type { PodCgroups } from '../resources/pod-cgroups.ts';
 import type { PodResizes } from '../resources/pod-resizes.ts';
 import type { ResourceRecords } from '../resources/resource-records.ts';
-import { containerOf } from './container-of.ts';
 import type { PodResize } from './pod-plan.ts';
 
 export interface ResizeDeps {

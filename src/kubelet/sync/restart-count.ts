@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { newestContainer, type ObservedPod } from '../observe/observed-pod.ts';
-import { podLogDirectory } from './config/pod-paths.ts';
+import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
+import { podLogDirectory } from '../pod/pod-paths.ts';
 
 /**
  * How often a container was started before. When the runtime has forgotten it (a reboot), the names of its log files

@@ -3,14 +3,14 @@ import type { PodSandboxConfig, UserNamespace } from '../../cri/generated/runtim
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
-import type { Timeline } from '../explain/timeline.ts';
+import type { PodEvents } from '../events/pod-events.ts';
+import type { Timeline } from '../events/timeline.ts';
 import type { RuntimeHandlers } from '../objects/runtime-classes.ts';
-import type { ObservedSandbox } from '../observe/observed-pod.ts';
+import type { ObservedSandbox } from '../pod/observed-pod.ts';
+import { PodError } from '../pod/pod-error.ts';
 import type { HostFacts } from '../resources/host-facts.ts';
 import { type DnsSettings, type DnsWarning, podDns } from './config/dns.ts';
 import { type SandboxSettings, sandboxConfig } from './config/sandbox-config.ts';
-import { PodError } from './pod-error.ts';
 
 export interface SandboxDeps {
   readonly runtime: RuntimeService;

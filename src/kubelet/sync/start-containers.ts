@@ -2,13 +2,13 @@ import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { formatPod } from '../../api/pod-names.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { ObservedPod } from '../observe/observed-pod.ts';
+import { containerFieldPath } from '../pod/container-field-path.ts';
+import { containerOf } from '../pod/container-of.ts';
+import type { ObservedPod } from '../pod/observed-pod.ts';
+import { eventOf, PodError } from '../pod/pod-error.ts';
 import { allOf } from './all-of.ts';
 import { containerHash } from './config/container-hash.ts';
-import { containerFieldPath } from './container-field-path.ts';
-import { containerOf } from './container-of.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
-import { eventOf, PodError } from './pod-error.ts';
 import type { ContainerStart } from './pod-plan.ts';
 import { type ContainerPlace, type StartDeps, startContainer } from './start-container.ts';
 

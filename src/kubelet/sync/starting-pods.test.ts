@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
-import { PodError } from './pod-error.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
+import { PodError } from '../pod/pod-error.ts';
 import type { PodPlan } from './pod-plan.ts';
 import { StartingPods } from './starting-pods.ts';
 

@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
-import type { ObservedPod } from '../observe/observed-pod.ts';
-import type { ObservedPods } from '../observe/observed-pods.ts';
+import type { ObservedPods } from '../pleg/observed-pods.ts';
+import { containerOf } from '../pod/container-of.ts';
+import type { ObservedPod } from '../pod/observed-pod.ts';
+import type { PodError } from '../pod/pod-error.ts';
 import type { Probes } from '../probes/probes.ts';
-import { containerOf } from './container-of.ts';
-import type { PodError } from './pod-error.ts';
 import type { PodPlan } from './pod-plan.ts';
 import type { PodStatusPublisher } from './pod-status-publisher.ts';
 

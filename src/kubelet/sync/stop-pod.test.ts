@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/core-v1.ts';
-import type { ObservedContainer } from '../observe/observed-pod.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
 import { stopOrder } from './stop-pod.ts';
 
 const container = (name: string) => ({ name, image: 'busybox' });

@@ -1,18 +1,18 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
+import { goQuote } from '../../base/go/go-quote.ts';
 import { CriError, rpcErrorText } from '../../cri/cri-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { unlessGone } from '../../cri/unless-gone.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
-import type { Timeline } from '../explain/timeline.ts';
+import type { PodEvents } from '../events/pod-events.ts';
+import type { Timeline } from '../events/timeline.ts';
 import { afterPreStop } from '../hooks/pre-stop.ts';
 import type { HookDeps } from '../hooks/run-hook.ts';
-import type { ObservedContainer, ObservedPod } from '../observe/observed-pod.ts';
-import { isSidecar } from '../status/restart-rules.ts';
+import { containerFieldPath } from '../pod/container-field-path.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
+import { PodError } from '../pod/pod-error.ts';
+import { isSidecar } from '../pod/restart-rules.ts';
 import { allOf } from './all-of.ts';
-import { goQuote } from './config/go-quote.ts';
-import { containerFieldPath } from './container-field-path.ts';
-import { PodError } from './pod-error.ts';
 
 /** kubelet's minimumGracePeriodInSeconds: what a container gets at least, whoever asks. */
 const MINIMUM_GRACE_SECONDS = 2;

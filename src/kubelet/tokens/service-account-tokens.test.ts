@@ -5,8 +5,8 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import { ApiError } from '../cluster/api-server.ts';
-import { createMemoryApiServer } from '../cluster/fake/memory-api-server.ts';
+import { ApiError } from '../api-client/api-server.ts';
+import { createMemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { NO_TOKENS, type TokenWish } from './pod-tokens.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 

@@ -4,7 +4,7 @@ import { parseTime } from '../../base/rfc3339.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
-import type { ApiServer, ServiceAccountKey } from '../cluster/api-server.ts';
+import type { ApiServer, ServiceAccountKey } from '../api-client/api-server.ts';
 import { type PodTokens, TokenError, type TokenWish } from './pod-tokens.ts';
 import { tokenKey } from './token-key.ts';
 import { type TokenLife, tokenLife } from './token-life.ts';

@@ -1,5 +1,5 @@
 import type { TokenRequestSpec } from '../../api/generated/core-v1.ts';
-import type { ServiceAccountKey } from '../cluster/api-server.ts';
+import type { ServiceAccountKey } from '../api-client/api-server.ts';
 
 /** Names a token and says nothing that is secret: kubelet shows it, as Go writes it, in a message. */
 export function tokenKey({ namespace, name, uid: accountUid }: ServiceAccountKey, spec: TokenRequestSpec): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NamespaceMode, UserNamespace } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import type { HandlerKnowledge } from '../observe/runtime-features.ts';
+import type { HandlerKnowledge } from '../pleg/runtime-features.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';
 import { UserNamespaces } from './user-namespaces.ts';
 

@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
 import { NamespaceMode, UserNamespace } from '../../cri/generated/runtime-v1.ts';
-import type { RuntimeFeatures } from '../observe/runtime-features.ts';
-import { podDirectory } from '../sync/config/pod-paths.ts';
-import type { PodStep } from '../sync/pod-step.ts';
+import type { RuntimeFeatures } from '../pleg/runtime-features.ts';
+import { podDirectory } from '../pod/pod-paths.ts';
+import type { PodStep } from '../pod/pod-step.ts';
 import { IdRanges } from './id-ranges.ts';
 import { IDS_PER_POD, type IdRange, idSpace } from './id-space.ts';
 import { type KubeletIdsDeps, kubeletIds } from './kubelet-ids.ts';

@@ -1,8 +1,8 @@
 import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
+import { containerDirectory, hostsFilePath, podLogDirectory } from '../pod/pod-paths.ts';
 import { hostNetworkHostsFile, podHostsFile } from '../sync/config/hosts-file.ts';
-import { containerDirectory, hostsFilePath, podLogDirectory } from '../sync/config/pod-paths.ts';
 import { type ContainerFiles, needsHostsFile } from './container-mounts.ts';
 
 export interface ContainerFilesDeps {

@@ -1,8 +1,8 @@
 import type { Container, Pod, VolumeMount } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
 import { Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
+import { PodError } from '../pod/pod-error.ts';
 import { recursiveReadOnly } from '../sync/config/recursive-read-only.ts';
-import { PodError } from '../sync/pod-error.ts';
 import type { HostVolume } from './pod-volumes.ts';
 
 const ETC_HOSTS = '/etc/hosts';

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import test from 'node:test';
 import type { ConfigMap, Pod, Secret, Volume } from '../../api/generated/core-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { PodEvents } from '../explain/pod-events.ts';
+import { PodEvents } from '../events/pod-events.ts';
 import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { ObjectError } from '../objects/pod-objects.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { podDirectory, podLogDirectory } from '../sync/config/pod-paths.ts';
-import type { PodStep } from '../sync/pod-step.ts';
+import { podDirectory, podLogDirectory } from '../pod/pod-paths.ts';
+import type { PodStep } from '../pod/pod-step.ts';
 import { pluginsDirectory, volumesDirectory } from './volume-paths.ts';
 
 export interface PodDirectoriesDeps {

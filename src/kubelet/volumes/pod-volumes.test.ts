@@ -3,7 +3,7 @@ import test from 'node:test';
 import type { EmptyDirVolumeSource, HostPathVolumeSource, Pod, PodSpec, Volume } from '../../api/generated/core-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { MountRequest } from '../../host/mounts.ts';
-import { PodEvents } from '../explain/pod-events.ts';
+import { PodEvents } from '../events/pod-events.ts';
 import { ManifestObjects } from '../objects/manifest-objects.ts';
 import { NO_OBJECTS } from '../sources/source-objects.ts';
 import { examplePod } from '../sync/config/pod.fixture.ts';

@@ -1,11 +1,11 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod, Volume } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
-import type { PodEvents } from '../explain/pod-events.ts';
+import type { PodEvents } from '../events/pod-events.ts';
+import { PodError } from '../pod/pod-error.ts';
+import { podDirectory } from '../pod/pod-paths.ts';
+import type { PodStep } from '../pod/pod-step.ts';
 import { allOf } from '../sync/all-of.ts';
-import { podDirectory } from '../sync/config/pod-paths.ts';
-import { PodError } from '../sync/pod-error.ts';
-import type { PodStep } from '../sync/pod-step.ts';
 import { type ContentVolume, contentVolume } from './content-sources.ts';
 import { type ContentVolumeDeps, type PlacedContent, prepareContent, refreshContent } from './content-volume.ts';
 import { prepareEmptyDir } from './empty-dir.ts';

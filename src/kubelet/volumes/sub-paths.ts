@@ -4,7 +4,7 @@ import { byCodePoint } from '../../base/code-point-order.ts';
 import { expandEnv } from '../../base/env-expand.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
-import { PodError } from '../sync/pod-error.ts';
+import { PodError } from '../pod/pod-error.ts';
 import type { HostVolume } from './pod-volumes.ts';
 import { subPathsDirectory } from './volume-paths.ts';
 

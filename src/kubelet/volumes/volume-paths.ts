@@ -1,4 +1,4 @@
-import { podDirectory } from '../sync/config/pod-paths.ts';
+import { podDirectory } from '../pod/pod-paths.ts';
 
 /** Volumes that live below kubelet's root, each in the folder of its type. */
 const TYPE_FOLDERS = {

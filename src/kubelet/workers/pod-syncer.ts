@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
-import type { PodVerdict } from '../status/pod-status-view.ts';
+import type { PodVerdict } from '../pod/pod-verdict.ts';
 
 /** What a pass over a pod came to. */
 export type SyncOutcome =

@@ -1,5 +1,5 @@
 import { assertNever } from '../../base/assert-never.ts';
-import type { PodVerdict } from '../status/pod-status-view.ts';
+import type { PodVerdict } from '../pod/pod-verdict.ts';
 
 /**
  * Where the worker of a pod stands.

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
-import type { PodVerdict } from '../status/pod-status-view.ts';
-import { graceOf } from './pod-grace.ts';
+import { graceOf } from '../pod/pod-grace.ts';
+import type { PodVerdict } from '../pod/pod-verdict.ts';
 import { isKnownTerminated, isTerminationRequested, type PodQuestion } from './pod-questions.ts';
 import type { PodEnding } from './pod-syncer.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
-import { PodError } from '../sync/pod-error.ts';
+import { PodError } from '../pod/pod-error.ts';
 import { retryDelay } from './retry-delay.ts';
 
 const away = new CriError('Unavailable', 'no');

@@ -8,13 +8,13 @@ import type { ImageStore } from '../images/image-store.ts';
 import type { Nri } from '../nri/nri.ts';
 import type { MonitoredName, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
-import type { RuntimePaths } from '../runtime-paths.ts';
-import type { SandboxFiles, SandboxRecord } from '../sandbox/sandbox-record.ts';
-import type { EventSink } from '../server/event-sink.ts';
+import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { SpecMachine, SpecRequest } from '../spec/spec-request.ts';
 import type { IdMap, Snapshots } from '../storage/snapshots.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
+import type { EventSink } from '../store/event-sink.ts';
 import type { OpenedStore, RecordStore } from '../store/record-store.ts';
-import type { ContainerRecord } from './container-record.ts';
+import type { SandboxFiles, SandboxRecord } from '../store/sandbox-record.ts';
 
 /** All that containers are made with; handed in by the composition root. */
 export interface ContainerDeps {

@@ -1,10 +1,10 @@
 import { Sequencer } from '../../base/sequencer.ts';
 import type { ContainerMetadata } from '../../cri/generated/runtime-v1.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import { NameRegistry } from '../store/name-registry.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { type ContainerEvent, nextLife } from './container-life.ts';
-import type { ContainerRecord } from './container-record.ts';
 
 /** As containerd names it: of one pod's containers only one has it. */
 export function containerName(metadata: ContainerMetadata, { config, id }: SandboxRecord): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ContainerLife } from '../store/container-record.ts';
 import { type ContainerEvent, endAsTold, nextLife, startFailed } from './container-life.ts';
-import type { ContainerLife } from './container-record.ts';
 
 const running: ContainerLife = { phase: 'running', pid: 7, startedAtNs: 100n, bootId: 'b' };
 const end = { finishedAtNs: 200n, exitCode: 3, reason: 'Error', message: '' };

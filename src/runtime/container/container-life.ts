@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { ContainerEnd } from '../oci/oci-runtime.ts';
-import type { ContainerLife } from './container-record.ts';
+import type { ContainerLife } from '../store/container-record.ts';
 
 /** What can happen to a container. */
 export type ContainerEvent =

@@ -10,7 +10,7 @@ import {
 } from '../../cri/generated/runtime-v1.ts';
 import type { StoredImage } from '../images/image-store.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
-import type { ContainerRecord } from './container-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import { signalForCri } from './stop-signal.ts';
 
 export function stateOf({ life }: ContainerRecord): ContainerState {

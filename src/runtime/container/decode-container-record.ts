@@ -1,5 +1,5 @@
 import { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
-import type { ContainerRecord } from './container-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 
 /** For `openRecordStore`. We are the only writer: what has the parts that every record has is one of ours. */
 export function decodeContainerRecord(value: unknown): ContainerRecord {

@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { type CreateContainerRequest, NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import type { ImageStore, StoredImage } from '../images/image-store.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
-import { badField } from '../spec/bad-field.ts';
 import { stopSignalOf } from '../spec/stop-signal.ts';
-import type { ContainerRecord } from './container-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { type ImageVolume, imageVolumesOf } from './image-volumes.ts';
 
 /** A container as it was asked for, with everything that it refers to found. Nothing of it has been made. */

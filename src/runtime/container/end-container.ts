@@ -3,10 +3,10 @@ import { assertNever } from '../../base/assert-never.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import { signalNumber } from '../spec/stop-signal.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import { type ContainerDeps, hasOwnPidNamespace, monitoredName, runtimeOf } from './container-deps.ts';
 import type { ContainerLedger } from './container-ledger.ts';
 import { type ContainerEnded, endUnseen, nanoseconds } from './container-life.ts';
-import type { ContainerRecord } from './container-record.ts';
 import type { LiveContainer, LiveContainers } from './live-containers.ts';
 import { SIGKILL } from './stop-signal.ts';
 

@@ -1,5 +1,5 @@
+import type { ContainerRecord } from '../store/container-record.ts';
 import { type ContainerDeps, runtimeOf } from './container-deps.ts';
-import type { ContainerRecord } from './container-record.ts';
 
 /** What crun and runc tell of a container whose program has been let go. */
 const RAN = new Set(['running', 'paused', 'stopped']);

@@ -1,9 +1,9 @@
 import { GrowingPause } from '../../base/growing-pause.ts';
 import type { ContainerEnd, OciRuntime } from '../oci/oci-runtime.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import { type ContainerDeps, hasOwnPidNamespace, monitoredName, runtimeOf } from './container-deps.ts';
 import type { ContainerLedger } from './container-ledger.ts';
 import { endAsTold, nanoseconds } from './container-life.ts';
-import type { ContainerRecord } from './container-record.ts';
 import { SIGKILL } from './stop-signal.ts';
 
 export type LiveDeps = Pick<ContainerDeps, 'clock' | 'random' | 'log' | 'paths' | 'runtimes'> & {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState } from '../../cri/generated/runtime-v1.ts';
-import type { ContainerLife } from './container-record.ts';
+import type { ContainerLife } from '../store/container-record.ts';
 import {
   type ContainerWorld,
   createContainerWorld,

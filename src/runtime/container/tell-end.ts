@@ -1,6 +1,6 @@
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import type { ContainerDeps } from './container-deps.ts';
-import type { ContainerRecord } from './container-record.ts';
 import { tellPlugins } from './tell-plugins.ts';
 import type { ApplyUpdates } from './update-resources.ts';
 

@@ -1,10 +1,10 @@
 import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { NriUpdate } from '../nri/nri.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import { type ContainerDeps, monitoredName, runtimeOf } from './container-deps.ts';
 import { readConfig, writeConfig } from './container-files.ts';
 import type { ContainerLedger } from './container-ledger.ts';
-import type { ContainerRecord } from './container-record.ts';
 
 export type UpdateDeps = Pick<ContainerDeps, 'fs' | 'log' | 'paths' | 'runtimes'> & {
   readonly ledger: ContainerLedger;

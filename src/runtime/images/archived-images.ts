@@ -1,6 +1,6 @@
+import { verifyDigest } from '../storage/digest.ts';
 import type { ImageArchive } from './archive/image-archive.ts';
 import { TarError } from './archive/tar-header.ts';
-import { verifyDigest } from './digest.ts';
 import type { IncomingImage } from './image-ingest.ts';
 import { objectOf, textField, textList } from './json-fields.ts';
 import { choosePlatform, type Descriptor, type Manifest, parseManifest, platformsOf } from './manifest.ts';

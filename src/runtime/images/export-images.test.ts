@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import { openStorage, type Storage } from '../storage/open-storage.ts';
-import { chainIds, digestOf, hexOf } from './digest.ts';
+import { openStorage, type Storage } from '../open-storage.ts';
+import { chainIds, digestOf, hexOf } from '../storage/digest.ts';
 import { archiveOf, configOf, type FakeFiles, type FakeImage, layerOf, ociArchiveOf } from './fake/image-archives.ts';
 
 const signal = new AbortController().signal;

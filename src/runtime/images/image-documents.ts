@@ -1,4 +1,4 @@
-import { digestOf } from './digest.ts';
+import { digestOf } from '../storage/digest.ts';
 
 /** A document of an image as the bytes that it is known by. */
 export function documentBytes(value: unknown): Uint8Array {

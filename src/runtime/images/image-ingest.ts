@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { Slots } from '../../base/slots.ts';
 import { FileSystemError } from '../../host/file-system.ts';
+import { chainIds, DigestError, digestOf, isDigest } from '../storage/digest.ts';
 import type { LayerHolds } from '../storage/layer-holds.ts';
 import type { IncomingLayer, LayerStore } from '../storage/layer-store.ts';
 import { SpaceError } from '../storage/space-guard.ts';
-import { chainIds, DigestError, digestOf, isDigest } from './digest.ts';
 import { parseImageConfig } from './image-config.ts';
 import type { ImageRecords, RecordedLayer } from './image-records.ts';
 import { normalizedReference } from './image-reference.ts';

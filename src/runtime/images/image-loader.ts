@@ -1,12 +1,12 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
+import { DigestReader } from '../storage/digest.ts';
 import { SpaceGuard } from '../storage/space-guard.ts';
 import type { StorageLayout } from '../storage/storage-layout.ts';
 import { compressionOf, decompressed } from './archive/decompress.ts';
 import { ImageArchive, type RandomAccess, wholeOf } from './archive/image-archive.ts';
 import { writeTar } from './archive/write-tar.ts';
 import { imagesInArchive } from './archived-images.ts';
-import { DigestReader } from './digest.ts';
 import { documentBytes } from './image-documents.ts';
 import type { ImageIngest } from './image-ingest.ts';
 import type { StoredImage } from './image-store.ts';

@@ -4,8 +4,8 @@ import { textOf } from '../../base/text-of.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { hexOf } from '../storage/digest.ts';
 import type { StorageLayout } from '../storage/storage-layout.ts';
-import { hexOf } from './digest.ts';
 import { isDigested, normalizedReference } from './image-reference.ts';
 import type { ImageConfig, ImageStore, StoredImage } from './image-store.ts';
 

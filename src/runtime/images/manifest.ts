@@ -1,4 +1,4 @@
-import { isDigest } from './digest.ts';
+import { isDigest } from '../storage/digest.ts';
 import { type JsonObject, listField, objectOf, parseObject, textField, textList, textMap } from './json-fields.ts';
 import { type Platform, platformRank, platformText } from './platform.ts';
 

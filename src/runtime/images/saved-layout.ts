@@ -1,4 +1,4 @@
-import { digestOf, hexOf } from './digest.ts';
+import { digestOf, hexOf } from '../storage/digest.ts';
 import { documentBytes } from './image-documents.ts';
 
 /** An image as it goes into an archive. */

@@ -1,5 +1,5 @@
+import { DigestError } from '../storage/digest.ts';
 import { TarError } from './archive/tar-header.ts';
-import { DigestError } from './digest.ts';
 
 /** What came is not what it should be; the message says who sent it. */
 export class WrongContentError extends Error {

@@ -6,7 +6,7 @@ import { textOf } from '../../base/text-of.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
-import type { NetworkSettings } from '../runtime-settings.ts';
+import type { NetworkSettings } from '../settings/runtime-settings.ts';
 import { type AttachedPod, type Attachment, attachmentsTo, cniArgs } from './attachment.ts';
 import { type AttachmentCache, type KeptPod, openAttachmentCache } from './attachment-cache.ts';
 import { capabilityArgs } from './capability-args.ts';

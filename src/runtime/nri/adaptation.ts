@@ -1,9 +1,9 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { Log } from '../../base/log.ts';
 import { Sequencer } from '../../base/sequencer.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { FieldOwners } from './field-owners.ts';
 import type { ContainerEviction, UpdateContainersRequest, UpdateContainersResponse } from './generated/nri-v1alpha1.ts';
 import type { NriAdjusted, NriRuntime, NriUpdate, PodResourcesUpdate } from './nri.ts';

@@ -1,7 +1,7 @@
 import { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { applyCdiEdits } from '../spec/cdi/apply-cdi-edits.ts';
-import { gatherCdiEdits } from '../spec/cdi/gather-cdi-edits.ts';
+import { applyCdiEdits } from '../spec/apply-cdi-edits.ts';
+import { gatherCdiEdits } from '../spec/gather-cdi-edits.ts';
 import type { InjectCdiDevices } from './relay-create.ts';
 
 /** CDI devices that plugins name, from the same folders as those that containers name themselves. */

@@ -1,5 +1,5 @@
-import type { ContainerLife, ContainerRecord } from '../container/container-record.ts';
 import type { OciHook, OciProcess, OciSpec } from '../oci/oci-spec.ts';
+import type { ContainerLife, ContainerRecord } from '../store/container-record.ts';
 import {
   Container,
   ContainerState,

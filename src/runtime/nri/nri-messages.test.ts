@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
-import type { ContainerLife } from '../container/container-record.ts';
+import type { ContainerLife } from '../store/container-record.ts';
 import { sampleContainer, sampleSandbox, sampleSpec } from './fake/sample-records.ts';
 import { Container, ContainerState, PodSandbox } from './generated/nri-v1alpha1.ts';
 import { nriContainer } from './nri-container.ts';

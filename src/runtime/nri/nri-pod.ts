@@ -1,4 +1,4 @@
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { PodSandbox } from './generated/nri-v1alpha1.ts';
 import { nriPodResources } from './nri-resources.ts';
 

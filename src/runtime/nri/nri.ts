@@ -1,7 +1,7 @@
 import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 /**
  * The Node Resource Interface: plugins that see sandboxes and containers, and may adjust these. A plugin that does not

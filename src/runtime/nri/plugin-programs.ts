@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import type { NriSettings } from '../runtime-settings.ts';
+import type { NriSettings } from '../settings/runtime-settings.ts';
 import { fullName, type PluginName, parsePluginName } from './plugin-name.ts';
 import type { KnownPlugin } from './register-plugin.ts';
 

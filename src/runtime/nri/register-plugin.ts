@@ -1,6 +1,6 @@
 import { abortable } from '../../base/abortable.ts';
 import type { ByteStream } from '../../host/network.ts';
-import type { NriSettings } from '../runtime-settings.ts';
+import type { NriSettings } from '../settings/runtime-settings.ts';
 import {
   ConfigureRequest,
   Empty,

@@ -1,6 +1,6 @@
 import { CriError } from '../../cri/cri-error.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import { AdjustmentError } from './adjustment-error.ts';
 import { applyAdjustment } from './apply-adjustment.ts';
 import { adjustmentClaims } from './claims.ts';

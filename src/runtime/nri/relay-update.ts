@@ -1,5 +1,5 @@
-import type { ContainerRecord } from '../container/container-record.ts';
 import type { OciResources } from '../oci/oci-spec.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import { applyResources } from './apply-resources.ts';
 import { resourceClaims } from './claims.ts';
 import { FieldOwners } from './field-owners.ts';

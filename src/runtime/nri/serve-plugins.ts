@@ -8,7 +8,7 @@ import type { ConnectedProcess, ConnectedPrograms } from '../../host/connected-p
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ByteStream, Network, StreamServer } from '../../host/network.ts';
 import type { Random } from '../../host/random.ts';
-import type { NriSettings } from '../runtime-settings.ts';
+import type { NriSettings } from '../settings/runtime-settings.ts';
 import { Empty, type UpdateContainersRequest, type UpdateContainersResponse } from './generated/nri-v1alpha1.ts';
 import { NriSocketError } from './nri.ts';
 import type { NriPlugin } from './nri-plugin.ts';

@@ -1,5 +1,5 @@
-import type { ContainerRecord } from '../container/container-record.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import type { Container, PodSandbox } from './generated/nri-v1alpha1.ts';
 import type { NriRuntime } from './nri.ts';
 import { nriContainer } from './nri-container.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { eventLoopTurn } from '../../host/linux/event-loop-turn.ts';
+import { eventLoopTurn } from '../../host/linux/process/event-loop-turn.ts';
 import type { PacketConnection } from '../../host/packet-sockets.ts';
 import { attachContainer } from './attach-container.ts';
 

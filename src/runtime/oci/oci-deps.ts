@@ -6,7 +6,7 @@ import type { Fifos } from '../../host/fifos.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { PacketSockets } from '../../host/packet-sockets.ts';
 import type { Finished, Processes } from '../../host/processes.ts';
-import type { RuntimePaths } from '../runtime-paths.ts';
+import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { CompiledFilters } from './compiled-filters.ts';
 
 /** What the parts of one OCI runtime have in common. */

@@ -1,4 +1,4 @@
-import { fnv1a32 } from '../../base/fnv.ts';
+import { fnv1a32 } from '../../base/go/fnv.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
 import type { OciDeps } from './oci-deps.ts';
 import type { HandlerFeatures, Monitored, OciRuntime } from './oci-runtime.ts';

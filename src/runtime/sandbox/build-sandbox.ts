@@ -2,11 +2,11 @@ import { textOf } from '../../base/text-of.ts';
 import { together } from '../../base/together.ts';
 import type { PodAddresses } from '../network/pod-network.ts';
 import type { OciRuntime } from '../oci/oci-runtime.ts';
-import { makePrivateFolder } from '../private-folder.ts';
+import { makePrivateFolder } from '../settings/private-folder.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { startPause } from './pause.ts';
 import { type SandboxPlan, sandboxFiles } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
 import { networkedPod } from './take-down.ts';
 import { writeSandboxFiles } from './write-sandbox-files.ts';
 

@@ -1,5 +1,5 @@
 import { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 /** For `openRecordStore`. We are the only writer: what has the parts that every record has is one of ours. */
 export function decodeSandboxRecord(value: unknown): SandboxRecord {

@@ -1,11 +1,11 @@
 import type { Log } from '../../base/log.ts';
 import type { Namespaces } from '../../host/namespaces.ts';
 import type { MonitoredName, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
-import type { RuntimePaths } from '../runtime-paths.ts';
+import type { RuntimePaths } from '../settings/runtime-paths.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import type { FinishLater } from './finish-later.ts';
 import { type PauseRole, pauseRole } from './plan-sandbox.ts';
 import type { SandboxLedger } from './sandbox-ledger.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
 
 const SIGKILL = 9;
 

@@ -1,8 +1,8 @@
+import { badField } from '../../cri/bad-field.ts';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
-import type { RuntimePaths } from '../runtime-paths.ts';
-import { badField } from '../spec/bad-field.ts';
+import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import { checkSandboxNamespaces, hasUserNamespace } from '../spec/namespace-rules.ts';
-import type { SandboxFiles, SandboxNamespaces } from './sandbox-record.ts';
+import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 import { sandboxSysctls } from './sandbox-sysctls.ts';
 
 /** The kernel's limit for a host name. */

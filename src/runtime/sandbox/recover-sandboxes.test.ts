@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noNri } from '../nri/nri.ts';
 import { recordToText } from '../store/record-text.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { createSandboxWorld, NAMESPACES, podConfig, podWith, type SandboxWorld, signal } from './fake/sandbox-world.ts';
 import { judgeRecord, type RecordVerdict } from './recover-sandboxes.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
 
 const READY: SandboxRecord = {
   id: 'a',

@@ -1,11 +1,11 @@
 import type { Mounts } from '../../host/mounts.ts';
 import type { NetworkedPod } from '../network/pod-network.ts';
 import type { OciRuntimes } from '../oci/oci-runtime.ts';
+import type { SandboxNamespaces, SandboxRecord } from '../store/sandbox-record.ts';
 import { type PauseWatch, pauseName, runtimeOf } from './pause.ts';
 import { namespaceFilesOf } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
 import type { SandboxLedger } from './sandbox-ledger.ts';
-import type { SandboxNamespaces, SandboxRecord } from './sandbox-record.ts';
 import { finishSandbox, type StopDeps } from './stop-sandbox.ts';
 import { removeFolders, type TakeDownDeps } from './take-down.ts';
 

@@ -7,12 +7,12 @@ import type { Random } from '../../host/random.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
 import type { Nri } from '../nri/nri.ts';
 import type { OciRuntimes } from '../oci/oci-runtime.ts';
-import type { RuntimePaths } from '../runtime-paths.ts';
-import type { EventSink } from '../server/event-sink.ts';
+import type { RuntimePaths } from '../settings/runtime-paths.ts';
+import type { EventSink } from '../store/event-sink.ts';
 import type { OpenedStore } from '../store/record-store.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import type { ContainersOfSandbox } from './containers-of-sandbox.ts';
 import type { PreparePause } from './pause.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
 
 /** All that sandboxes are made with; handed in by the composition root. */
 export interface SandboxDeps {

@@ -1,10 +1,10 @@
 import { Sequencer } from '../../base/sequencer.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
-import type { EventSink } from '../server/event-sink.ts';
+import type { EventSink } from '../store/event-sink.ts';
 import { NameRegistry } from '../store/name-registry.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import type { SandboxLife, SandboxRecord } from '../store/sandbox-record.ts';
 import { sandboxName } from './plan-sandbox.ts';
-import type { SandboxLife, SandboxRecord } from './sandbox-record.ts';
 
 /**
  * The only writer of sandbox records.

@@ -1,6 +1,6 @@
+import { goJson } from '../../cri/cri-message-json.ts';
 import { type PodSandbox, PodSandboxState, PodSandboxStatus } from '../../cri/generated/runtime-v1.ts';
-import { goJson } from '../server/go-json.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 export function sandboxStateOf({ life }: SandboxRecord): PodSandboxState {
   return life.phase === 'ready' ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY;

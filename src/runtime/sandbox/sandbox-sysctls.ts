@@ -1,5 +1,5 @@
-import { badField } from '../spec/bad-field.ts';
-import type { SandboxNamespaces } from './sandbox-record.ts';
+import { badField } from '../../cri/bad-field.ts';
+import type { SandboxNamespaces } from '../store/sandbox-record.ts';
 
 /** Of an IPC namespace. Other names below `kernel` are the machine's. */
 const IPC_SYSCTLS: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 import { textOf } from '../../base/text-of.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import type { FinishLater } from './finish-later.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
 import type { SandboxLedger } from './sandbox-ledger.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
 import { removeFolders, type TakeDownDeps, takeDown } from './take-down.ts';
 
 export interface StopDeps extends TakeDownDeps, Pick<SandboxDeps, 'containers' | 'nri' | 'log'> {

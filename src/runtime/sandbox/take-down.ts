@@ -1,8 +1,8 @@
 import type { NetworkedPod } from '../network/pod-network.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { endPause, pauseName, runtimeOf } from './pause.ts';
 import { namespaceFilesOf } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
-import type { SandboxRecord } from './sandbox-record.ts';
 
 export type TakeDownDeps = Pick<SandboxDeps, 'paths' | 'runtimes' | 'network' | 'namespaces' | 'mounts' | 'fs'>;
 

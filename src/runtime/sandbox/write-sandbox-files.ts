@@ -3,7 +3,7 @@ import type { DNSConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { shiftedOwner } from '../storage/shift-owner.ts';
-import type { SandboxFiles, SandboxNamespaces } from './sandbox-record.ts';
+import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 
 const SHM_BYTES = 64 * 1024 * 1024;
 

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { formatNanoTime, formatTime } from '../../base/rfc3339.ts';
 import { textOf } from '../../base/text-of.ts';
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Finished } from '../../host/processes.ts';
@@ -9,8 +10,7 @@ import { containerNotFound, failureOf } from '../container/container-failure.ts'
 import { readConfig } from '../container/container-files.ts';
 import type { ContainerLedger } from '../container/container-ledger.ts';
 import { stateName } from '../container/container-messages.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
-import { badField } from '../spec/bad-field.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 
 export type CheckpointDeps = Pick<
   ContainerDeps,

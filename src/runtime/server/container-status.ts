@@ -1,3 +1,4 @@
+import { goJson } from '../../cri/cri-message-json.ts';
 import { ContainerStatusResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
@@ -5,8 +6,7 @@ import { containerNotFound } from '../container/container-failure.ts';
 import { readConfig } from '../container/container-files.ts';
 import type { ContainerLedger } from '../container/container-ledger.ts';
 import { containerStatusMessage } from '../container/container-messages.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
-import { goJson } from './go-json.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 
 export type StatusDeps = Pick<ContainerDeps, 'fs' | 'paths' | 'images' | 'snapshots' | 'runtimes'> & {
   readonly ledger: ContainerLedger;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerState, NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import {
@@ -12,7 +13,6 @@ import {
   signal,
   type WorldOptions,
 } from '../container/fake/container-world.ts';
-import { badField } from '../spec/bad-field.ts';
 
 function create({ containers }: ContainerWorld, config?: Parameters<typeof createRequest>[0], by = signal) {
   return containers.verbs.createContainer(createRequest(config), by);

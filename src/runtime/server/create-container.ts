@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { textOf } from '../../base/text-of.ts';
 import { UndoStack } from '../../base/undo-stack.ts';
+import { within } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
@@ -9,16 +10,15 @@ import { failureOf } from '../container/container-failure.ts';
 import { imageVolumePath, mountFiles, recordedSpec, releaseFiles, writeConfig } from '../container/container-files.ts';
 import { type ContainerLedger, containerName } from '../container/container-ledger.ts';
 import { nanoseconds, nextLife, startFailed } from '../container/container-life.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
 import { makeDeclaredVolumes } from '../container/declared-volumes.ts';
 import { type DescribedContainer, describeContainer, readySandbox } from '../container/describe-container.ts';
 import { tellPlugins } from '../container/tell-plugins.ts';
 import type { ApplyUpdates } from '../container/update-resources.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
-import { within } from '../spec/bad-field.ts';
 import { bindMappedMounts } from '../spec/bind-mapped-mounts.ts';
 import { imageDeclaredVolumes } from '../spec/image-volumes.ts';
 import type { SpecRequest } from '../spec/spec-request.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 
 export type CreateDeps = Pick<
   ContainerDeps,

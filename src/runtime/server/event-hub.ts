@@ -1,7 +1,7 @@
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventResponse, type ContainerStatus, type PodSandboxStatus } from '../../cri/generated/runtime-v1.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { EventSink, RuntimeHappening } from './event-sink.ts';
+import type { EventSink, RuntimeHappening } from '../store/event-sink.ts';
 
 /** More than this many untold, and a subscriber is let go: it has to list everything anew, which is cheaper by then. */
 const MOST_UNTOLD = 1000;

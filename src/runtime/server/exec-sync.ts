@@ -1,3 +1,4 @@
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ExecSyncResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
@@ -6,7 +7,6 @@ import { containerNotFound, failureOf } from '../container/container-failure.ts'
 import type { ContainerLedger } from '../container/container-ledger.ts';
 import { stateName } from '../container/container-messages.ts';
 import { ExecTimeoutError } from '../oci/oci-runtime.ts';
-import { badField } from '../spec/bad-field.ts';
 import { execProcess } from '../spec/exec-process.ts';
 
 export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly ledger: ContainerLedger };

@@ -1,14 +1,14 @@
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ExecResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import { monitoredName, runtimeOf } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-failure.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
 import type { ExecStreams, OciRuntimes } from '../oci/oci-runtime.ts';
-import type { RuntimePaths } from '../runtime-paths.ts';
-import { badField } from '../spec/bad-field.ts';
+import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import { execProcess } from '../spec/exec-process.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { CommandStreams } from '../streaming/command-client.ts';
 import { serveExec } from '../streaming/serve-exec.ts';

@@ -5,10 +5,10 @@ import { CriError } from '../../cri/cri-error.ts';
 import { ImageSpec, ListImagesRequest, PullImageRequest } from '../../cri/generated/runtime-v1.ts';
 import type { ImageService } from '../../cri/services.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { chainIds, digestOf, hexOf } from '../images/digest.ts';
 import { configOf, type FakeImage, layerOf, ociArchiveOf } from '../images/fake/image-archives.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
-import { openStorage, type Storage } from '../storage/open-storage.ts';
+import { openStorage, type Storage } from '../open-storage.ts';
+import { chainIds, digestOf, hexOf } from '../storage/digest.ts';
 
 const signal = new AbortController().signal;
 const MANIFEST = `sha256:${'d'.repeat(64)}`;

@@ -2,7 +2,7 @@ import type { PodSandboxFilter } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { SandboxLedger } from '../sandbox/sandbox-ledger.ts';
 import { sandboxMessage, sandboxStateOf } from '../sandbox/sandbox-messages.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 /** Those that are just being made are nobody's business yet. */
 export function listPodSandbox(ledger: Pick<SandboxLedger, 'all'>): RuntimeService['listPodSandbox'] {

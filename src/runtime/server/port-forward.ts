@@ -1,13 +1,13 @@
 import { textOf } from '../../base/text-of.ts';
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
-import { badField } from '../spec/bad-field.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { servePortForward } from '../streaming/serve-port-forward.ts';
 import type { StreamingServer } from '../streaming/streaming-server.ts';
 import { MOST_PORTS } from '../streaming/web-socket-port-forward-client.ts';

@@ -1,4 +1,5 @@
 import { textOf } from '../../base/text-of.ts';
+import { badField, within } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
@@ -10,11 +11,10 @@ import type { PauseWatch } from '../sandbox/pause.ts';
 import { planSandbox, type SandboxPlan, sandboxName } from '../sandbox/plan-sandbox.ts';
 import type { SandboxDeps } from '../sandbox/sandbox-deps.ts';
 import type { SandboxLedger } from '../sandbox/sandbox-ledger.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 import { sysctlField, sysctlPath } from '../sandbox/sandbox-sysctls.ts';
 import { finishSandbox } from '../sandbox/stop-sandbox.ts';
 import { removeFolders, takeDown } from '../sandbox/take-down.ts';
-import { badField, within } from '../spec/bad-field.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 /** Whatever failed must not keep the caller waiting for ever. */
 const UNDO_MS = 60_000;

@@ -1,8 +1,8 @@
 import { CriError } from '../../cri/cri-error.ts';
 import { containerNotFound } from '../container/container-failure.ts';
 import { stateName } from '../container/container-messages.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 
 export type RunningContainer = ContainerRecord & { readonly spec: OciSpec };

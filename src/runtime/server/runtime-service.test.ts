@@ -5,9 +5,9 @@ import { RuntimeServiceDefinition } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { createContainerWorld, runContainer, sandboxRecord, signal } from '../container/fake/container-world.ts';
 import { noNri } from '../nri/nri.ts';
-import type { SandboxVerbs } from '../sandbox/create-sandboxes.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { createStreamingServer } from '../streaming/streaming-server.ts';
+import type { SandboxVerbs } from './create-sandboxes.ts';
 import { EventHub } from './event-hub.ts';
 import { createRuntimeService } from './runtime-service.ts';
 

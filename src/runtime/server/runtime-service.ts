@@ -1,12 +1,12 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
-import type { ContainerVerbs } from '../container/create-containers.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
-import type { SandboxVerbs } from '../sandbox/create-sandboxes.ts';
 import { type MetricsDeps, MetricsReader } from '../stats/metrics-reader.ts';
 import { type StatsDeps, StatsReader } from '../stats/stats-reader.ts';
 import { attach } from './attach.ts';
 import { containerStats } from './container-stats.ts';
+import type { ContainerVerbs } from './create-containers.ts';
+import type { SandboxVerbs } from './create-sandboxes.ts';
 import type { EventHub } from './event-hub.ts';
 import { type ExecDeps, exec } from './exec.ts';
 import { getContainerEvents } from './get-container-events.ts';

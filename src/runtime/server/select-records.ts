@@ -1,7 +1,7 @@
 import type { ContainerStatsFilter, PodSandboxStatsFilter } from '../../cri/generated/runtime-v1.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 type View<R extends { readonly id: string }> = Pick<RecordStore<R>, 'all' | 'find'>;
 

@@ -6,13 +6,13 @@ import { type ContainerDeps, monitoredName, runtimeOf } from '../container/conta
 import { containerNotFound, failureOf } from '../container/container-failure.ts';
 import { nanoseconds, startFailed } from '../container/container-life.ts';
 import { stateName } from '../container/container-messages.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
 import { readySandbox, targetPidOf } from '../container/describe-container.ts';
 import { type EndDeps, settle } from '../container/end-container.ts';
 import { tellPlugins } from '../container/tell-plugins.ts';
 import { catchUp } from '../container/update-resources.ts';
 import type { StartedContainer } from '../oci/oci-runtime.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 export type StartDeps = EndDeps & Pick<ContainerDeps, 'sandboxes' | 'nri' | 'events' | 'log' | 'bootId'>;
 

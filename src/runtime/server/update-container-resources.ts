@@ -1,3 +1,4 @@
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
@@ -5,7 +6,6 @@ import type { ContainerDeps } from '../container/container-deps.ts';
 import { containerNotFound, failureOf } from '../container/container-failure.ts';
 import { tellPlugins } from '../container/tell-plugins.ts';
 import { type ApplyUpdates, changeResources, type UpdateDeps } from '../container/update-resources.ts';
-import { badField } from '../spec/bad-field.ts';
 import { updatedResources } from '../spec/resources.ts';
 
 export type UpdateResourcesDeps = UpdateDeps &

@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
+import { badField } from '../../cri/bad-field.ts';
 import type { LinuxContainerSecurityContext } from '../../cri/generated/runtime-v1.ts';
-import { badField } from './bad-field.ts';
 import { profileChoice } from './security-profile.ts';
 
 const FIELD = 'linux.security_context.apparmor';

@@ -1,7 +1,7 @@
+import { badField } from '../../cri/bad-field.ts';
 import type { Mount } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { MountError, type MountIdMap, type Mounts } from '../../host/mounts.ts';
-import { badField } from './bad-field.ts';
 import { existingHostPath } from './gather-mounts.ts';
 import { mapsIds } from './mount-rules.ts';
 import type { SpecRequest } from './spec-request.ts';

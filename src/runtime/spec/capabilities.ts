@@ -1,6 +1,6 @@
+import { badField } from '../../cri/bad-field.ts';
 import type { Capability } from '../../cri/generated/runtime-v1.ts';
 import type { OciCapabilities } from '../oci/oci-spec.ts';
-import { badField } from './bad-field.ts';
 
 const FIELD = 'linux.security_context.capabilities';
 

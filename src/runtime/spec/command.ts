@@ -1,4 +1,4 @@
-import { badField } from './bad-field.ts';
+import { badField } from '../../cri/bad-field.ts';
 import type { SpecRequest } from './spec-request.ts';
 
 /** A command of the container replaces the image's entrypoint and cmd; arguments alone replace its cmd. */

@@ -1,8 +1,8 @@
 import type { OciLinux, OciProcess, OciSpec } from '../oci/oci-spec.ts';
 import { containerAnnotations } from './annotations.ts';
 import { appArmorProfile } from './apparmor.ts';
+import { applyCdiEdits } from './apply-cdi-edits.ts';
 import { containerCapabilities } from './capabilities.ts';
-import { applyCdiEdits } from './cdi/apply-cdi-edits.ts';
 import { cgroupPath } from './cgroup-path.ts';
 import { containerCommand, workingDirectory } from './command.ts';
 import { containerDevices } from './devices.ts';

@@ -1,5 +1,5 @@
+import { badField } from '../../cri/bad-field.ts';
 import type { OciDevice, OciDeviceRule } from '../oci/oci-spec.ts';
-import { badField } from './bad-field.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
+import { badField } from '../../cri/bad-field.ts';
 import { type FileStat, type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import { badField } from './bad-field.ts';
 import { checkDevice, type HostDevice } from './devices.ts';
 import type { SpecRequest } from './spec-request.ts';
 

@@ -1,7 +1,7 @@
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import type { RuntimeSettings } from '../runtime-settings.ts';
-import { gatherCdiEdits } from './cdi/gather-cdi-edits.ts';
+import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import { ImageAccounts } from './gather-accounts.ts';
+import { gatherCdiEdits } from './gather-cdi-edits.ts';
 import { allHostDevices, gatherDevices } from './gather-devices.ts';
 import { gatherMountSources } from './gather-mounts.ts';
 import { runtimeDefaultSeccomp, type SeccompSources, seccompProfileFor } from './load-seccomp-profile.ts';

@@ -1,7 +1,7 @@
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import { badField } from './bad-field.ts';
 import { propagationAt } from './mount-propagation.ts';
 import { resolveInRoot } from './resolve-in-root.ts';
 import type { MountSource } from './spec-facts.ts';

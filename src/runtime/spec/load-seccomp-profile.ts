@@ -1,7 +1,7 @@
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { LinuxContainerSecurityContext } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import { badField } from './bad-field.ts';
 import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
 import { parseSeccompProfile } from './parse-seccomp-profile.ts';
 import { profileChoice } from './security-profile.ts';

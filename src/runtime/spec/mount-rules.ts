@@ -1,6 +1,6 @@
+import { badField } from '../../cri/bad-field.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
-import { badField } from './bad-field.ts';
 import type { SpecRequest } from './spec-request.ts';
 
 /** Looks only at what was asked, before anything is looked up or made on the machine. */

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
+import { badField } from '../../cri/bad-field.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import type { OciMount } from '../oci/oci-spec.ts';
-import { badField } from './bad-field.ts';
 import { defaultMounts } from './default-mounts.ts';
 import { imageDeclaredVolumes } from './image-volumes.ts';
 import { mapsIds } from './mount-rules.ts';

@@ -1,3 +1,4 @@
+import { badField } from '../../cri/bad-field.ts';
 import {
   type IDMapping,
   NamespaceMode,
@@ -6,7 +7,6 @@ import {
   type UserNamespace,
 } from '../../cri/generated/runtime-v1.ts';
 import type { OciIdMapping } from '../oci/oci-spec.ts';
-import { badField } from './bad-field.ts';
 
 const FIELD = 'linux.security_context.namespace_options';
 

@@ -1,6 +1,6 @@
+import { badField } from '../../cri/bad-field.ts';
 import { NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import type { OciLinux, OciNamespace } from '../oci/oci-spec.ts';
-import { badField } from './bad-field.ts';
 import { ociMappings } from './namespace-rules.ts';
 import type { SpecRequest } from './spec-request.ts';
 

@@ -1,4 +1,4 @@
-import { badField } from './bad-field.ts';
+import { badField } from '../../cri/bad-field.ts';
 import type { SpecMachine } from './spec-request.ts';
 
 type OomLimits = Pick<SpecMachine, 'ownOomScoreAdj' | 'mayLowerOomScore'>;

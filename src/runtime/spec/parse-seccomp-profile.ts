@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { listOf, objectOf, textOf } from './json-shape.ts';
+import { listOf, objectOf, textOf } from '../../base/json-shape.ts';
 import type { SeccompCondition, SeccompProfile, SeccompRule } from './spec-facts.ts';
 
 /** Throws an `Error` that says what is wrong with the text. */

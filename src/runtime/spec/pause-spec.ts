@@ -1,9 +1,9 @@
+import { badField } from '../../cri/bad-field.ts';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { OciLinux, OciNamespace, OciProcess, OciSpec } from '../oci/oci-spec.ts';
-import type { SandboxNamespaces } from '../sandbox/sandbox-record.ts';
+import type { SandboxNamespaces } from '../store/sandbox-record.ts';
 import { idOf } from './account-files.ts';
 import { pauseAnnotations } from './annotations.ts';
-import { badField } from './bad-field.ts';
 import { cgroupPath } from './cgroup-path.ts';
 import { OCI_VERSION } from './container-spec.ts';
 import { DEV, PROC } from './default-mounts.ts';

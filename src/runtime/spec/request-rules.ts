@@ -1,4 +1,4 @@
-import { badField } from './bad-field.ts';
+import { badField } from '../../cri/bad-field.ts';
 import { checkMounts } from './mount-rules.ts';
 import { checkContainerNamespaces } from './namespace-rules.ts';
 import type { SpecRequest } from './spec-request.ts';

@@ -1,6 +1,6 @@
+import { badField } from '../../cri/bad-field.ts';
 import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { OciDeviceRule, OciResources } from '../oci/oci-spec.ts';
-import { badField } from './bad-field.ts';
 import type { SpecMachine } from './spec-request.ts';
 
 export type ResourceLimits = Pick<SpecMachine, 'cgroupVersion' | 'hugePages' | 'swapAccounting'>;

@@ -1,5 +1,5 @@
+import { badField } from '../../cri/bad-field.ts';
 import { SecurityProfile_ProfileType as ProfileType, type SecurityProfile } from '../../cri/generated/runtime-v1.ts';
-import { badField } from './bad-field.ts';
 
 /** What CRI says of seccomp and AppArmor alike. */
 export type ProfileChoice =

@@ -1,6 +1,6 @@
-import { fnv1a32 } from '../../base/fnv.ts';
+import { fnv1a32 } from '../../base/go/fnv.ts';
+import { badField } from '../../cri/bad-field.ts';
 import type { SELinuxOption } from '../../cri/generated/runtime-v1.ts';
-import { badField } from './bad-field.ts';
 
 const LEVEL = /^s\d(-s\d)?(:c\d{1,4}(\.c\d{1,4})?(,c\d{1,4}(\.c\d{1,4})?)*)?$/;
 

@@ -1,6 +1,6 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
-import type { RuntimeSettings } from '../runtime-settings.ts';
+import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import { containerSpec } from './container-spec.ts';
 import { factSources, gatherFacts } from './gather-facts.ts';
 import type { SpecRequest } from './spec-request.ts';

@@ -1,5 +1,5 @@
+import type { CdiEdits } from '../cdi/cdi-spec.ts';
 import type { OciSeccomp } from '../oci/oci-spec.ts';
-import type { CdiEdits } from './cdi/cdi-spec.ts';
 import type { HostDevice } from './devices.ts';
 import type { Accounts } from './user.ts';
 

@@ -1,7 +1,7 @@
 import type { ContainerConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { ImageConfig } from '../images/image-store.ts';
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
-import type { SandboxFiles, SandboxNamespaces } from '../sandbox/sandbox-record.ts';
+import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 
 /** All that the specification of a container is made from, apart from what has to be looked up (spec-facts.ts). */
 export interface SpecRequest {

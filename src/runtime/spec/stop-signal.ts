@@ -1,5 +1,5 @@
+import { badField } from '../../cri/bad-field.ts';
 import { Signal } from '../../cri/generated/runtime-v1.ts';
-import { badField } from './bad-field.ts';
 
 /** Of Linux, by number from 1 on; the same on every architecture that Kubernetes knows. */
 const NUMBERED =

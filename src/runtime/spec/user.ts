@@ -1,7 +1,7 @@
+import { badField } from '../../cri/bad-field.ts';
 import { type LinuxContainerSecurityContext, SupplementalGroupsPolicy } from '../../cri/generated/runtime-v1.ts';
 import type { OciProcess } from '../oci/oci-spec.ts';
 import { type Account, type Group, idOf } from './account-files.ts';
-import { badField } from './bad-field.ts';
 import type { SpecRequest } from './spec-request.ts';
 
 const FIELD = 'linux.security_context';

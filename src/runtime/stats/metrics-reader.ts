@@ -1,8 +1,8 @@
 import { ContainerMetrics, Metric, MetricDescriptor, PodSandboxMetrics } from '../../cri/generated/runtime-v1.ts';
 import type { CgroupDetails } from '../../host/cgroup-stats.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { BlockDevices, splitDevice } from './block-devices.ts';
 import { CONTAINER_METRICS, type ContainerView } from './container-metrics.ts';
 import type { LayerSizes } from './layer-sizes.ts';

@@ -9,10 +9,10 @@ import {
 import type { CgroupStats, CgroupUsage } from '../../host/cgroup-stats.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
-import type { ContainerRecord } from '../container/container-record.ts';
-import type { SandboxRecord } from '../sandbox/sandbox-record.ts';
 import type { Snapshots } from '../storage/snapshots.ts';
+import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { CpuRates } from './cpu-rates.ts';
 import { LayerSizes } from './layer-sizes.ts';
 import { amount, networkMessage, usageMessages } from './usage-messages.ts';

@@ -1,7 +1,7 @@
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { CutOffError } from '../images/archive/byte-reader.ts';
 import { wholeOf } from '../images/archive/image-archive.ts';
-import { DigestChecker, DigestError } from '../images/digest.ts';
+import { DigestChecker, DigestError } from './digest.ts';
 import { type KeptContent, keptBytes } from './kept-contents.ts';
 import { rebuiltTar } from './rebuilt-tar.ts';
 

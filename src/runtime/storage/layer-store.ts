@@ -2,7 +2,7 @@ import { Sequencer } from '../../base/sequencer.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import type { TreeUsage } from '../../host/tree.ts';
-import { hexOf } from '../images/digest.ts';
+import { hexOf } from './digest.ts';
 import { frameFile, keptFile, type LayerFrame, layerArchive } from './layer-frame.ts';
 import { type ReceivedLayer, receiveLayer } from './receive-layer.ts';
 import type { StorageLayout } from './storage-layout.ts';

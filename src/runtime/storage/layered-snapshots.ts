@@ -2,8 +2,7 @@ import { dirname } from 'node:path';
 import { CriError } from '../../cri/cri-error.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { MountError, type Mounts } from '../../host/mounts.ts';
-import { digestOf, hexOf } from '../images/digest.ts';
-import type { ImageRecord } from '../images/image-records.ts';
+import { digestOf, hexOf } from './digest.ts';
 import type { LayerStore } from './layer-store.ts';
 import type { LayerUse, UserFolder } from './layer-use.ts';
 import { copyInto, mergeLayers } from './merge-layers.ts';
@@ -22,7 +21,7 @@ export interface SnapshotsDeps {
   readonly driver: StorageDriver;
   readonly layers: LayerStore;
   readonly use: LayerUse;
-  readonly image: (reference: string) => ImageRecord | undefined;
+  readonly image: (reference: string) => { readonly layers: readonly { readonly chainId: string }[] } | undefined;
   /** Takes those of these layers away that nobody needs. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }

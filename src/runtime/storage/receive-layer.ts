@@ -3,7 +3,7 @@ import { ByteReader } from '../images/archive/byte-reader.ts';
 import { decompressed } from '../images/archive/decompress.ts';
 import { readTar } from '../images/archive/read-tar.ts';
 import { TarError } from '../images/archive/tar-header.ts';
-import { DigestChecker } from '../images/digest.ts';
+import { DigestChecker } from './digest.ts';
 import { inheritFolders } from './inherit-folders.ts';
 import { KeptContents } from './kept-contents.ts';
 import { frameFile, isExact, keptFile, type LayerFrame } from './layer-frame.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import { chainIds, digestOf, hexOf } from '../images/digest.ts';
 import { archiveOf, configOf, type FakeFiles, layerOf, ociArchiveOf } from '../images/fake/image-archives.ts';
-import { openStorage, type Storage } from './open-storage.ts';
+import { openStorage, type Storage } from '../open-storage.ts';
+import { chainIds, digestOf, hexOf } from './digest.ts';
 
 const ROOT = '/storage';
 const GIBIBYTE = 2 ** 30;

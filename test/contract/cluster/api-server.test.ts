@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../../src/host/fake/seeded-random.ts';
-import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
-import { createMemoryApiServer } from '../../../src/kubelet/cluster/fake/memory-api-server.ts';
+import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
+import { createMemoryApiServer } from '../../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { apiServerContract } from './api-server-contract.ts';
 
 apiServerContract('the server in memory', async () => ({

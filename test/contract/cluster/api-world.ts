@@ -1,5 +1,11 @@
 import type { ConfigMap, Lease, Node, Pod } from '../../../src/api/generated/core-v1.ts';
-import type { ApiObjects, ApiServer, ObjectKey, Resource, Selection } from '../../../src/kubelet/cluster/api-server.ts';
+import type {
+  ApiObjects,
+  ApiServer,
+  ObjectKey,
+  Resource,
+  Selection,
+} from '../../../src/kubelet/api-client/api-server.ts';
 
 /** A server to put under the contract. Nobody else writes to what the contract makes there. */
 export interface ApiWorld {

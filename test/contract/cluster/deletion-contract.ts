@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../src/api/generated/core-v1.ts';
-import type { ObjectKey } from '../../../src/kubelet/cluster/api-server.ts';
+import type { ObjectKey } from '../../../src/kubelet/api-client/api-server.ts';
 import { type ApiWorld, configMapOf, createPod, freshName, patience, watched } from './api-world.ts';
 
 export function deletionContract(worldOf: () => ApiWorld): void {

@@ -9,8 +9,8 @@ import { CriError, codeOfNumber } from '../../../src/cri/cri-error.ts';
 import { RPC_CHANNEL } from '../../../src/cri/instrument.ts';
 import { serveCri } from '../../../src/cri/server.ts';
 import { checkRuntimeVersion } from '../../../src/cri/version-check.ts';
-import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
+import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 import { aborted, connected, event, forever, never, runtimeWith } from './partial-runtime.ts';
 
 test('an error keeps its code and the text of the runtime', async (t) => {

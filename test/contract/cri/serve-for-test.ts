@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { ConnectOptions } from '../../../src/cri/client.ts';
 import { type CriServer, serveCri } from '../../../src/cri/server.ts';
 import type { Cri } from '../../../src/cri/services.ts';
-import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
+import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 
 export interface Served {
   readonly server: CriServer;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { CgroupDetails, CgroupStats } from '../../../src/host/cgroup-stats.ts';
 import { MemoryCgroupStats } from '../../../src/host/fake/memory-cgroup-stats.ts';
-import { createLinuxCgroupStats } from '../../../src/host/linux/linux-cgroup-stats.ts';
+import { createLinuxCgroupStats } from '../../../src/host/linux/cgroup/linux-cgroup-stats.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const PATH = '/kubepods/pod1/c1';

@@ -7,9 +7,9 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { Cgroups } from '../../../src/host/cgroups.ts';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
-import { createLinuxCgroups } from '../../../src/host/linux/linux-cgroups.ts';
-import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { createLinuxCgroups } from '../../../src/host/linux/cgroup/linux-cgroups.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
+import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 
 interface CgroupsWorld {
   readonly cgroups: Cgroups;

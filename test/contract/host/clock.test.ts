@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Clock } from '../../../src/host/clock.ts';
 import { VirtualClock } from '../../../src/host/fake/virtual-clock.ts';
-import { linuxClock } from '../../../src/host/linux/linux-clock.ts';
+import { linuxClock } from '../../../src/host/linux/process/linux-clock.ts';
 
 interface ClockWorld {
   readonly clock: Clock;
@@ -87,7 +87,7 @@ function clockContract(name: string, makeWorld: () => ClockWorld): void {
 }
 
 test('linux clock: a deadline does not keep the process alive', async () => {
-  const module = fileURLToPath(new URL('../../../src/host/linux/linux-clock.ts', import.meta.url));
+  const module = fileURLToPath(new URL('../../../src/host/linux/process/linux-clock.ts', import.meta.url));
   const script = `import { linuxClock } from '${module}'; linuxClock.deadline(3_600_000); console.log('ready to end');`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
   assert.equal(stdout, 'ready to end\n');

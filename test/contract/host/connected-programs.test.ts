@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectedPrograms } from '../../../src/host/connected-programs.ts';
 import { MemoryConnectedPrograms } from '../../../src/host/fake/memory-connected-programs.ts';
-import { linuxConnectedPrograms } from '../../../src/host/linux/linux-connected-programs.ts';
+import { linuxConnectedPrograms } from '../../../src/host/linux/net/linux-connected-programs.ts';
 import type { ByteStream } from '../../../src/host/network.ts';
 
 /** Sends its variable `WORD`, waits for one line, and ends with 3. */

@@ -5,7 +5,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { MemoryFifos } from '../../../src/host/fake/memory-fifos.ts';
 import type { Fifos } from '../../../src/host/fifos.ts';
-import { linuxFifos } from '../../../src/host/linux/linux-fifos.ts';
+import { linuxFifos } from '../../../src/host/linux/fs/linux-fifos.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 interface FifoWorld {

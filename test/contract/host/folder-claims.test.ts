@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryFolderClaims } from '../../../src/host/fake/memory-folder-claims.ts';
 import { type FolderClaims, FolderTakenError } from '../../../src/host/folder-claims.ts';
-import { linuxFolderClaims } from '../../../src/host/linux/linux-folder-claims.ts';
+import { linuxFolderClaims } from '../../../src/host/linux/fs/linux-folder-claims.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 folderClaimsContract('linux', () => linuxFolderClaims);

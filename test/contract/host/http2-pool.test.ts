@@ -7,7 +7,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { VirtualClock } from '../../../src/host/fake/virtual-clock.ts';
-import { openPool } from '../../../src/host/linux/http-pool.ts';
+import { openPool } from '../../../src/host/linux/http/http-pool.ts';
 import type { HttpPool, HttpRequest, HttpResponse } from '../../../src/host/network.ts';
 import {
   answered,

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 type MakeWorld = (t: TestContext) => Promise<{ readonly fs: FileSystem; readonly root: string }>;

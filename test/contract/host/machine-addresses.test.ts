@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { MemoryMachineAddresses } from '../../../src/host/fake/memory-machine-addresses.ts';
-import { linuxMachineAddresses } from '../../../src/host/linux/linux-machine-addresses.ts';
+import { linuxMachineAddresses } from '../../../src/host/linux/net/linux-machine-addresses.ts';
 import type { MachineAddresses } from '../../../src/host/machine-addresses.ts';
 
 const machines: Record<string, MachineAddresses> = {

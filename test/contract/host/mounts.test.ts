@@ -4,8 +4,8 @@ import { mkdir, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
-import { linuxMounts } from '../../../src/host/linux/linux-mounts.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
+import { linuxMounts } from '../../../src/host/linux/mount/linux-mounts.ts';
 import { MountError, type Mounts } from '../../../src/host/mounts.ts';
 import { needsMounts, temporaryFolder } from './temporary-folder.ts';
 

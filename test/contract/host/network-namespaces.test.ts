@@ -6,9 +6,9 @@ import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { MemoryNetworkNamespaces } from '../../../src/host/fake/memory-network-namespaces.ts';
-import { createLinuxNamespaces } from '../../../src/host/linux/linux-namespaces.ts';
-import { createLinuxNetworkNamespaces } from '../../../src/host/linux/linux-network-namespaces.ts';
-import { createNamespaceOrders } from '../../../src/host/linux/namespace-orders.ts';
+import { createLinuxNamespaces } from '../../../src/host/linux/namespace/linux-namespaces.ts';
+import { createLinuxNetworkNamespaces } from '../../../src/host/linux/namespace/linux-network-namespaces.ts';
+import { createNamespaceOrders } from '../../../src/host/linux/namespace/namespace-orders.ts';
 import type { NetworkNamespaces } from '../../../src/host/network-namespaces.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -10,7 +10,7 @@ import type { MemoryRequest } from '../../../src/host/fake/memory-exchange.ts';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { MemoryGrpcHandler } from '../../../src/host/fake/memory-network.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
 import type { DialTarget, GrpcAnswer, Network, WebSocketConnection } from '../../../src/host/network.ts';
 import { temporaryFolder } from './temporary-folder.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const worlds: Record<string, (t: TestContext) => Promise<{ fs: FileSystem; root: string }>> = {

@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import koffi from 'koffi';
 import { MemoryPacketSockets } from '../../../src/host/fake/memory-packet-sockets.ts';
-import { linuxPacketSockets } from '../../../src/host/linux/linux-packet-sockets.ts';
-import { packetConnection } from '../../../src/host/linux/packet-connection.ts';
-import { addressOf } from '../../../src/host/linux/packet-socket-calls.ts';
+import { linuxPacketSockets } from '../../../src/host/linux/net/linux-packet-sockets.ts';
+import { packetConnection } from '../../../src/host/linux/net/packet-connection.ts';
+import { addressOf } from '../../../src/host/linux/sys/packet-socket-calls.ts';
 import type { PacketConnection, PacketSockets } from '../../../src/host/packet-sockets.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

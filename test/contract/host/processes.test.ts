@@ -7,8 +7,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { ProgramContext } from '../../../src/host/fake/memory-process.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
-import { createLinuxProcesses } from '../../../src/host/linux/linux-processes.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
+import { createLinuxProcesses } from '../../../src/host/linux/process/linux-processes.ts';
 import type { Command, Processes, ProcessStart } from '../../../src/host/processes.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { ProgramContext } from '../../../src/host/fake/memory-process.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
-import { createLinuxProcesses } from '../../../src/host/linux/linux-processes.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
+import { createLinuxProcesses } from '../../../src/host/linux/process/linux-processes.ts';
 import type { Processes, StreamedCommand } from '../../../src/host/processes.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

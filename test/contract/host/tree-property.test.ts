@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
-import { linuxFileSystem } from '../../../src/host/linux/linux-file-system.ts';
+import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import type { TreeContent } from '../../../src/host/tree.ts';
 import { needsRoot, temporaryFolder } from './temporary-folder.ts';
 

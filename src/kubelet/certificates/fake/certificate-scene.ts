@@ -2,7 +2,7 @@ import type { Log } from '../../../base/log.ts';
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
 import { MemorySigningKeys } from '../../../host/fake/memory-signing-keys.ts';
 import { SeededRandom } from '../../../host/fake/seeded-random.ts';
-import { createMemoryApiServer } from '../../cluster/fake/memory-api-server.ts';
+import { createMemoryApiServer } from '../../api-client/fake/memory-api-server.ts';
 import { CertificateStore } from '../certificate-store.ts';
 import { MemorySigner } from './memory-signer.ts';
 

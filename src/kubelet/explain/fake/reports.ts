@@ -1,9 +1,9 @@
 import type { Container, ContainerState, ContainerStatus, PodStatus } from '../../../api/generated/core-v1.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
-import type { PodReport } from '../../server/agent-view.ts';
+import type { PodEvent } from '../../events/pod-events.ts';
+import type { Step } from '../../events/timeline.ts';
 import type { WorkerProgress } from '../../workers/worker-progress.ts';
-import type { PodEvent } from '../pod-events.ts';
-import type { Step } from '../timeline.ts';
+import type { PodReport } from '../agent-view.ts';
 
 /** A round moment to ask at. */
 export const NOW = 1_767_225_600_000;

@@ -10,8 +10,8 @@ import {
   PullImageResponse,
 } from '../../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
+import { PodError } from '../../pod/pod-error.ts';
 import { examplePod } from '../../sync/config/pod.fixture.ts';
-import { PodError } from '../../sync/pod-error.ts';
 import { credentialsFor } from '../credentials-for.ts';
 import { ensureImage, type ImageDeps } from '../ensure-image.ts';
 import type { VerificationPolicy } from '../judge-present-image.ts';

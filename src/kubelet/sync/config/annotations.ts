@@ -1,6 +1,6 @@
 import type { Container, ContainerPort, LifecycleHandler, Pod } from '../../../api/generated/core-v1.ts';
+import { goJson } from '../../../base/go/go-json.ts';
 import { containerHash } from './container-hash.ts';
-import { goJson } from './go-json.ts';
 
 type Texts = Record<string, string>;
 

@@ -1,12 +1,12 @@
 import type { Container, Pod } from '../../../api/generated/core-v1.ts';
 import { textOf } from '../../../base/text-of.ts';
 import { ContainerConfig, type Mount, type UserNamespace } from '../../../cri/generated/runtime-v1.ts';
+import { PodError } from '../../pod/pod-error.ts';
+import { containerLogPath } from '../../pod/pod-paths.ts';
 import { containerResources, type ResourceSettings } from '../../resources/container-resources.ts';
 import type { HostFacts } from '../../resources/host-facts.ts';
-import { PodError } from '../pod-error.ts';
 import { containerAnnotations, containerLabels } from './annotations.ts';
 import { type Environment, expandIn } from './environment.ts';
-import { containerLogPath } from './pod-paths.ts';
 import { containerSecurityContext, type ImageUser, type SecuritySettings } from './security-context.ts';
 import { type StopSignalSettings, stopSignalOf } from './stop-signal.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { goJson } from '../../../base/go/go-json.ts';
+import { goQuote } from '../../../base/go/go-quote.ts';
 import { containerHash } from './container-hash.ts';
-import { goJson } from './go-json.ts';
-import { goQuote } from './go-quote.ts';
 
 const hashes: Record<string, { name: string; image: string; hash: string }> = {
   'of a usual container': { name: 'main', image: 'busybox', hash: 'b34e1a14' },

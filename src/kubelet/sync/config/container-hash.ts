@@ -1,6 +1,6 @@
 import type { Container } from '../../../api/generated/core-v1.ts';
-import { fnv1a32 } from '../../../base/fnv.ts';
-import { goJson } from './go-json.ts';
+import { fnv1a32 } from '../../../base/go/fnv.ts';
+import { goJson } from '../../../base/go/go-json.ts';
 
 /**
  * The annotation `io.kubernetes.container.hash`: what of a container cannot change while it runs. kubelet hashes the

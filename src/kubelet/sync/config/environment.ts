@@ -6,9 +6,9 @@ import type {
   SecretKeySelector,
 } from '../../../api/generated/core-v1.ts';
 import { expandEnv } from '../../../base/env-expand.ts';
+import { goQuote } from '../../../base/go/go-quote.ts';
 import { envFileValue } from './env-file.ts';
 import { type Answer, type EnvironmentSources, envFileId } from './env-sources.ts';
-import { goQuote } from './go-quote.ts';
 import { type PodFieldContext, podFieldText } from './pod-field.ts';
 import { type ResourceFieldContext, resourceFieldText } from './resource-field.ts';
 

@@ -1,5 +1,5 @@
 import type { Pod } from '../../../api/generated/core-v1.ts';
-import { goQuote } from './go-quote.ts';
+import { goQuote } from '../../../base/go/go-quote.ts';
 
 /** What a pod's fields can be asked for besides its own object. */
 export interface PodFieldContext {

@@ -6,12 +6,12 @@ import {
   Protocol,
   type UserNamespace,
 } from '../../../cri/generated/runtime-v1.ts';
+import { podLogDirectory } from '../../pod/pod-paths.ts';
 import { type CgroupSettings, podCgroupPath } from '../../resources/cgroup-names.ts';
 import { overheadResources, type ResourceSettings, sandboxResources } from '../../resources/container-resources.ts';
 import type { HostFacts } from '../../resources/host-facts.ts';
 import { sandboxLabels } from './annotations.ts';
 import { kernelHostname } from './hostname.ts';
-import { podLogDirectory } from './pod-paths.ts';
 import { sandboxSecurityContext } from './security-context.ts';
 import { dottedSysctl } from './sysctl-name.ts';
 

@@ -11,12 +11,12 @@ import type { StoredImage } from '../../images/image-store.ts';
 import { type Nri, noNri } from '../../nri/nri.ts';
 import { type MemoryContainer, MemoryOciRuntime } from '../../oci/fake/memory-oci-runtime.ts';
 import type { OciSpec } from '../../oci/oci-spec.ts';
-import { type RuntimePaths, runtimePaths } from '../../runtime-paths.ts';
-import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
-import type { RuntimeHappening } from '../../server/event-sink.ts';
+import { type Containers, createContainers } from '../../server/create-containers.ts';
+import { type RuntimePaths, runtimePaths } from '../../settings/runtime-paths.ts';
 import type { SpecMachine, SpecRequest } from '../../spec/spec-request.ts';
+import type { RuntimeHappening } from '../../store/event-sink.ts';
 import { openRecordStore } from '../../store/open-record-store.ts';
-import { type Containers, createContainers } from '../create-containers.ts';
+import type { SandboxRecord } from '../../store/sandbox-record.ts';
 import { decodeContainerRecord } from '../decode-container-record.ts';
 import { MemorySnapshots } from './memory-snapshots.ts';
 

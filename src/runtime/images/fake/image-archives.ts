@@ -1,6 +1,6 @@
 import type { TreeContent, TreeNode } from '../../../host/tree.ts';
+import { digestOf } from '../../storage/digest.ts';
 import { writeTar } from '../archive/write-tar.ts';
-import { digestOf } from '../digest.ts';
 
 /** Files by their paths: a text, a folder (`null`), or any other node. */
 export type FakeFiles = Readonly<Record<string, string | null | (TreeContent & Partial<TreeNode>)>>;

@@ -1,6 +1,6 @@
 import { textOf } from '../../../base/text-of.ts';
 import type { Clock } from '../../../host/clock.ts';
-import { DigestError } from '../digest.ts';
+import { DigestError } from '../../storage/digest.ts';
 import type { HostClient } from './host-client.ts';
 import { isAway, isPassing, RegistryError, SilentError } from './registry-error.ts';
 

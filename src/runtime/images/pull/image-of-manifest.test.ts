@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NetworkError } from '../../../host/network.ts';
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../../storage/digest.ts';
 import {
   CONFIG,
   describe,

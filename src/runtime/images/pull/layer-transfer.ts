@@ -1,9 +1,9 @@
 import type { Log } from '../../../base/log.ts';
 import { textOf } from '../../../base/text-of.ts';
 import type { Clock } from '../../../host/clock.ts';
+import { DigestError } from '../../storage/digest.ts';
 import type { IncomingLayer } from '../../storage/layer-store.ts';
 import { CutOffError } from '../archive/byte-reader.ts';
-import { DigestError } from '../digest.ts';
 import type { LayerState } from '../image-puller.ts';
 import type { Descriptor } from '../manifest.ts';
 import { isWrongContent, WrongContentError } from '../wrong-content.ts';

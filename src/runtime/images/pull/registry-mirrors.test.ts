@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HttpRequest, NetworkError } from '../../../host/network.ts';
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../../storage/digest.ts';
 import { json, LAYER, MANIFEST, pullScripted, registryWith, type ScriptedAnswer } from './fake/scripted-pull.ts';
 import { TEST_CERTIFICATE } from './fake/test-certificate.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { aborted } from '../../../base/aborted.ts';
 import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import { type HttpResponse, NetworkError } from '../../../host/network.ts';
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../../storage/digest.ts';
 import {
   CONFIG,
   indexOf,

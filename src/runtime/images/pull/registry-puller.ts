@@ -7,7 +7,7 @@ import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { FileSystem } from '../../../host/file-system.ts';
 import type { Network } from '../../../host/network.ts';
-import type { RuntimeSettings } from '../../runtime-settings.ts';
+import type { RuntimeSettings } from '../../settings/runtime-settings.ts';
 import type { ImageIngest } from '../image-ingest.ts';
 import type { ImagePuller } from '../image-puller.ts';
 import type { StoredImage } from '../image-store.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../host/clock.ts';
-import { digestOf, verifyDigest } from '../digest.ts';
+import { digestOf, verifyDigest } from '../../storage/digest.ts';
 import { type Descriptor, type Manifest, parseManifest } from '../manifest.ts';
 import { MAX_SMALL_BYTES, smallBody } from './answer-body.ts';
 import { SILENCE_MS } from './blob-bytes.ts';

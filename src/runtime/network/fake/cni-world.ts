@@ -1,6 +1,6 @@
 import { silentLog } from '../../../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../../host/fake/memory-host.ts';
-import type { NetworkSettings } from '../../runtime-settings.ts';
+import type { NetworkSettings } from '../../settings/runtime-settings.ts';
 import { type CniPodNetwork, createPodNetwork } from '../create-pod-network.ts';
 import { isJsonObject, type JsonObject } from '../json-object.ts';
 import type { NetworkedPod } from '../pod-network.ts';

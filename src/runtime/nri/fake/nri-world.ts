@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
 import type { LogFields } from '../../../base/log.ts';
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
-import type { ContainerRecord } from '../../container/container-record.ts';
-import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../../store/container-record.ts';
+import type { SandboxRecord } from '../../store/sandbox-record.ts';
 import { createNri, type NriDeps } from '../create-nri.ts';
 import type { NriUpdate } from '../nri.ts';
 import type { PluginMethod } from '../plugin-calls.ts';

@@ -1,7 +1,7 @@
 import { ContainerConfig, PodSandboxConfig } from '../../../cri/generated/runtime-v1.ts';
-import type { ContainerRecord } from '../../container/container-record.ts';
 import type { OciSpec } from '../../oci/oci-spec.ts';
-import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
+import type { ContainerRecord } from '../../store/container-record.ts';
+import type { SandboxRecord } from '../../store/sandbox-record.ts';
 
 /** A small specification with something of everything that plugins adjust. */
 export const sampleSpec: OciSpec = {

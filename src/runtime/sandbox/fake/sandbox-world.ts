@@ -4,11 +4,11 @@ import { createMemoryHost, type MemoryHost } from '../../../host/fake/memory-hos
 import { MemoryPodNetwork } from '../../network/fake/memory-pod-network.ts';
 import { type Nri, noNri } from '../../nri/nri.ts';
 import { MemoryOciRuntime } from '../../oci/fake/memory-oci-runtime.ts';
-import { type RuntimePaths, runtimePaths } from '../../runtime-paths.ts';
-import type { RuntimeHappening } from '../../server/event-sink.ts';
+import { createSandboxes, type Sandboxes } from '../../server/create-sandboxes.ts';
+import { type RuntimePaths, runtimePaths } from '../../settings/runtime-paths.ts';
+import type { RuntimeHappening } from '../../store/event-sink.ts';
 import { openRecordStore } from '../../store/open-record-store.ts';
 import type { ContainersOfSandbox } from '../containers-of-sandbox.ts';
-import { createSandboxes, type Sandboxes } from '../create-sandboxes.ts';
 import { decodeSandboxRecord } from '../decode-sandbox-record.ts';
 import type { SandboxDeps } from '../sandbox-deps.ts';
 

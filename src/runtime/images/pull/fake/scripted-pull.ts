@@ -3,7 +3,7 @@ import type { ProxyEnvironment } from '../../../../base/proxy-for.ts';
 import { AuthConfig } from '../../../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../../../host/fake/memory-host.ts';
 import type { HttpPool, HttpRequest, HttpResponse } from '../../../../host/network.ts';
-import { digestOf } from '../../digest.ts';
+import { digestOf } from '../../../storage/digest.ts';
 import type { IncomingImage } from '../../image-ingest.ts';
 import type { ImagePuller, PullProgress } from '../../image-puller.ts';
 import type { StoredImage } from '../../image-store.ts';

@@ -1,0 +1,223 @@
+import type { NodeAddress } from '../../api/generated/core-v1.ts';
+import type { Log } from '../../base/log.ts';
+import type { Host } from '../../host/host.ts';
+import type { ApiServer } from '../../kubelet/api-client/api-server.ts';
+import { boundApiServer } from '../../kubelet/api-client/bounded-api-server.ts';
+import type { ClientConfig, ClientUser } from '../../kubelet/api-client/client-config.ts';
+import { createCredentials } from '../../kubelet/api-client/credentials.ts';
+import { createHttpApiServer, type HttpApiServer } from '../../kubelet/api-client/http-api-server.ts';
+import { bootstrapCertificate } from '../../kubelet/certificates/bootstrap-certificate.ts';
+import { CertificateRotation, type RotationDeps } from '../../kubelet/certificates/certificate-rotation.ts';
+import { CertificateStore } from '../../kubelet/certificates/certificate-store.ts';
+import { nodeSubject } from '../../kubelet/certificates/certificate-subject.ts';
+import { servingSubject } from '../../kubelet/certificates/node-certificates.ts';
+import { ensureOwnServingFiles } from '../../kubelet/certificates/own-serving-files.ts';
+import { CLIENT_SIGNER, SERVING_SIGNER } from '../../kubelet/certificates/request-certificate.ts';
+import { rotatingCredentials } from '../../kubelet/certificates/rotating-credentials.ts';
+import { ServedFiles } from '../../kubelet/certificates/served-files.ts';
+import type { KeyPair, ServingCertificate } from '../../kubelet/certificates/serving-certificate.ts';
+import type { KubeletSettings } from '../config/load-config.ts';
+import {
+  type ClientHost,
+  type ClientOptions,
+  connectApiServer,
+  loadClientConfig,
+  readKubeconfig,
+} from './api-server-client.ts';
+import { whyUnusable, writeBootstrapped } from './bootstrapped-kubeconfig.ts';
+
+export type CertificateHost = ClientHost & Pick<Host, 'signingKeys'> & { readonly log: Log };
+
+export interface ClientCertificateSettings {
+  readonly nodeName: string;
+  readonly certDir: string;
+  readonly kubeconfig: string;
+  readonly bootstrapKubeconfig: string | undefined;
+  readonly rotateCertificates: boolean;
+}
+
+export interface ServingCertificateSettings {
+  readonly nodeName: string;
+  readonly certDir: string;
+  readonly serverTlsBootstrap: boolean;
+  /** Those of somebody else. */
+  readonly files: { readonly certificateFile: string; readonly keyFile: string } | undefined;
+}
+
+/** The API server, as who the node is to it. */
+export interface CertifiedClient {
+  readonly apiServer: HttpApiServer;
+  /** Keeps the certificate good until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** What may be served with, and the work that keeps it good. */
+export interface KeptServingCertificate extends ServingCertificate {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface NodeAddresses {
+  /** None before the node has any. */
+  current(): readonly NodeAddress[];
+  subscribe(listener: () => void): () => void;
+}
+
+export function clientCertificateSettings(
+  { flags, config, nodeName }: KubeletSettings,
+  kubeconfig: string,
+): ClientCertificateSettings {
+  const { certDir, bootstrapKubeconfig } = flags;
+  const { rotateCertificates = false } = config;
+  return { nodeName, certDir, kubeconfig, bootstrapKubeconfig, rotateCertificates };
+}
+
+export function servingCertificateSettings({ flags, config, nodeName }: KubeletSettings): ServingCertificateSettings {
+  const { tlsCertFile: certificateFile = '', tlsPrivateKeyFile: keyFile = '', serverTLSBootstrap = false } = config;
+  return {
+    nodeName,
+    certDir: flags.certDir,
+    serverTlsBootstrap: serverTLSBootstrap,
+    files: certificateFile === '' && keyFile === '' ? undefined : { certificateFile, keyFile },
+  };
+}
+
+/**
+ * Connects as the node. Without rotation it waits here until the node has its first certificate, as kubelet does; with
+ * it that is `run`'s business, and until then the server is asked as nobody. Rejects with a `KubeconfigError`.
+ */
+export async function connectAsNode(
+  settings: ClientCertificateSettings,
+  options: ClientOptions,
+  host: CertificateHost,
+  signal: AbortSignal,
+): Promise<CertifiedClient> {
+  if (settings.rotateCertificates) return rotatingClient(settings, options, host);
+  if (settings.bootstrapKubeconfig !== undefined) {
+    await bootstrap(settings, settings.bootstrapKubeconfig, options, host, signal);
+  }
+  const apiServer = await connectApiServer(settings.kubeconfig, options, host);
+  return { apiServer, run: async () => undefined, close: () => apiServer[Symbol.dispose]() };
+}
+
+async function bootstrap(
+  { kubeconfig, certDir: folder, nodeName }: ClientCertificateSettings,
+  bootstrapKubeconfig: string,
+  options: ClientOptions,
+  host: CertificateHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const reason = await whyUnusable(kubeconfig, host);
+  if (reason === undefined) return;
+  host.log.info('asking for the first certificate of this node', { kubeconfig, reason });
+  const { cluster } = await readKubeconfig(bootstrapKubeconfig, host.fs);
+  using server = await connectApiServer(bootstrapKubeconfig, options, host);
+  const store = new CertificateStore({ prefix: 'kubelet-client', folder }, host);
+  const deps = { ...host, api: boundApiServer(server, host), store, keys: host.signingKeys };
+  await bootstrapCertificate({ nodeName, folder }, deps, signal);
+  await writeBootstrapped(kubeconfig, { cluster, pemPath: store.currentPath }, host.fs);
+}
+
+async function rotatingClient(
+  settings: ClientCertificateSettings,
+  options: ClientOptions,
+  host: CertificateHost,
+): Promise<CertifiedClient> {
+  const { certDir: folder, nodeName, kubeconfig, bootstrapKubeconfig } = settings;
+  const { cluster, user } = await ownConfig(settings, options, host);
+  const subject = nodeSubject(nodeName);
+  const { given, first } = knownPair(user);
+  const store = new CertificateStore({ prefix: 'kubelet-client', folder, ...(given && { given }) }, host);
+  let beforehand: HttpApiServer | undefined;
+  /** Whom to ask while we have no certificate. */
+  const stranger = async (): Promise<HttpApiServer> => {
+    beforehand ??= await connectApiServer(bootstrapKubeconfig ?? kubeconfig, options, host);
+    return beforehand;
+  };
+  const apiOf: RotationDeps['apiOf'] = async (held) => boundApiServer(held ? apiServer : await stranger(), host);
+  const wanted = { current: () => subject, subscribe: () => () => undefined };
+  const rotation = new CertificateRotation(
+    { signerName: CLIENT_SIGNER, usages: ['digital signature', 'client auth'] },
+    { ...host, store, wanted, apiOf, keys: host.signingKeys },
+  );
+  await rotation.load(first);
+  const trust = createCredentials({ cluster, user: {} }, { ...host, environment: options.environment });
+  const credentials = rotatingCredentials(trust, rotation);
+  const apiServer = createHttpApiServer({ cluster, user: {} }, { ...host, ...options, credentials });
+  const close = (): void => {
+    for (const each of [apiServer, beforehand]) each?.[Symbol.dispose]();
+  };
+  return { apiServer, run: (signal) => rotation.run(signal), close };
+}
+
+/** That of `--kubeconfig`; where it is of no use, it is made from the one for the first certificate. */
+async function ownConfig(
+  { kubeconfig, bootstrapKubeconfig, certDir: folder }: ClientCertificateSettings,
+  { environment }: ClientOptions,
+  host: CertificateHost,
+): Promise<ClientConfig> {
+  const { fs, log } = host;
+  const reason = bootstrapKubeconfig === undefined ? undefined : await whyUnusable(kubeconfig, host);
+  if (bootstrapKubeconfig === undefined || reason === undefined) return loadClientConfig(kubeconfig, environment, fs);
+  log.info('asking for the first certificate of this node', { kubeconfig, reason });
+  const { cluster } = await readKubeconfig(bootstrapKubeconfig, fs);
+  const { currentPath: pemPath } = new CertificateStore({ prefix: 'kubelet-client', folder }, host);
+  await writeBootstrapped(kubeconfig, { cluster, pemPath }, fs);
+  return { ...(await loadClientConfig(bootstrapKubeconfig, environment, fs)), user: {} };
+}
+
+/** Files are read as long as there is nothing else; what stands in the kubeconfig itself is to be replaced soon. */
+function knownPair({ certificate: pair }: ClientUser): {
+  readonly given?: { readonly certificateFile: string; readonly keyFile: string };
+  readonly first?: KeyPair;
+} {
+  if (!pair) return {};
+  const { certificate, key } = pair;
+  if ('pem' in certificate && 'pem' in key) return { first: { certificate: certificate.pem, key: key.pem } };
+  if ('file' in certificate && 'file' in key) {
+    return { given: { certificateFile: certificate.file, keyFile: key.file } };
+  }
+  return {};
+}
+
+export interface ServingDeps extends CertificateHost {
+  /** Where a certificate may be asked for; without one we sign it ourselves. */
+  readonly api: ApiServer | undefined;
+  readonly addresses: NodeAddresses;
+}
+
+/** By request, from files, or signed by ourselves. Rejects with a `CertificateError` or a `FileSystemError`. */
+export async function openServingCertificate(
+  settings: ServingCertificateSettings,
+  deps: ServingDeps,
+): Promise<KeptServingCertificate> {
+  const { nodeName, certDir: folder, files } = settings;
+  if (settings.serverTlsBootstrap && deps.api) return requestedServing(settings, deps, deps.api);
+  const own = { folder, host: nodeName, ipAddresses: [] };
+  const served = new ServedFiles(
+    files ?? (await ensureOwnServingFiles(own, { ...deps, keys: deps.signingKeys })),
+    deps,
+  );
+  await served.load();
+  return served;
+}
+
+async function requestedServing(
+  { nodeName, certDir: folder, files }: ServingCertificateSettings,
+  deps: ServingDeps,
+  server: ApiServer,
+): Promise<KeptServingCertificate> {
+  const { addresses } = deps;
+  const api = boundApiServer(server, deps);
+  const store = new CertificateStore({ prefix: 'kubelet-server', folder, ...(files && { given: files }) }, deps);
+  const wanted = {
+    current: () => servingSubject(nodeName, addresses.current()),
+    subscribe: (listener: () => void) => addresses.subscribe(listener),
+  };
+  const rotation = new CertificateRotation(
+    { signerName: SERVING_SIGNER, usages: ['digital signature', 'server auth'] },
+    { ...deps, store, wanted, apiOf: () => api, keys: deps.signingKeys },
+  );
+  await rotation.load();
+  return rotation;
+}

@@ -1,0 +1,35 @@
+import { resolve } from 'node:path/posix';
+import type { FileSystem } from '../../host/file-system.ts';
+import { allDesired, mergeSnapshot, NO_PODS } from '../../kubelet/sources/desired-pods.ts';
+import type { PodSource, SourceSnapshot } from '../../kubelet/sources/pod-source.ts';
+import { CommandError, EXIT } from '../options/command-error.ts';
+
+/** Absolute paths of what the user named; throws a `CommandError` for what is not there. */
+export async function manifestPaths(paths: readonly string[], fs: Pick<FileSystem, 'stat'>): Promise<string[]> {
+  const absolute: string[] = [];
+  for (const path of paths) {
+    if (path === '-') throw new CommandError('standard input cannot be watched; name a file', EXIT.badInput);
+    const full = resolve(path);
+    if ((await fs.stat(full)) === undefined) {
+      throw new CommandError(`cannot read ${path}: no such file`, EXIT.badInput);
+    }
+    absolute.push(full);
+  }
+  return absolute;
+}
+
+/** What a source wants at first: for telling a user what is wrong before anything is started. */
+export async function firstWanted(source: PodSource): Promise<SourceSnapshot> {
+  const { desired, problems } = mergeSnapshot(NO_PODS, source.name, await firstSnapshot(source));
+  return { pods: allDesired(desired), problems };
+}
+
+async function firstSnapshot(source: PodSource): Promise<SourceSnapshot> {
+  const enough = new AbortController();
+  try {
+    for await (const snapshot of source.snapshots(enough.signal)) return snapshot;
+  } finally {
+    enough.abort();
+  }
+  return { pods: [], problems: [] };
+}

@@ -1,0 +1,61 @@
+import { dirname } from 'node:path/posix';
+import { startEmbedded } from '../../app/embedded/start-embedded.ts';
+import { aborted } from '../../base/aborted.ts';
+import { socketPathOf } from '../../cri/endpoint.ts';
+import { instrument } from '../../cri/instrument.ts';
+import { serveCri } from '../../cri/server.ts';
+import type { Host } from '../../host/host.ts';
+import { NetworkError } from '../../host/network.ts';
+import { CommandError, EXIT } from '../options/command-error.ts';
+import type { CriOptions } from '../options/commands.ts';
+import { agentLog } from './agent-log.ts';
+import type { CommandContext } from './command-context.ts';
+import { Ending } from './ending.ts';
+import { requireRootOnLinux } from './require-root.ts';
+
+/** What the log says without being asked for more: that it serves, and what went wrong. */
+const DEFAULT_VERBOSITY = 2;
+
+/** `nodelet cri`: the embedded runtime on a socket; ends on SIGTERM and leaves the containers running. */
+export async function criCommand(options: CriOptions, context: CommandContext): Promise<number> {
+  requireRootOnLinux(context);
+  const { host, version, env } = context;
+  const log = agentLog(context, options.verbosity || DEFAULT_VERBOSITY);
+  const ending = new Ending();
+  const unsubscribe = context.onInterrupt(() => ending.interrupt());
+  const socketPath = socketPathOf(options.listen);
+  try {
+    await refuseTakenSocket(host, socketPath);
+    const runtime = await startEmbedded({ ...options, host, version, env, log, pinnedImages: [] }, ending.asked);
+    try {
+      await host.fs.makeDirectory(dirname(socketPath), 0o711);
+      const server = await serveCri({ socketPath, mode: 0o660, fs: host.fs }, instrument(runtime.cri));
+      log.info('serving CRI', { endpoint: options.listen });
+      await aborted(ending.asked);
+      log.info('ending; containers are left running');
+      await Promise.race([server.close(), aborted(ending.insisted)]);
+    } finally {
+      await runtime.close();
+    }
+    return EXIT.ok;
+  } catch (error) {
+    if (ending.asked.aborted) return EXIT.ok;
+    throw error;
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** A socket that nobody answers on any more is replaced; anything else at its place is not ours to remove. */
+async function refuseTakenSocket({ fs, network, clock }: Host, socketPath: string): Promise<void> {
+  const kind = (await fs.stat(socketPath))?.kind ?? 'socket';
+  if (kind !== 'socket') throw new CommandError(`--listen: ${socketPath} exists and is not a socket`);
+  try {
+    const connection = await network.dial({ socketPath }, clock.deadline(2_000));
+    connection.close();
+  } catch (error) {
+    if (error instanceof NetworkError) return;
+    throw error;
+  }
+  throw new CommandError(`another runtime serves ${socketPath}`);
+}

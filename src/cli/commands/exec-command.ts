@@ -1,0 +1,81 @@
+import { NetworkError } from '../../host/network.ts';
+import { connectExec, type ExecWish } from '../../kubelet/local-api/exec-connect.ts';
+import type { ExecConnection } from '../../kubelet/local-api/exec-connection.ts';
+import type { ExecEnd } from '../../kubelet/local-api/exec-protocol.ts';
+import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
+import { CommandError } from '../options/command-error.ts';
+import type { ExecOptions } from '../options/commands.ts';
+import { podArgument } from '../options/pod-argument.ts';
+import type { Terminal } from '../output/terminal.ts';
+import type { CommandContext } from './command-context.ts';
+import { localSocket } from './local-socket.ts';
+
+/** kubectl's words. */
+const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind of file\n';
+
+/** `nodelet exec`: the exit code is the command's. */
+export async function execCommand(options: ExecOptions, { terminal, host }: CommandContext): Promise<number> {
+  const { stateDir, namespace, container, command, stdin } = options;
+  const pod = podArgument(options.pod, namespace);
+  const wish = wishOf(options, terminal);
+  if (options.tty && !wish.tty) await terminal.stderr.write(NO_TTY);
+  const client = createLocalClient({ network: host.network, socketPath: localSocket(stateDir) });
+  const over = new AbortController();
+  let isNoted = false;
+  const address = async (): Promise<string> => {
+    const { url, note } = await client.exec({ pod, container, command, stdin, tty: wish.tty }, over.signal);
+    if (note !== undefined && !isNoted) await terminal.stderr.write(`${note}\n`);
+    isNoted = true;
+    return url;
+  };
+  try {
+    const connection = await connectExec(host.network, address, wish, over.signal);
+    const sending = [sendInput(terminal, wish, connection, over.signal)];
+    if (wish.tty) sending.push(sendSizes(terminal, connection, over.signal));
+    const received = connection.receive({
+      stdout: (data) => terminal.stdout.write(data),
+      stderr: (data) => terminal.stderr.write(data),
+    });
+    return await exitCodeOf(await Promise.race([received, failureOf(sending)]), terminal);
+  } finally {
+    over.abort();
+  }
+}
+
+function wishOf({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): ExecWish {
+  if (!stdin) return { input: 'none', tty };
+  return tty && inputIsTerminal ? { input: 'keys', tty: true } : { input: 'bytes', tty: false };
+}
+
+async function exitCodeOf(end: ExecEnd, terminal: Terminal): Promise<number> {
+  if ('failure' in end) throw new CommandError(end.failure);
+  if (end.exitCode !== 0) await terminal.stderr.write(`command terminated with exit code ${end.exitCode}\n`);
+  return end.exitCode;
+}
+
+async function sendInput(
+  terminal: Terminal,
+  { input }: ExecWish,
+  connection: ExecConnection,
+  signal: AbortSignal,
+): Promise<void> {
+  if (input === 'none') return;
+  const chunks = input === 'keys' ? terminal.keys(signal) : terminal.input();
+  for await (const chunk of chunks) await connection.stdin(chunk);
+  await connection.endStdin();
+}
+
+async function sendSizes(terminal: Terminal, connection: ExecConnection, signal: AbortSignal): Promise<void> {
+  for await (const size of terminal.sizes(signal)) await connection.resize(size);
+}
+
+/** Never resolves. That nobody takes what is sent is no failure: the command may need no more, and the end tells. */
+function failureOf(sending: readonly Promise<void>[]): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const task of sending) {
+      task.catch((error: unknown) => {
+        if (!(error instanceof NetworkError)) reject(error);
+      });
+    }
+  });
+}

@@ -1,0 +1,161 @@
+import { aborted } from '../../base/aborted.ts';
+import type { Log } from '../../base/log.ts';
+import { textOf } from '../../base/text-of.ts';
+import type { PodReport } from '../../kubelet/explain/agent-view.ts';
+import { manifestName } from '../../kubelet/pod/manifest-name.ts';
+import { createFileSource } from '../../kubelet/sources/file-source.ts';
+import type { PodSource, SourceSnapshot } from '../../kubelet/sources/pod-source.ts';
+import { EXIT } from '../options/command-error.ts';
+import type { RunOptions } from '../options/commands.ts';
+import { isSettled, podOutcome } from '../output/pod-outcome.ts';
+import { podRow } from '../output/pod-row.ts';
+import { RunScreen } from '../output/run-screen.ts';
+import { untoldLog } from '../output/untold-log.ts';
+import { agentLog } from './agent-log.ts';
+import { firstWanted, manifestPaths } from './check-manifests.ts';
+import type { CommandContext } from './command-context.ts';
+import { Ending } from './ending.ts';
+import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
+import { requireRootOnLinux } from './require-root.ts';
+import { stopPods, whenTakenBack } from './stop-pods.ts';
+import { waitForPods } from './wait-for-pods.ts';
+
+/** How often manifests are read again when nothing was heard of them: kubelet's `fileCheckFrequency`. */
+const RESCAN_MS = 20_000;
+
+/** Chooses the runtime and the agent behind `nodelet run`. */
+export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext, log: Log) => AgentWiring;
+
+interface Run {
+  readonly options: RunOptions;
+  readonly context: CommandContext;
+  readonly wanted: SourceSnapshot;
+  readonly screen: RunScreen;
+  readonly ending: Ending;
+}
+
+/** `nodelet run`: from manifests to pods, until the user, the socket or `--once` ends it. */
+export async function runCommand(options: RunOptions, context: CommandContext, wire: WireAgent): Promise<number> {
+  const { terminal, machine } = context;
+  const { fs, clock } = context.host;
+  const nodeName = machine.hostname.toLowerCase();
+  const paths = await manifestPaths(options.paths, fs);
+  const source = createFileSource({ paths, nodeName, rescanMs: RESCAN_MS, references: 'beside' }, { fs, clock });
+  const wanted = await firstWanted(source);
+  const nameWidth = Math.max(0, ...wanted.pods.map((pod) => manifestName(pod, nodeName).length));
+  const ending = new Ending();
+  const closed = (): void => void ending.ask();
+  const screen = new RunScreen({ terminal, clock, fs, nodeName, nameWidth, followLogs: !options.once, closed });
+  for (const { location, message } of wanted.problems) screen.problem(location, message);
+  if (wanted.pods.length === 0) {
+    if (wanted.problems.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
+    await screen.flush();
+    return EXIT.badInput;
+  }
+  requireRootOnLinux(context);
+  const run: Run = { options, context, wanted, screen, ending };
+  const whole = agentLog(context, options.verbosity);
+  const log = options.verbosity > 0 ? whole : untoldLog(whole, (pod, error) => screen.isNews(pod, error));
+  const unsubscribe = context.onInterrupt(() => ending.interrupt());
+  try {
+    return await Promise.race([runPods(run, wire(options, source, context, log)), abandonment(run)]);
+  } finally {
+    unsubscribe();
+  }
+}
+
+async function runPods(run: Run, wiring: AgentWiring): Promise<number> {
+  const { ending, screen } = run;
+  const local = await start(run, wiring);
+  if (local === undefined) return EXIT.failed;
+  const failure = local.finished.then(
+    () => new Error('its work ended by itself'),
+    (error: unknown) => error,
+  );
+  const exitCode = await Promise.race([
+    aborted(ending.asked).then(() => EXIT.ok),
+    ...(run.options.once ? [onceSettled(run, local)] : []),
+    failure.then(() => undefined),
+  ]);
+  if (exitCode === undefined) {
+    await local.stop().catch(() => {}); // says again why the work ended
+    ending.tellPodsGone();
+    screen.line(`nodelet run: the agent failed: ${textOf(await failure)}; the next 'nodelet run' takes its pods over`);
+    await screen.flush();
+    return EXIT.failed;
+  }
+  return end(run, local, exitCode);
+}
+
+/** `undefined` when the user ended it before it had started. */
+async function start({ options, context, screen, ending }: Run, wiring: AgentWiring): Promise<LocalAgent | undefined> {
+  const { version, pid, host } = context;
+  const began = host.clock.monotonic();
+  try {
+    return await startLocalAgent(
+      {
+        stateDir: options.stateDir,
+        identity: { version, pid },
+        fs: host.fs,
+        network: host.network,
+        clock: host.clock,
+        shutdown: (graceSeconds) => ending.ask(graceSeconds),
+        built: (agent) => {
+          screen.runtimeReady(host.clock.monotonic() - began);
+          screen.attach(agent);
+        },
+      },
+      wiring,
+      ending.asked,
+    );
+  } catch (error) {
+    if (!ending.asked.aborted) throw error;
+    ending.tellPodsGone();
+    screen.line('stopped before the pods were started');
+    await screen.flush();
+    return undefined;
+  }
+}
+
+async function onceSettled({ options, context, wanted, screen, ending }: Run, { agent }: LocalAgent): Promise<number> {
+  const { clock } = context.host;
+  const uids = wanted.pods.map(({ metadata }) => metadata.uid);
+  const settled = await waitForPods({ view: agent, clock, uids, timeoutMs: options.timeoutMs }, ending.asked);
+  await screen.printLogs();
+  if (ending.asked.aborted) return EXIT.failed;
+  const late = agent.pods().filter(({ pod, status }) => !isSettled(pod, status));
+  const states = late.map((report) => lateText(report, agent.nodeName)).join(', ');
+  if (!settled) screen.line(`nodelet run: not ready after ${options.timeoutMs / 1000} s: ${states}`);
+  const anyFailed = agent.pods().some(({ status }) => podOutcome(status) === 'failed');
+  const anyRefused = wanted.problems.length > 0 || agent.manifests().some(({ problems }) => problems.length > 0);
+  return settled && !anyFailed && !anyRefused ? EXIT.ok : EXIT.failed;
+}
+
+/** `hello (ErrImagePull)` */
+function lateText({ pod, status }: PodReport, nodeName: string): string {
+  return `${manifestName(pod, nodeName)} (${podRow({ ...pod, status }, 0, false).status})`;
+}
+
+async function end({ context, ending, screen }: Run, local: LocalAgent, exitCode: number): Promise<number> {
+  try {
+    await stopPods(local.agent, ending, (line) => screen.line(line));
+    await whenTakenBack(local, context.host.clock, ending.insisted);
+    ending.tellPodsGone();
+    await screen.finishLogs();
+    const isClean = await local.stop();
+    screen.line(isClean ? 'nothing left behind' : "something is left behind; the next 'nodelet run' takes it away");
+    await screen.flush();
+    return isClean ? exitCode : EXIT.failed;
+  } catch (error) {
+    screen.line(`nodelet run: cannot stop everything: ${textOf(error)}`);
+    await screen.flush();
+    return EXIT.failed;
+  }
+}
+
+async function abandonment({ ending, screen }: Run): Promise<number> {
+  await aborted(ending.abandoned);
+  screen.line("nodelet run: given up; the next 'nodelet run' takes over what is left");
+  await screen.flush();
+  return EXIT.failed;
+}

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import type { StepOutcome } from '../../kubelet/events/timeline.ts';
+import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
+import { Progress } from './progress.ts';
+
+const BEGAN = 1000;
+const IMAGE = 'localhost/nodelet/busybox:1';
+
+const pod: Pod = {
+  metadata: {
+    name: 'hello-box',
+    namespace: 'default',
+    uid: 'u1',
+    annotations: { 'kubernetes.io/config.source': 'file' },
+  },
+  spec: {
+    initContainers: [{ name: 'prepare' }, { name: 'proxy', restartPolicy: 'Always' }],
+    containers: [{ name: 'web', ports: [{ containerPort: 8080 }, { containerPort: 53, protocol: 'UDP' }] }],
+  },
+};
+
+const step = (name: string, subject: string | undefined, outcome: StepOutcome): AgentEvent => ({
+  kind: 'step',
+  pod,
+  step: { name, subject, startedMs: BEGAN, outcome },
+});
+const done = (name: string, subject?: string): AgentEvent => step(name, subject, { kind: 'done', tookMs: 42 });
+const failed = (name: string, error: string): AgentEvent => step(name, 'web', { kind: 'failed', tookMs: 42, error });
+const told = (type: 'Normal' | 'Warning', reason: string, message: string): AgentEvent => ({
+  kind: 'event',
+  pod,
+  event: { type, reason, message, fieldPath: 'spec.containers{web}', atMs: BEGAN },
+});
+const status = (value: PodStatus): AgentEvent => ({ kind: 'status', pod, status: value });
+const container = { name: 'web', image: IMAGE, imageID: '', ready: false, restartCount: 0 };
+const ready: PodStatus = { conditions: [{ type: 'Ready', status: 'True' }], podIPs: [{ ip: '10.87.0.5' }] };
+
+const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
+  'shows a start step by step': {
+    events: [
+      step('sandbox', undefined, { kind: 'running' }),
+      done('directories'),
+      done('cgroup'),
+      done('volumes'),
+      done('sandbox'),
+      told('Normal', 'Pulled', `Container image "${IMAGE}" already present on machine and can be accessed by the pod`),
+      done('image', IMAGE),
+      done('create container', 'prepare'),
+      done('start container', 'prepare'),
+      status({ initContainerStatuses: [{ ...container, name: 'prepare', state: { terminated: { exitCode: 0 } } }] }),
+      done('start container', 'proxy'),
+      done('image', IMAGE),
+      done('start container', 'web'),
+      status(ready),
+    ],
+    lines: [
+      'hello  ✓ sandbox    42 ms',
+      `hello  ✓ image      ${IMAGE}  already here  42 ms`,
+      'hello  ✓ init       prepare  exit 0  1.5 s',
+      'hello  ✓ sidecar    proxy  42 ms',
+      'hello  ✓ container  web  42 ms',
+      'hello  ● ready in 1.5 s',
+      'hello    IP 10.87.0.5',
+      'hello    curl http://10.87.0.5:8080/',
+    ],
+  },
+  'shows that a pull has begun': {
+    events: [told('Normal', 'Pulling', 'Pulling image "web:2"'), done('image', 'web:2')],
+    lines: ['hello  … image      web:2  pulling', 'hello  ✓ image      web:2  42 ms'],
+  },
+  'tells a failure once, whether by its step, by its event or again': {
+    events: [
+      told('Warning', 'Failed', 'Failed to pull image "web:2": no such host'),
+      failed('image', 'no such host'),
+      told('Warning', 'Failed', 'Error: ErrImagePull'),
+      failed('image', 'Back-off pulling image "web:2": ErrImagePull: no such host'),
+      failed('volumes', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'),
+      told('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'),
+      told('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "w" : secret "s" not found'),
+      failed('start container', 'exec format error'),
+      told('Warning', 'Failed', 'Error: exec format error'),
+      failed('start container', 'exec format error'),
+    ],
+    lines: [
+      'hello  ✗ image      web  no such host',
+      'hello  ✗ volumes    web  volume "v" needs ConfigMap "c", which does not exist',
+      'hello  ! volumes    web  volume "w": secret "s" not found',
+      'hello  ✗ container  web  exec format error',
+    ],
+  },
+  'tells a failed hook on one line': {
+    events: [
+      failed(
+        'postStart hook',
+        `Exec lifecycle hook ([sh -c no]) for Container "web" in Pod "hello-box_default(u1)" failed - error: command 'sh -c no' exited with 9: no\n, message: "no\\n"`,
+      ),
+      told('Warning', 'FailedPostStartHook', 'PostStartHook failed'),
+      told('Normal', 'Killing', 'FailedPostStartHook'),
+    ],
+    lines: [
+      "hello  ✗ postStart  web  command 'sh -c no' exited with 9: no",
+      'hello  ! stopping   web  its postStart hook failed',
+    ],
+  },
+  'tells each restart by a probe in the order in which it happens': {
+    events: [
+      done('start container', 'web'),
+      ...[1, 2].flatMap((restartCount) => [
+        told('Warning', 'Unhealthy', 'Liveness probe failed: '),
+        told('Normal', 'Killing', 'Container web failed liveness probe, will be restarted'),
+        done('stop container', 'web'),
+        done('start container', 'web'),
+        status({
+          containerStatuses: [
+            { ...container, restartCount, state: { running: {} }, lastState: { terminated: { exitCode: 137 } } },
+          ],
+        }),
+      ]),
+    ],
+    lines: [
+      'hello  ✓ container  web  42 ms',
+      'hello  ! probe      web  Liveness probe failed',
+      'hello  ! stopping   web  it failed its liveness probe',
+      'hello  ✓ stop       web  42 ms',
+      'hello  ✓ container  web  42 ms',
+      'hello  ! stopping   web  it failed its liveness probe',
+      'hello  ✓ stop       web  42 ms',
+      'hello  ✓ container  web  42 ms',
+    ],
+  },
+  'tells of a back-off once': {
+    events: [
+      told('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
+      told('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
+    ],
+    lines: ['hello  ! back-off   web  keeps ending: each restart waits longer'],
+  },
+  'shows each end of a container and the start after it': {
+    events: [
+      done('start container', 'web'),
+      status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }] }),
+      done('start container', 'web'),
+      status({
+        containerStatuses: [
+          { ...container, restartCount: 1, lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } } },
+        ],
+      }),
+    ],
+    lines: [
+      'hello  ✓ container  web  42 ms',
+      'hello  ! container  web  exit 137 (OOMKilled)  1.5 s',
+      'hello  ✓ container  web  42 ms',
+    ],
+  },
+  'shows each end of a container that cannot be started once': {
+    events: [0, 1].flatMap((restartCount) => [
+      status({
+        containerStatuses: [
+          {
+            ...container,
+            restartCount,
+            state: { waiting: { reason: 'RunContainerError' } },
+            lastState: { terminated: { exitCode: 128, reason: 'StartError' } },
+          },
+        ],
+      }),
+      status({
+        containerStatuses: [
+          { ...container, restartCount, state: { terminated: { exitCode: 128, reason: 'StartError' } } },
+        ],
+      }),
+      status({
+        containerStatuses: [
+          {
+            ...container,
+            restartCount,
+            state: { waiting: { reason: 'CrashLoopBackOff' } },
+            lastState: { terminated: { exitCode: 128, reason: 'StartError' } },
+          },
+        ],
+      }),
+    ]),
+    lines: ['hello  ! container  web  exit 128 (StartError)', 'hello  ! container  web  exit 128 (StartError)'],
+  },
+  'shows when a pod stops being ready': {
+    events: [status(ready), status({}), status(ready)],
+    lines: [
+      'hello  ● ready',
+      'hello    IP 10.87.0.5',
+      'hello    curl http://10.87.0.5:8080/',
+      'hello  ○ not ready any more',
+      'hello  ● ready',
+    ],
+  },
+  'shows why a pod failed': {
+    events: [status({ phase: 'Failed', reason: 'OutOfcpu', message: 'Node did not have enough resource: cpu' })],
+    lines: ['hello  ✗ failed: OutOfcpu: Node did not have enough resource: cpu'],
+  },
+  'does not repeat why a pod was refused': {
+    events: [
+      told('Warning', 'PodFeatureUnsupported', 'spec.x is not supported yet'),
+      status({
+        phase: 'Failed',
+        reason: 'PodFeatureUnsupported',
+        message: 'Pod was rejected: spec.x is not supported yet',
+      }),
+    ],
+    lines: ['hello  ! PodFeatureUnsupported web  spec.x is not supported yet', 'hello  ✗ refused'],
+  },
+  'tells nothing of what is given up because the pod is to end': {
+    events: [failed('postStart hook', 'the pod is to end'), status(ready), done('stop container', 'web')],
+    lines: ['hello  ✓ stop       web  42 ms'],
+  },
+  'shows the end of a pod': {
+    events: [
+      told('Normal', 'Killing', 'Stopping container web'),
+      failed('stop container', 'the pod is to end sooner'),
+      told('Warning', 'Unhealthy', 'Readiness probe failed: connection refused'),
+      done('stop container', 'web'),
+      status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 143 } } }] }),
+      done('stop sandbox'),
+      done('remove'),
+      { kind: 'gone', pod },
+    ],
+    lines: ['hello  ✓ stop       web  42 ms', 'hello  ✓ stop       sandbox  42 ms', 'hello  ○ gone'],
+  },
+  'tells a problem of a manifest once, by the name that the user knows': {
+    events: [
+      { kind: 'manifest', report: { source: '/home/me/a.yaml', problems: ['/home/me/a.yaml:3:5: no'] } },
+      { kind: 'manifest', report: { source: '/home/me/a.yaml', problems: ['/home/me/a.yaml:3:5: no', 'EACCES'] } },
+    ],
+    lines: ['✗ a.yaml:3:5: no', '✗ a.yaml: EACCES'],
+  },
+};
+
+for (const [name, { events, lines }] of Object.entries(cases)) {
+  test(`Progress ${name}`, () => {
+    const progress = new Progress({ nodeName: 'Box', nameWidth: 5, here: '/home/me' });
+    assert.deepEqual(
+      events.flatMap((event) => progress.lines(event, BEGAN + 1500)),
+      lines,
+    );
+  });
+}

@@ -1,0 +1,99 @@
+import { resolve } from 'node:path/posix';
+import { textOf } from '../../base/text-of.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { AgentView } from '../../kubelet/explain/agent-view.ts';
+import { LineWriter } from './line-writer.ts';
+import { ansi, plain } from './paint.ts';
+import { PodLogLines } from './pod-log-lines.ts';
+import { Progress } from './progress.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface RunScreenOptions {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly fs: FileSystem;
+  readonly nodeName: string;
+  readonly nameWidth: number;
+  /** Shows logs as they are written; else only when `printLogs` is called. */
+  readonly followLogs: boolean;
+  /** Nobody reads any more. */
+  closed(): void;
+}
+
+/** What `nodelet run` shows: progress on stderr, the containers' own words on stdout. */
+export class RunScreen {
+  readonly #options: RunScreenOptions;
+  readonly #progress: Progress;
+  readonly #err: LineWriter;
+  readonly #out: LineWriter;
+  readonly #over = new AbortController();
+  #logs: PodLogLines | undefined;
+
+  constructor(options: RunScreenOptions) {
+    const { terminal, nodeName, nameWidth, closed } = options;
+    this.#options = options;
+    this.#progress = new Progress({
+      nodeName,
+      nameWidth,
+      here: resolve(),
+      paint: terminal.stderr.isTerminal ? ansi : plain,
+    });
+    this.#err = new LineWriter(terminal.stderr, closed);
+    this.#out = new LineWriter(terminal.stdout, closed);
+  }
+
+  line(text: string): void {
+    this.#err.line(text);
+  }
+
+  problem(location: string, message: string): void {
+    for (const line of this.#progress.problem(location, message)) this.#err.line(line);
+  }
+
+  /** Whether the user has not been told of this failure of a pod. */
+  isNews(pod: string, error: string): boolean {
+    return this.#progress.isNews(pod, error);
+  }
+
+  runtimeReady(tookMs: number): void {
+    this.#err.line(this.#progress.ready('runtime', tookMs));
+  }
+
+  /** Shows what the agent tells from now on. */
+  attach(view: AgentView): void {
+    const { terminal, clock, fs, followLogs } = this.#options;
+    view.subscribe((event) => {
+      for (const line of this.#progress.lines(event, clock.now())) this.#err.line(line);
+    });
+    this.#logs = new PodLogLines({
+      view,
+      fs,
+      write: (line) => this.#out.write(`${line}\n`),
+      paint: terminal.stdout.isTerminal ? ansi : plain,
+      ...(followLogs && { sinceMs: clock.now() }),
+    });
+    if (followLogs) this.#logs.follow(this.#over.signal);
+  }
+
+  async printLogs(): Promise<void> {
+    await this.#logs?.print(this.#over.signal).catch((error: unknown) => this.#tellLogFailure(error));
+  }
+
+  /** Resolves when the logs of ended containers are shown to their end. */
+  async finishLogs(): Promise<void> {
+    if (this.#options.followLogs) {
+      await this.#logs?.finish().catch((error: unknown) => this.#tellLogFailure(error));
+    }
+    this.#over.abort();
+    await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([this.#err.flush(), this.#out.flush()]);
+  }
+
+  #tellLogFailure(error: unknown): void {
+    this.#err.line(`nodelet run: cannot read a container's log: ${textOf(error)}`);
+  }
+}

@@ -1,0 +1,17 @@
+import type { Log, LogFields } from '../../base/log.ts';
+import { textOf } from '../../base/text-of.ts';
+
+/** A log without the failures of pods that are on the screen: they come again with each try. */
+export function untoldLog(log: Log, isNews: (pod: string, error: string) => boolean): Log {
+  const isTold = ({ pod, error }: LogFields): boolean =>
+    typeof pod === 'string' && error !== undefined && !isNews(pod, textOf(error));
+  return {
+    ...log,
+    warn: (message, fields = {}) => {
+      if (!isTold(fields)) log.warn(message, fields);
+    },
+    error: (message, fields = {}) => {
+      if (!isTold(fields)) log.error(message, fields);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { CgroupBusyError } from '../../cgroups.ts';
+import type { Clock } from '../../clock.ts';
+import { type FileSystem, FileSystemError } from '../../file-system.ts';
+
+/** The kernel frees a cgroup some time after its last process is gone, and refuses rmdir(2) until then. */
+const REMOVE_ATTEMPTS = 8;
+const FIRST_PAUSE_MS = 1;
+
+const NEVER = new AbortController().signal;
+
+/** Names of the cgroups directly below one folder of a hierarchy; none when it is missing. */
+export async function childrenOf(fs: FileSystem, folder: string): Promise<string[]> {
+  try {
+    const entries = await fs.readDirectory(folder);
+    return entries.filter(({ kind }) => kind === 'directory').map(({ name }) => name);
+  } catch (error) {
+    return unlessGone(error, []);
+  }
+}
+
+/** Numbers of the processes in a folder of a hierarchy and below it. */
+export async function processesBelow(fs: FileSystem, folder: string): Promise<number[]> {
+  const own = await processesIn(fs, folder);
+  const below: number[] = [];
+  for (const name of await childrenOf(fs, folder)) below.push(...(await processesBelow(fs, join(folder, name))));
+  return [...own, ...below];
+}
+
+async function processesIn(fs: FileSystem, folder: string): Promise<number[]> {
+  try {
+    const text = await fs.readText(join(folder, 'cgroup.procs'));
+    return text.split('\n').filter(Boolean).map(Number);
+  } catch (error) {
+    // EOPNOTSUPP: a threaded cgroup of v2 lists its processes at the domain above it.
+    if (error instanceof FileSystemError && error.code === 'EOPNOTSUPP') return [];
+    return unlessGone(error, []);
+  }
+}
+
+/** Removes a folder of a hierarchy with everything below it, the deepest first. */
+export async function removeBelow(fs: FileSystem, clock: Clock, folder: string): Promise<void> {
+  for (const name of await childrenOf(fs, folder)) await removeBelow(fs, clock, join(folder, name));
+  for (let attempt = 1, pauseMs = FIRST_PAUSE_MS; ; attempt++, pauseMs *= 3) {
+    try {
+      return await fs.remove(folder);
+    } catch (error) {
+      const isBusy = error instanceof FileSystemError && error.code === 'EBUSY';
+      if (!isBusy || attempt === REMOVE_ATTEMPTS) throw error;
+      const pids = await processesBelow(fs, folder);
+      if (pids.length > 0) throw new CgroupBusyError(folder, pids);
+    }
+    await clock.sleep(pauseMs, NEVER);
+  }
+}
+
+/** A cgroup may go, with all its files, at any time; kernfs then answers ENODEV for a file that is still open. */
+function unlessGone<T>(error: unknown, answer: T): T {
+  if (error instanceof FileSystemError && ['ENOENT', 'ENOTDIR', 'ENODEV'].includes(error.code)) return answer;
+  throw error;
+}

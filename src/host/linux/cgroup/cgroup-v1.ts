@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CgroupValues } from '../../cgroups.ts';
+import { type FileSystem, FileSystemError } from '../../file-system.ts';
+import { parseMountinfo } from '../proc/mountinfo.ts';
+import { cgroupHierarchies } from './cgroup-hierarchies.ts';
+import { updateHugePages } from './cgroup-huge-pages.ts';
+import type { CgroupLayout } from './cgroup-layout.ts';
+
+/**
+ * Version 1: each controller is mounted in a folder of its own below `root`, some of them together in one that has
+ * several names by links; the named hierarchy of systemd and a version 2 hierarchy without controllers (`unified`) may
+ * stand beside them. Container runtimes put their containers into all of these.
+ */
+export function cgroupV1(fs: FileSystem, root: string): CgroupLayout {
+  const file = (controller: string, path: string, name: string): string => join(root, controller, path, name);
+  return {
+    version: 'v1',
+    hierarchies: cgroupHierarchies(root, parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'))),
+    create: (hierarchy, path) => create(fs, hierarchy, path),
+    update: async (path, values) => {
+      await updateCpu(fs, (name) => file('cpu', path, name), values);
+      if (values.memoryLimitBytes !== undefined) {
+        await fs.writeFile(file('memory', path, 'memory.limit_in_bytes'), String(values.memoryLimitBytes));
+      }
+      if (values.pidsLimit !== undefined) {
+        await fs.writeFile(file('pids', path, 'pids.max'), values.pidsLimit < 0 ? 'max' : String(values.pidsLimit));
+      }
+      const ofHugePages = (name: string): string => file('hugetlb', path, `${name}.limit_in_bytes`);
+      await updateHugePages(fs, ofHugePages, values.hugePageLimits);
+    },
+  };
+}
+
+async function create(fs: FileSystem, hierarchy: string, path: string): Promise<void> {
+  const isCpuset = (await fs.stat(join(hierarchy, 'cpuset.cpus'))) !== undefined;
+  if (!isCpuset) return fs.makeDirectory(join(hierarchy, path));
+
+  let folder = hierarchy;
+  for (const name of path.split('/').filter(Boolean)) {
+    const parent = folder;
+    folder = join(folder, name);
+    await fs.makeDirectory(folder);
+    // A new cpuset is empty, and no process can enter an empty one.
+    for (const set of ['cpuset.cpus', 'cpuset.mems']) await inherit(fs, parent, folder, set);
+  }
+}
+
+async function inherit(fs: FileSystem, parent: string, child: string, file: string): Promise<void> {
+  const own = (await fs.stat(join(child, file))) && (await fs.readText(join(child, file))).trim();
+  if (!own) await fs.writeFile(join(child, file), await fs.readText(join(parent, file)));
+}
+
+async function updateCpu(fs: FileSystem, file: (name: string) => string, values: CgroupValues): Promise<void> {
+  const { cpuShares, cpuQuotaMicroseconds: quota, cpuPeriodMicroseconds: period } = values;
+  if (cpuShares !== undefined) await fs.writeFile(file('cpu.shares'), String(cpuShares));
+
+  const writePeriod = (): Promise<void> => fs.writeFile(file('cpu.cfs_period_us'), String(period));
+  let isPeriodRefused = false;
+  if (period !== undefined) {
+    await writePeriod().catch((error: unknown) => {
+      // The old quota over the new period may be more than the parent allows; the new quota may put that right.
+      isPeriodRefused = quota !== undefined && error instanceof FileSystemError && error.code === 'EINVAL';
+      if (!isPeriodRefused) throw error;
+    });
+  }
+  if (quota !== undefined) await fs.writeFile(file('cpu.cfs_quota_us'), String(quota));
+  if (isPeriodRefused) await writePeriod();
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import type { CgroupValues } from '../../cgroups.ts';
+import type { FileSystem } from '../../file-system.ts';
+import { updateHugePages } from './cgroup-huge-pages.ts';
+import type { CgroupLayout } from './cgroup-layout.ts';
+import { cpuWeightOf } from './cpu-weight.ts';
+
+/** Version 2: one tree for all controllers, mounted at `root`. */
+export function cgroupV2(fs: FileSystem, root: string): CgroupLayout {
+  return {
+    version: 'v2',
+    hierarchies: [root],
+    create: (_, path) => create(fs, root, path),
+    update: (path, values) => update(fs, join(root, path), values),
+  };
+}
+
+async function create(fs: FileSystem, root: string, path: string): Promise<void> {
+  const controllers = (await fs.readText(join(root, 'cgroup.controllers'))).split(/\s+/).filter(Boolean);
+  let folder = root;
+  for (const name of path.split('/').filter(Boolean)) {
+    // In every cgroup above the new one, and only there: one that hands controllers down may hold no process itself.
+    await enable(fs, folder, controllers);
+    folder = join(folder, name);
+    await fs.makeDirectory(folder);
+  }
+}
+
+async function enable(fs: FileSystem, folder: string, controllers: readonly string[]): Promise<void> {
+  const file = join(folder, 'cgroup.subtree_control');
+  const enabled = (await fs.stat(file)) === undefined ? [] : (await fs.readText(file)).split(/\s+/);
+  const missing = controllers.filter((controller) => !enabled.includes(controller)).map((name) => `+${name}`);
+  if (missing.length === 0) return;
+  try {
+    await fs.writeFile(file, missing.join(' '));
+  } catch {
+    // One that cannot be had (`cpu` beside real-time processes) refuses all. Whoever needs it fails at its files.
+    for (const controller of missing) await fs.writeFile(file, controller).catch(() => {});
+  }
+}
+
+async function update(fs: FileSystem, folder: string, values: CgroupValues): Promise<void> {
+  const { cpuShares, cpuQuotaMicroseconds: quota, cpuPeriodMicroseconds: period, memoryLimitBytes, pidsLimit } = values;
+  const write = (file: string, value: string): Promise<void> => fs.writeFile(join(folder, file), value);
+
+  if (cpuShares !== undefined) await write('cpu.weight', String(cpuWeightOf(cpuShares)));
+  if (quota !== undefined || period !== undefined) {
+    const [oldQuota = 'max', oldPeriod = '100000'] = (await fs.readText(join(folder, 'cpu.max'))).trim().split(' ');
+    await write('cpu.max', `${quota === undefined ? oldQuota : limit(quota)} ${period ?? oldPeriod}`);
+  }
+  if (memoryLimitBytes !== undefined) await write('memory.max', limit(memoryLimitBytes));
+  if (pidsLimit !== undefined) await write('pids.max', limit(pidsLimit));
+  await updateHugePages(fs, (name) => join(folder, `${name}.max`), values.hugePageLimits);
+}
+
+/** Below zero stands for "none" in Kubernetes' terms. */
+function limit(value: number): string {
+  return value < 0 ? 'max' : String(value);
+}

@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { byCodePoint } from '../../../base/code-point-order.ts';
+import { CgroupBusyError, type Cgroups } from '../../cgroups.ts';
+import type { Clock } from '../../clock.ts';
+import type { FileSystem } from '../../file-system.ts';
+import { childrenOf, processesBelow, removeBelow } from './cgroup-tree.ts';
+import { cgroupV1 } from './cgroup-v1.ts';
+import { cgroupV2 } from './cgroup-v2.ts';
+
+export interface LinuxCgroupsDeps {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+  /** Where the cgroup file systems are mounted. */
+  readonly root?: string;
+}
+
+/** Control groups of the machine. The version is told by a file that only the root of a version 2 tree has. */
+export function createLinuxCgroups({ fs, clock, root = '/sys/fs/cgroup' }: LinuxCgroupsDeps): Cgroups {
+  const isV2 = existsSync(join(root, 'cgroup.controllers'));
+  const layout = isV2 ? cgroupV2(fs, root) : cgroupV1(fs, root);
+  /** The hierarchies know nothing of each other, so they are worked on side by side. */
+  const inEach = <T>(work: (hierarchy: string) => Promise<T>): Promise<T[]> =>
+    Promise.all(layout.hierarchies.map(work));
+
+  async function processes(path: string): Promise<readonly number[]> {
+    const pids = await inEach((hierarchy) => processesBelow(fs, join(hierarchy, path)));
+    return [...new Set(pids.flat())].sort((a, b) => a - b);
+  }
+
+  return {
+    version: layout.version,
+    create: async (path) => {
+      await inEach((hierarchy) => layout.create(hierarchy, path));
+    },
+    update: layout.update,
+    exists: async (path) => {
+      const found = await inEach((hierarchy) => fs.stat(join(hierarchy, path)));
+      return found.some((stat) => stat !== undefined);
+    },
+    children: async (path) => {
+      const names = await inEach((hierarchy) => childrenOf(fs, join(hierarchy, path)));
+      return [...new Set(names.flat())].sort(byCodePoint);
+    },
+    processes,
+    remove: async (path) => {
+      // Asked first, so that a busy one stays whole instead of losing the controllers that are free.
+      const pids = await processes(path);
+      if (pids.length > 0) throw new CgroupBusyError(path, pids);
+      await inEach((hierarchy) => removeBelow(fs, clock, join(hierarchy, path)));
+    },
+  };
+}

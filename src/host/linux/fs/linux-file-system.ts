@@ -1,0 +1,158 @@
+import type { Stats } from 'node:fs';
+import {
+  appendFile,
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  stat,
+  statfs,
+  symlink,
+  unlink,
+} from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { byCodePoint } from '../../../base/code-point-order.ts';
+import { bytesOfFileName } from '../../file-name.ts';
+import {
+  type DirectoryEntry,
+  type FileStat,
+  type FileSystem,
+  FileSystemError,
+  type WriteOptions,
+} from '../../file-system.ts';
+import { deviceNumbers } from '../sys/device-numbers.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+import { makeDirectoryBeneath } from './beneath.ts';
+import { compressFile } from './compress-file.ts';
+import { fileKind } from './file-kind.ts';
+import { openFile, openFileBeneath, readRange } from './open-file.ts';
+import { removeTree } from './remove-tree.ts';
+import { renameUnlessTaken } from './rename-unless-taken.ts';
+import { unlessMissing } from './unless-missing.ts';
+import { watchPath } from './watch-path.ts';
+import { writeFileAtomic, writeFileReplacing } from './write-file-atomic.ts';
+
+/** The machine's files. */
+export const linuxFileSystem: FileSystem = {
+  readFile: (path, signal) => attempt('read', path, () => readFile(path, signal ? { signal } : {}), signal),
+  readText: (path, signal) =>
+    attempt('read', path, () => readFile(path, { encoding: 'utf8', ...(signal ? { signal } : {}) }), signal),
+  readRange: (path, offset, length) => attempt('read', path, () => readRangeAt(path, offset, length)),
+
+  openFile: (path, options) => attempt('open', path, () => openFile(path, asFileStat, options)),
+  openFileBeneath: (root, path) => attempt('open', `${root}/${path}`, () => openFileBeneath(root, path, asFileStat)),
+
+  writeFile: (path, data, options) => attempt('write', path, () => writeWhole(path, data, options)),
+  appendFile: (path, data) => attempt('append', path, () => appendFile(path, data)),
+  writeAtomic: (path, data, options) => attempt('write', path, () => writeFileAtomic(path, data, options?.mode)),
+  writeReplacing: (path, data, options) => attempt('write', path, () => writeFileReplacing(path, data, options?.mode)),
+
+  makeDirectory: (path, mode) => attempt('makeDirectory', path, () => makeDirectory(path, mode)),
+  makeDirectoryBeneath: (root, path, mode) =>
+    attempt('makeDirectory', `${root}/${path}`, () => makeDirectoryBeneath(root, path, mode)),
+  readDirectory: (path) => attempt('readDirectory', path, () => readSorted(path)),
+  stat: (path) => attempt('stat', path, () => unlessMissing(stat(path).then(asFileStat))),
+  lstat: (path) => attempt('lstat', path, () => unlessMissing(lstat(bytesOfFileName(path)).then(asFileStat))),
+  readLink: (path) => attempt('readLink', path, () => readlink(path)),
+  realPath: (path) => attempt('realPath', path, () => realpath(path)),
+  symbolicLink: (target, path) => attempt('symbolicLink', path, () => symlink(target, path)),
+  rename: (from, to) => attempt('rename', from, () => rename(from, to)),
+  renameUnlessTaken: (from, to) => attempt('rename', from, () => renameUnlessTaken(from, to)),
+  compressFile: (from, to, signal) => attempt('compress', from, () => compressFile(from, to, signal), signal),
+  changeMode: (path, mode) => attempt('changeMode', path, () => chmod(path, mode)),
+  changeOwner: (path, uid, gid) => attempt('changeOwner', path, () => lchown(path, uid, gid)),
+
+  remove: (path) => attempt('remove', path, () => removeOne(path)),
+  removeTree: (path) => attempt('removeTree', path, () => removeTree(path)),
+  watch: watchPath,
+  usage: (path) => attempt('usage', path, () => usageOf(path)),
+
+  // Loading the foreign function interface takes a while, and many commands never need it.
+  writeTree: (root, options) =>
+    attempt('writeTree', root, async () => new (await import('./linux-tree-writer.ts')).LinuxTreeWriter(root, options)),
+  openTree: (root) =>
+    attempt('openTree', root, async () => new (await import('./linux-tree-files.ts')).LinuxTreeFiles(root)),
+  async *readTree(root, signal) {
+    yield* (await import('./read-tree.ts')).readTree(root, signal);
+  },
+  treeUsage: (root, signal) =>
+    attempt('treeUsage', root, async () => (await import('./read-tree.ts')).treeUsage(root, signal), signal),
+};
+
+/** Runs one operation and gives its failure the port's shape. */
+async function attempt<T>(operation: string, path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  signal?.throwIfAborted();
+  try {
+    return await work();
+  } catch (error) {
+    signal?.throwIfAborted();
+    const code = errnoCode(error);
+    if (error instanceof FileSystemError || code === undefined) throw error;
+    throw new FileSystemError(code, operation, path, { cause: error });
+  }
+}
+
+async function readRangeAt(path: string, offset: number, length: number): Promise<Uint8Array> {
+  await using file = await open(path, 'r');
+  return await readRange(file, offset, length);
+}
+
+async function writeWhole(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void> {
+  await using file = await open(path, 'w', options?.mode);
+  if (options?.mode !== undefined) await file.chmod(options.mode); // open(2) takes the umask off
+  await file.writeFile(data);
+}
+
+/** Nobody changes it while we live. */
+const umask = process.umask();
+
+async function makeDirectory(path: string, mode?: number): Promise<void> {
+  try {
+    await mkdir(path, mode);
+  } catch (error) {
+    if (errnoCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    if (errnoCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await mkdir(dirname(path), { recursive: true });
+    return makeDirectory(path, mode);
+  }
+  if (mode !== undefined && (mode & umask) !== 0) await chmod(path, mode); // mkdir(2) takes the umask off
+}
+
+async function readSorted(path: string): Promise<DirectoryEntry[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  return entries
+    .map((entry) => ({ name: entry.name, kind: fileKind(entry) }))
+    .sort((a, b) => byCodePoint(a.name, b.name));
+}
+
+async function removeOne(path: string): Promise<void> {
+  const found = await unlessMissing(lstat(path));
+  if (found === undefined) return;
+  await unlessMissing(found.isDirectory() ? rmdir(path) : unlink(path));
+}
+
+async function usageOf(path: string) {
+  const { bsize, blocks, bavail, files, ffree } = await statfs(path);
+  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize, inodes: files, inodesFree: ffree };
+}
+
+function asFileStat(stats: Stats): FileStat {
+  return {
+    kind: fileKind(stats),
+    size: stats.size,
+    mode: stats.mode & 0o7777,
+    uid: stats.uid,
+    gid: stats.gid,
+    modifiedMs: stats.mtimeMs,
+    device: stats.dev,
+    inode: stats.ino,
+    ...(stats.isCharacterDevice() || stats.isBlockDevice() ? { special: deviceNumbers(stats.rdev) } : {}),
+  };
+}

@@ -1,0 +1,73 @@
+import { closeSync, constants, fstatSync, openSync, read as readAt, readSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { bytesOfFileName } from '../../file-name.ts';
+import { FileSystemError } from '../../file-system.ts';
+import type { FileExtent, TreeFiles } from '../../tree.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+import { openInRoot } from '../sys/tree-calls.ts';
+import { atDiskPace } from './disk-pace.ts';
+
+const O_PATH = 0o10000000;
+const CHUNK_BYTES = 256 * 1024;
+const readInto = promisify(readAt);
+
+export class LinuxTreeFiles implements TreeFiles {
+  readonly #shown: string;
+  readonly #root: number;
+
+  constructor(root: string) {
+    this.#shown = root;
+    this.#root = openSync(root, O_PATH | constants.O_DIRECTORY);
+  }
+
+  async *read(path: string, extent: FileExtent, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+    const fd = await this.#attempt(path, async () => this.#open(path));
+    try {
+      for (let done = 0; done < extent.length; ) {
+        signal.throwIfAborted();
+        const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, extent.length - done));
+        const bytesRead = await this.#attempt(path, () => readAtPace(fd, buffer, extent.offset + done));
+        if (bytesRead === 0) return;
+        done += bytesRead;
+        yield buffer.subarray(0, bytesRead);
+      }
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    closeSync(this.#root);
+  }
+
+  /** Looks what it is before it is opened: to open a device may do something (a watchdog starts), and a pipe waits. */
+  #open(path: string): number {
+    const place = openInRoot(this.#root, bytesOfFileName(path), O_PATH);
+    try {
+      const stats = fstatSync(place);
+      if (stats.isDirectory()) throw new FileSystemError('EISDIR', 'open', `${this.#shown}/${path}`);
+      if (!stats.isFile()) throw new FileSystemError('ENXIO', 'open', `${this.#shown}/${path}`);
+      return openSync(`/proc/self/fd/${place}`, constants.O_RDONLY);
+    } finally {
+      closeSync(place);
+    }
+  }
+
+  async #attempt<T>(path: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof FileSystemError) throw error;
+      const code = errnoCode(error) ?? 'EIO';
+      throw new FileSystemError(code, 'read', `${this.#shown}/${path}`, { cause: error });
+    }
+  }
+}
+
+function readAtPace(fd: number, buffer: Uint8Array, position: number): Promise<number> {
+  const length = buffer.byteLength;
+  return atDiskPace(
+    () => readSync(fd, buffer, 0, length, position),
+    async () => (await readInto(fd, buffer, 0, length, position)).bytesRead,
+  );
+}

@@ -1,0 +1,20 @@
+import { lstat, rename } from 'node:fs/promises';
+import { errnoCode } from '../sys/errno-code.ts';
+import { unlessMissing } from './unless-missing.ts';
+
+/** `false`: `to` is taken. */
+export async function renameUnlessTaken(from: string, to: string): Promise<boolean> {
+  // Loading the foreign function interface takes a while, and many commands never need it.
+  const { renameNoReplace } = await import('../sys/libc.ts');
+  try {
+    await renameNoReplace(from, to);
+    return true;
+  } catch (error) {
+    if (errnoCode(error) === 'EEXIST') return false;
+    if (errnoCode(error) !== 'EINVAL') throw error;
+  }
+  // A file system that knows no such rename.
+  if ((await unlessMissing(lstat(to))) !== undefined) return false;
+  await rename(from, to);
+  return true;
+}

@@ -1,0 +1,12 @@
+import { errnoCode } from '../sys/errno-code.ts';
+
+/** Settles like `result`, but `undefined` stands for a path that leads nowhere. */
+export async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result;
+  } catch (error) {
+    const code = errnoCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,185 @@
+import { STATUS_CODES } from 'node:http';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
+import {
+  type DialTarget,
+  type GrpcAnswer,
+  type GrpcConnection,
+  type GrpcRequest,
+  NetworkError,
+} from '../../network.ts';
+import { connectTo } from '../net/dial.ts';
+import { asNetworkError } from '../net/network-error.ts';
+
+/** One flag and four bytes of length stand before each message. */
+const PREFIX_BYTES = 5;
+/** As much as gRPC libraries take by default. */
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+const UNKNOWN = 2;
+const RESOURCE_EXHAUSTED = 8;
+const UNIMPLEMENTED = 12;
+const INTERNAL = 13;
+const UNAVAILABLE = 14;
+
+/** gRPC's own table for answers that come from something else in between. */
+const CODES_OF_STATUS: Readonly<Record<number, number>> = {
+  400: INTERNAL,
+  401: 16,
+  403: 7,
+  404: UNIMPLEMENTED,
+  429: UNAVAILABLE,
+  502: UNAVAILABLE,
+  503: UNAVAILABLE,
+  504: UNAVAILABLE,
+};
+
+/** A connection stands once the server's settings have come, as gRPC libraries see it. */
+export function connectGrpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const socket = connectTo(target);
+    const authority = authorityOf(target);
+    const session = connect(`http://${authority}`, { createConnection: () => socket });
+    const fail = (error: unknown): void => {
+      signal.removeEventListener('abort', onAbort);
+      reject(error);
+      session.destroy();
+    };
+    const onAbort = (): void => fail(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    // Stays after the connection stands: each call is told for itself, and nothing must end the process.
+    session.on('error', (error) => fail(asNetworkError(error)));
+    const onClose = (): void => fail(new NetworkError('ECONNRESET', 'the connection ended before it stood'));
+    session.once('close', onClose);
+    session.once('remoteSettings', () => {
+      signal.removeEventListener('abort', onAbort);
+      session.off('close', onClose);
+      resolve(connectionOf(session, authority, userAgent));
+    });
+  });
+}
+
+function authorityOf(target: DialTarget): string {
+  if ('socketPath' in target) return 'localhost';
+  return target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
+}
+
+function connectionOf(session: ClientHttp2Session, authority: string, userAgent: string): GrpcConnection {
+  return {
+    call: (request, signal) => call(session, { authority, userAgent, ...request }, signal),
+    close: () => session.destroy(),
+  };
+}
+
+interface Call extends GrpcRequest {
+  readonly authority: string;
+  readonly userAgent: string;
+}
+
+async function call(session: ClientHttp2Session, request: Call, signal: AbortSignal): Promise<GrpcAnswer> {
+  signal.throwIfAborted();
+  if (session.destroyed) throw new NetworkError('ECONNRESET', 'the connection is closed');
+  const stream = session.request({
+    ':method': 'POST',
+    ':scheme': 'http',
+    ':authority': request.authority,
+    ':path': request.path,
+    'content-type': 'application/grpc',
+    'user-agent': request.userAgent,
+    te: 'trailers',
+    'grpc-timeout': `${Math.max(1, Math.round(request.timeoutMs))}m`,
+  });
+  const onAbort = (): void => void stream.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    stream.end(framed(request.message));
+    return await answerOf(stream);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw asNetworkError(error);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    stream.destroy();
+  }
+}
+
+/** The status stands in the trailers, or at once in the headers of an answer that has no message. */
+function answerOf(stream: ClientHttp2Stream): Promise<GrpcAnswer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    let headers: IncomingHttpHeaders = {};
+    let trailers: IncomingHttpHeaders = {};
+    stream.on('response', (given) => {
+      headers = given;
+      if (given[':status'] !== 200 || !isGrpc(given)) resolve(foreignAnswer(given));
+    });
+    stream.on('trailers', (given) => {
+      trailers = given;
+    });
+    stream.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_MESSAGE_BYTES) resolve(tooLarge(length));
+    });
+    stream.on('error', reject);
+    const endedEarly = (): void => reject(new NetworkError('ECONNRESET', 'the stream ended early'));
+    stream.once('close', endedEarly);
+    stream.on('end', () => {
+      const status = trailers['grpc-status'] === undefined ? headers : trailers;
+      if (status['grpc-status'] === undefined) return endedEarly();
+      stream.off('close', endedEarly);
+      return resolve(statusOf(status, Buffer.concat(chunks)));
+    });
+  });
+}
+
+function isGrpc(headers: IncomingHttpHeaders): boolean {
+  return headers['content-type']?.startsWith('application/grpc') ?? false;
+}
+
+function statusOf(headers: IncomingHttpHeaders, body: Buffer): GrpcAnswer {
+  const number = Number(headers['grpc-status']);
+  const code = Number.isInteger(number) ? number : UNKNOWN;
+  if (code !== 0) return { code, details: decodedText(String(headers['grpc-message'] ?? '')), message: EMPTY };
+  const end = body.length < PREFIX_BYTES ? -1 : PREFIX_BYTES + body.readUInt32BE(1);
+  if (end !== body.length) return { code: INTERNAL, details: 'malformed message', message: EMPTY };
+  if (body[0] !== 0) return { code: UNIMPLEMENTED, details: 'compressed message', message: EMPTY };
+  return { code, details: '', message: new Uint8Array(body.subarray(PREFIX_BYTES)) };
+}
+
+const EMPTY = new Uint8Array();
+
+/** What Go says of an answer that is not gRPC's. */
+function foreignAnswer(headers: IncomingHttpHeaders): GrpcAnswer {
+  const status = Number(headers[':status']);
+  const type = headers['content-type'];
+  const ofStatus = `unexpected HTTP status code received from server: ${status} (${STATUS_CODES[status] ?? ''})`;
+  const ofType =
+    type === undefined
+      ? 'malformed header: missing HTTP content-type'
+      : `transport: received unexpected content-type ${JSON.stringify(type)}`;
+  const faults = [...(status === 200 ? [] : [ofStatus]), ...(isGrpc(headers) ? [] : [ofType])];
+  return { code: CODES_OF_STATUS[status] ?? UNKNOWN, details: faults.join('; '), message: EMPTY };
+}
+
+function tooLarge(length: number): GrpcAnswer {
+  const details = `grpc: received message larger than max (${length} vs. ${MAX_MESSAGE_BYTES})`;
+  return { code: RESOURCE_EXHAUSTED, details, message: EMPTY };
+}
+
+function framed(message: Uint8Array): Buffer {
+  const frame = Buffer.alloc(PREFIX_BYTES + message.length);
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, PREFIX_BYTES);
+  return frame;
+}
+
+/** Percent-encoded; what cannot be decoded stays as it is. */
+function decodedText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TcpAddress, TcpServer } from '../../tcp-server.ts';
+import { asNetworkError } from '../net/network-error.ts';
+
+const EVERYWHERE = '0.0.0.0';
+
+/** Has a server listen whose connections may become something else than HTTP, which it does not count as its own any more. */
+export async function listenForUpgrades(
+  server: Server | SecureServer,
+  address: TcpAddress,
+  upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
+): Promise<TcpServer> {
+  const open = new Set<Duplex>();
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => {}); // followed by 'close'
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    upgrade(request, socket, head);
+  });
+  const { port, close } = await listenAt(address, server);
+  return {
+    port,
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      await close();
+    },
+  };
+}
+
+export async function listenAt({ host, port }: TcpAddress, server: Server | SecureServer): Promise<TcpServer> {
+  // Without a host it is both families, or the one that the kernel has.
+  server.listen(port, host === EVERYWHERE ? undefined : host);
+  await once(server, 'listening').catch((error: unknown) => Promise.reject(asNetworkError(error)));
+  return {
+    port: (server.address() as AddressInfo).port, // it listens on TCP
+    close: () => closeServer(server),
+  };
+}
+
+/** Ends its connections. */
+export async function closeServer(server: Server | SecureServer): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+/** The lines before the body, for a connection that is on its way to something else. */
+export function answerHead(status: number, headers: ReadonlyArray<readonly [string, string]>): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
+}

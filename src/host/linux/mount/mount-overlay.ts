@@ -1,0 +1,97 @@
+import { closeSync, constants, mkdtempSync, openSync, rmdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { MountError, type MountIdMap, type OverlayRequest } from '../../mounts.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+import { mount, umount2 } from '../sys/libc.ts';
+import { attachMount, mapMountIds, openTreeClone } from '../sys/tree-calls.ts';
+import { openUserNamespace } from './user-namespace.ts';
+
+const MNT_DETACH = 2;
+const MS_RDONLY = 1;
+/** mount(2) copies one page at most, its end included. */
+const MOST_OPTIONS = 4095;
+const OPEN_FOLDER = 0o10000000 | constants.O_DIRECTORY;
+
+export async function mountOverlay(request: OverlayRequest): Promise<void> {
+  const { target, lower, idMap } = request;
+  try {
+    if (idMap) await mountMapped(request, idMap);
+    else await mountLayers(request, lower);
+  } catch (error) {
+    if (error instanceof MountError) throw error;
+    throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
+  }
+}
+
+/** Paths that are too long together are replaced by descriptors; the kernel looks them up while it mounts, never again. */
+async function mountLayers(request: OverlayRequest, lower: readonly string[]): Promise<void> {
+  const options = optionsOf(request, lower);
+  if (Buffer.byteLength(options) <= MOST_OPTIONS) return mountWith(request, options);
+  const folders = lower.map((path) => openSync(path, OPEN_FOLDER));
+  try {
+    const short = folders.map((fd) => `/proc/self/fd/${fd}`);
+    await mountWith(request, optionsOf(request, short));
+  } finally {
+    for (const fd of folders) closeSync(fd);
+  }
+}
+
+async function mountWith({ target, upper }: OverlayRequest, options: string): Promise<void> {
+  await mount('overlay', target, 'overlay', upper ? 0 : MS_RDONLY, options);
+}
+
+/**
+ * One mapped mount of the folder that holds all layers serves for each of them. It is needed only until overlayfs has
+ * made its own of it; kernels before 6.15 want it to be attached somewhere until then.
+ */
+async function mountMapped(request: OverlayRequest, idMap: MountIdMap): Promise<void> {
+  const [parent, ...others] = new Set(request.lower.map((path) => dirname(path)));
+  if (parent === undefined || others.length > 0) throw new MountError('EINVAL', 'mount', request.target);
+  const clone = openTreeClone(parent);
+  try {
+    const namespace = await openUserNamespace(idMap);
+    try {
+      mapMountIds(clone, namespace);
+    } finally {
+      closeSync(namespace);
+    }
+    const below = (folder: string) => request.lower.map((path) => join(folder, basename(path)));
+    try {
+      await mountLayers(request, below(`/proc/self/fd/${clone}`));
+    } catch (error) {
+      const { scratch } = request;
+      if (errnoCode(error) !== 'EINVAL' || scratch === undefined) throw error;
+      await attachedBelow(scratch, clone, (folder) => mountLayers(request, below(folder)));
+    }
+  } finally {
+    closeSync(clone);
+  }
+}
+
+async function attachedBelow(scratch: string, clone: number, work: (folder: string) => Promise<void>): Promise<void> {
+  const place = mkdtempSync(join(scratch, 'layers-'));
+  try {
+    attachMount(clone, place);
+    try {
+      await work(place);
+    } finally {
+      await umount2(place, MNT_DETACH);
+    }
+  } finally {
+    rmdirSync(place);
+  }
+}
+
+function optionsOf({ upper, userXattr, volatile }: OverlayRequest, lower: readonly string[]): string {
+  return [
+    `lowerdir=${lower.map(escaped).join(':')}`,
+    ...(upper ? [`upperdir=${escaped(upper.folder)}`, `workdir=${escaped(upper.work)}`] : []),
+    ...(userXattr ? ['userxattr'] : []),
+    ...(volatile ? ['volatile'] : []),
+  ].join(',');
+}
+
+/** A colon would begin the next layer, a comma the next option. */
+function escaped(path: string): string {
+  return path.replace(/[\\:,]/g, '\\$&');
+}

@@ -1,0 +1,67 @@
+import type { Socket } from 'node:net';
+import { MessageQueue } from '../../message-queue.ts';
+import { NetworkError } from '../../network.ts';
+import type { PacketConnection } from '../../packet-sockets.ts';
+import { loopSocket } from '../sys/loop-socket.ts';
+import { connectedPacketSocket } from '../sys/packet-socket-calls.ts';
+import { asNetworkError } from './network-error.ts';
+
+/** More than a socket of the usual size takes in one piece. */
+const MOST_PACKET_BYTES = 256 * 1024;
+
+/** One for all connections: each packet is read into it and copied out of it in one go. */
+let received: Buffer | undefined;
+
+export async function connectPackets(socketPath: string, signal: AbortSignal): Promise<PacketConnection> {
+  return packetConnection(await connectedPacketSocket(socketPath, signal));
+}
+
+/** A connected socket as the port shows it; owns the descriptor. */
+export function packetConnection(fd: number): PacketConnection {
+  received ??= Buffer.alloc(MOST_PACKET_BYTES);
+  const buffer = received;
+  const packets = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() });
+  // By `onread`, because a stream may join what it has not handed out yet.
+  const callback = (bytes: number): boolean => {
+    packets.push(Uint8Array.prototype.slice.call(buffer, 0, bytes));
+    return true;
+  };
+  const socket = loopSocket(fd, { allowHalfOpen: true, onread: { buffer, callback } });
+  socket.on('error', () => {}); // followed by `close`
+  socket.once('end', () => packets.end());
+  socket.once('close', () => packets.end());
+  socket.resume();
+  // Each packet waits for the one before: what a stream holds back, it writes in one piece.
+  let last: Promise<void> = Promise.resolve();
+  return {
+    packets,
+    send: (packet) => {
+      const sent = last.then(() => written(socket, packet));
+      last = sent.catch(() => {});
+      return sent;
+    },
+    end: () => {
+      last = last.then(() => void socket.end());
+    },
+    close: () => void socket.destroy(),
+  };
+}
+
+function written(socket: Socket, packet: Uint8Array): Promise<void> {
+  if (packet.byteLength === 0) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    if (socket.destroyed || socket.writableEnded) return reject(closed());
+    // A stream that is destroyed meanwhile may forget to tell.
+    const onClose = (): void => reject(closed());
+    socket.once('close', onClose);
+    socket.write(packet, (error) => {
+      socket.off('close', onClose);
+      if (error) reject(asNetworkError(error));
+      else resolve();
+    });
+  });
+}
+
+function closed(): NetworkError {
+  return new NetworkError('EPIPE', 'the connection is closed');
+}

@@ -1,0 +1,88 @@
+import { Socket } from 'node:net';
+import { constants } from 'node:os';
+import { type Command, type Finished, ProcessOutputError } from '../../processes.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+
+/** Runs a program to its end and keeps what it wrote. */
+export async function runCommand(command: Command, signal: AbortSignal): Promise<Finished> {
+  // Many commands never need it.
+  const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
+    import('../sys/posix-spawn.ts'),
+    import('../sys/exit-status.ts'),
+  ]);
+  signal.throwIfAborted();
+  const { program, args, env = process.env, cwd, input, sealed, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
+  const ends = [input === undefined ? null : 'reads', 'writes', 'writes'] as const;
+  const { pid, ours } = spawnInSession({ program, args, env, cwd, ends, sealed });
+  const [stdin, ...outputs] = ours;
+  feed(stdin, input);
+  const streams = outputs.flatMap((fd) => (fd === undefined ? [] : [new Socket({ fd, readable: true })]));
+  const flood = new AbortController();
+  const onFlood = (): void => flood.abort(new ProcessOutputError(program, maxOutputBytes));
+  const written = streams.map((stream) => collect(stream, maxOutputBytes, onFlood));
+
+  const end = AbortSignal.any([signal, flood.signal]);
+  const onEnd = (): void => {
+    killGroup(pid); // not collected before the outputs are closed, so the number is still its own
+    // Whoever left the group may hold the pipes open for ever.
+    for (const stream of streams) stream.destroy();
+  };
+  end.addEventListener('abort', onEnd, { once: true });
+  try {
+    const [stdout, stderr] = await Promise.all(written);
+    end.removeEventListener('abort', onEnd);
+    const exitCode = await endOf(pid, exitStatusOf(pid), end);
+    return { exitCode, stdout: stdout ?? new Uint8Array(), stderr: stderr ?? new Uint8Array() };
+  } finally {
+    end.removeEventListener('abort', onEnd);
+  }
+}
+
+/** It may go on after it has closed its outputs. It is there to be killed until `status` resolves. */
+async function endOf(pid: number, status: Promise<number>, signal: AbortSignal): Promise<number> {
+  const onAbort = (): void => killGroup(pid);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const exitCode = await status;
+    signal.throwIfAborted();
+    return exitCode;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function feed(fd: number | undefined, input: string | Uint8Array | undefined): void {
+  if (fd === undefined || input === undefined) return;
+  const stream = new Socket({ fd, readable: false, writable: true });
+  stream.on('error', () => {}); // a program may end without reading its input
+  stream.end(input);
+}
+
+/** 128 + number for a signal, as shells tell it. */
+export function exitCodeOf(code: number | null, killedBy: NodeJS.Signals | null): number {
+  return killedBy === null ? (code ?? 0) : 128 + constants.signals[killedBy];
+}
+
+/** All of it when the stream has closed, also where that was our doing. */
+function collect(stream: Socket, maxBytes: number, onFlood: () => void): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  return new Promise((resolve) => {
+    stream.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.byteLength;
+      if (bytes <= maxBytes) chunks.push(chunk);
+      else onFlood();
+    });
+    stream.on('error', () => {}); // `close` follows
+    stream.once('close', () => resolve(new Uint8Array(Buffer.concat(chunks))));
+  });
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (errnoCode(error) !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import type { ProcessIdentity, RunningProgram, StreamedCommand, TerminalSize } from '../../processes.ts';
+import { parseProcStat } from '../proc/proc-stat.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+import type { ChildEnd } from '../sys/posix-spawn.ts';
+import type { PseudoTerminal } from '../terminal/pseudo-terminal.ts';
+import { childrenOf, killBelow, killTree, sendSignal } from './kill-tree.ts';
+
+const COLLECT_MS = 500;
+const MOST_WORDS_BYTES = 64 * 1024;
+
+/** Starts a program in a session of its own, with pipes or a terminal. */
+export async function spawnStreamed(command: StreamedCommand): Promise<RunningProgram> {
+  if (command.streams === 'terminal') {
+    const { terminalSocket } = command;
+    return terminalSocket === undefined ? spawnInTerminal(command) : spawnWithOwnTerminal(command, terminalSocket);
+  }
+  const { identity, exited, ours } = await startProgram(command, [
+    command.streams === 'all' ? 'reads' : null,
+    'writes',
+    'writes',
+  ]);
+  const [input, output, errors] = ours;
+  const stdin = input === undefined ? undefined : new Socket({ fd: input, readable: false, writable: true });
+  const [stdout, stderr] = [outputStream(output), outputStream(errors)];
+  stdin?.on('error', () => {}); // a program may end without reading its input
+  void exited.then(() => stdin?.destroy());
+  return {
+    ...identity,
+    stdout: untilClosed(stdout),
+    stderr: untilClosed(stderr),
+    write: (data) => written(stdin, data),
+    closeInput: () => stdin?.end(),
+    resize: async () => {},
+    exited,
+    kill: async () => {
+      endProgram(identity, exited);
+      for (const stream of [stdin, stdout, stderr]) stream?.destroy();
+    },
+  };
+}
+
+function outputStream(fd: number | undefined): Socket {
+  if (fd === undefined) throw new Error('a program was started without an output');
+  return new Socket({ fd, readable: true, writable: false });
+}
+
+async function spawnInTerminal(command: StreamedCommand): Promise<RunningProgram> {
+  const { openPseudoTerminal, resizeTerminalOf } = await import('../terminal/pseudo-terminal.ts');
+  const { terminal, programEnd } = openPseudoTerminal();
+  try {
+    const started = await startProgram(command, [programEnd.fd, programEnd.fd, programEnd.fd]);
+    return inTerminal(started, terminal, resizeTerminalOf);
+  } catch (error) {
+    terminal.close();
+    throw error;
+  } finally {
+    // While we hold the program's end open, its output never ends.
+    programEnd.close();
+  }
+}
+
+function inTerminal(
+  { identity, exited }: Started,
+  terminal: PseudoTerminal,
+  resizeTerminalOf: (pid: number, size: TerminalSize) => boolean,
+): RunningProgram {
+  let isRunning = true;
+  void exited.then(() => {
+    isRunning = false;
+  });
+  return {
+    ...identity,
+    stdout: terminal.output,
+    stderr: nothing(),
+    write: terminal.write,
+    closeInput: () => void terminal.write(Uint8Array.of(4)),
+    resize: async (size) => {
+      terminal.resize(size);
+      if (!isRunning) return;
+      sendSignal(identity.pid, 'SIGWINCH'); // it has no controlling terminal, so the kernel tells it nothing
+      // crun does not hand on the size of its own to the one that it makes in the container.
+      for (const below of childrenOf(identity.pid)) resizeTerminalOf(below, size);
+    },
+    exited,
+    kill: async () => {
+      endProgram(identity, exited);
+      terminal.close();
+    },
+  };
+}
+
+/** The program makes the terminal, and we get our end of it. */
+async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string): Promise<RunningProgram> {
+  const [{ openTerminalDoor }, { ourEnd }] = await Promise.all([
+    import('../terminal/received-terminal.ts'),
+    import('../terminal/pseudo-terminal.ts'),
+  ]);
+  const door = openTerminalDoor(socketPath);
+  const over = new AbortController();
+  const terminal = door.received(over.signal).then(ourEnd, () => undefined);
+  const { identity, exited, ours } = await startProgram(command, [null, null, 'writes']).catch((error: unknown) => {
+    over.abort();
+    throw error;
+  });
+  void exited.then(() => over.abort());
+  const words = collected(outputStream(ours[2]));
+  const write = async (data: Uint8Array): Promise<void> => (await terminal)?.write(data);
+  return {
+    ...identity,
+    stdout: outputOf(terminal),
+    stderr: wordsOf(words),
+    write,
+    closeInput: () => void write(Uint8Array.of(4)),
+    resize: async (size) => (await terminal)?.resize(size),
+    exited,
+    kill: async () => {
+      endProgram(identity, exited);
+      void terminal.then((ours) => ours?.close());
+    },
+  };
+}
+
+async function* outputOf(terminal: Promise<PseudoTerminal | undefined>): AsyncGenerator<Uint8Array> {
+  const made = await terminal;
+  if (made) yield* made.output;
+}
+
+async function* wordsOf(words: Promise<readonly Uint8Array[]>): AsyncGenerator<Uint8Array> {
+  yield* await words;
+}
+
+/** Read by us, because nobody else need do so. */
+function collected(stream: Socket): Promise<readonly Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.byteLength;
+    if (bytes <= MOST_WORDS_BYTES) chunks.push(chunk);
+  });
+  stream.on('error', () => {}); // `close` follows
+  return new Promise((resolve) => stream.once('close', () => resolve(chunks)));
+}
+
+interface Started {
+  readonly identity: ProcessIdentity;
+  readonly exited: Promise<number>;
+  /** Our ends of its pipes. */
+  readonly ours: ReadonlyArray<number | undefined>;
+}
+
+async function startProgram(
+  { program, args, env, sealed }: StreamedCommand,
+  ends: readonly ChildEnd[],
+): Promise<Started> {
+  const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
+    import('../sys/posix-spawn.ts'),
+    import('../sys/exit-status.ts'),
+  ]);
+  const { pid, ours } = spawnInSession({ program, args, env, ends, sealed });
+  // One that is dead already can be read until it is collected.
+  const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return { identity: { pid, startTime: stat?.startTime ?? 0 }, exited: exitStatusOf(pid), ours };
+}
+
+function written(stdin: Writable | undefined, data: Uint8Array): Promise<void> {
+  if (stdin === undefined || stdin.destroyed || stdin.writableEnded) return Promise.resolve();
+  return new Promise((resolve) => {
+    stdin.write(data, () => resolve());
+  });
+}
+
+/**
+ * What the program started is killed first, and it may collect that and end by itself: nobody else does so quickly for
+ * processes whose parent is gone.
+ */
+function endProgram(identity: ProcessIdentity, exited: Promise<number>): void {
+  if (!killBelow(identity)) return killTree(identity);
+  const impatience = setTimeout(() => killTree(identity), COLLECT_MS);
+  void exited.then(() => clearTimeout(impatience));
+}
+
+/** What we close ourselves ends like what the program closes. */
+async function* untilClosed(stream: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream;
+  } catch (error) {
+    if (errnoCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,101 @@
+import { defaultPod } from '../../../api/defaults/default-pod.ts';
+import type { Secret } from '../../../api/generated/core-v1.ts';
+import { qosClass } from '../../../api/qos.ts';
+import { formatTime } from '../../../base/rfc3339.ts';
+import type { Clock } from '../../../host/clock.ts';
+import type { Random } from '../../../host/random.ts';
+import { ApiError, type ObjectKey } from '../api-server.ts';
+import { badRequest, invalid } from './refusals.ts';
+import { factsOf } from './resource-facts.ts';
+import { fromWire, toWire, type WireObject } from './wire-object.ts';
+
+const NAME_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
+const LONGEST_GENERATED_PREFIX = 58;
+const GENERATED_LETTERS = 5;
+
+/** The object as the server stores it first: named, identified, with its defaults. */
+export function newObject(key: ObjectKey, given: WireObject, clock: Clock, random: Random): WireObject {
+  const { apiVersion, kind, qualifiedKind, isNamespaced } = factsOf(key.resource);
+  const { metadata } = given;
+  const name = metadata.name || generatedName(metadata.generateName ?? '', random);
+  if (name === '') {
+    throw invalid(qualifiedKind, '', ['metadata.name: Required value: name or generateName is required']);
+  }
+  if (metadata.resourceVersion) {
+    throw new ApiError('InternalError', 'resourceVersion should not be set on objects to be created');
+  }
+  const object = toWire({
+    ...given,
+    apiVersion,
+    kind,
+    metadata: {
+      ...metadata,
+      name,
+      namespace: isNamespaced ? requestNamespace(key, metadata.namespace) : undefined,
+      uid: randomUid(random),
+      creationTimestamp: formatTime(clock.now()),
+      deletionTimestamp: undefined,
+      deletionGracePeriodSeconds: undefined,
+      selfLink: undefined,
+    },
+  });
+  return withFirstValues(key, object);
+}
+
+/** The namespace of the request, which the object may repeat but not contradict. */
+export function requestNamespace(key: ObjectKey, inObject: string | undefined): string {
+  if (inObject && inObject !== key.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  return key.namespace;
+}
+
+/** What texts a secret was given become data, for the API never shows them again. */
+export function withSecretData(secret: Secret): Secret {
+  const { stringData = {}, ...rest } = secret;
+  const encoded = Object.entries(stringData).map(([name, text]) => [name, Buffer.from(text).toString('base64')]);
+  const data = { ...rest.data, ...Object.fromEntries(encoded) };
+  return { ...rest, ...(Object.keys(data).length > 0 && { data }) };
+}
+
+function withFirstValues({ resource }: ObjectKey, object: WireObject): WireObject {
+  switch (resource) {
+    case 'pods': {
+      const pod = defaultPod(fromWire('pods', object));
+      const status = { phase: 'Pending', qosClass: qosClass(pod) };
+      return toWire({ ...pod, metadata: { ...pod.metadata, generation: 1 }, status });
+    }
+    case 'nodes': {
+      const node = fromWire('nodes', object);
+      const { capacity, allocatable = capacity } = node.status ?? {};
+      return node.status ? toWire({ ...node, status: { ...node.status, allocatable } }) : object;
+    }
+    case 'services':
+      return toWire({ ...object, status: { loadBalancer: {} } });
+    case 'certificatesigningrequests':
+      return toWire({ ...object, status: {} });
+    case 'secrets':
+      return toWire({ type: 'Opaque', ...withSecretData(fromWire('secrets', object)) });
+    case 'leases':
+    case 'events':
+    case 'configmaps':
+    case 'serviceaccounts':
+    case 'runtimeclasses':
+      return object;
+  }
+}
+
+function generatedName(prefix: string, random: Random): string {
+  if (prefix === '') return '';
+  const letter = (): string => NAME_LETTERS.charAt(Math.floor(random.fraction() * NAME_LETTERS.length));
+  return prefix.slice(0, LONGEST_GENERATED_PREFIX) + Array.from({ length: GENERATED_LETTERS }, letter).join('');
+}
+
+/** A UUID of version 4. */
+function randomUid(random: Random): string {
+  const bytes = random.bytes(16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Buffer.from(bytes).toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

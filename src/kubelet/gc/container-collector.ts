@@ -1,0 +1,158 @@
+import { LatestOnly } from '../../base/latest-only.ts';
+import type { Log } from '../../base/log.ts';
+import { textOf } from '../../base/text-of.ts';
+import { unlessGone } from '../../cri/unless-gone.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { ObservedPods } from '../pleg/observed-pods.ts';
+import type { WorkerView } from '../workers/pod-questions.ts';
+import {
+  type DeadContainer,
+  type DeadContainerPolicy,
+  deadTooMany,
+  endedTooMany,
+  type PastOfPod,
+  sandboxesOfThePast,
+} from './dead-containers.ts';
+import { removeDeadLogLinks } from './dead-log-links.ts';
+import type { TellOfNode } from './node-event.ts';
+import { type RemovalDeps, removeDeadContainer } from './remove-dead-container.ts';
+
+/** kubelet's ContainerGCPeriod. */
+const PERIOD_MS = 60_000;
+
+export interface ContainerCollectorDeps extends RemovalDeps {
+  readonly observed: Pick<ObservedPods, 'all' | 'get' | 'refresh'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly policy: DeadContainerPolicy;
+  /** The worker of a pod; absent: it has none. */
+  readonly workerOf: (uid: string) => WorkerView | undefined;
+  readonly tell: TellOfNode;
+}
+
+/**
+ * Keeps the dead containers and sandboxes of pods few: at the end of each container, and on the whole node each minute.
+ *
+ * 1. A pod that ends is its worker's, and so is one that is to leave no trace; of a pod without a worker nobody knows yet
+ *    whether it is wanted. Nothing of them is touched here.
+ * 2. Nothing that a worker decides by is removed: see `dead-containers.ts`.
+ * 3. One removal at a time. What cannot be removed is told, and tried again in the next minute.
+ */
+export class ContainerCollector {
+  readonly #deps: ContainerCollectorDeps;
+  readonly #life: AbortSignal;
+  readonly #slot = new LatestOnly<void>(() => this.#collect());
+  readonly #changed = new Set<string>();
+  #isDue = false;
+
+  constructor(deps: ContainerCollectorDeps, life: AbortSignal) {
+    this.#deps = deps;
+    this.#life = life;
+  }
+
+  /** The runtime has the pod otherwise than before: a container of it may have ended. */
+  changed(uid: string): void {
+    if (this.#life.aborted) return;
+    this.#changed.add(uid);
+    this.#slot.offer();
+  }
+
+  /** Works until the agent ends. */
+  async run(): Promise<void> {
+    while (!this.#life.aborted) {
+      this.#isDue = true;
+      this.#slot.offer();
+      await this.#deps.clock.sleep(PERIOD_MS, this.#life).catch(() => undefined);
+    }
+    await this.#slot.idle();
+  }
+
+  async #collect(): Promise<void> {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const uid of changed) await this.#afterAnEnd(uid);
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    await this.#onTheNode();
+  }
+
+  async #afterAnEnd(uid: string): Promise<void> {
+    const pod = this.#deps.observed.get(uid);
+    if (pod && this.#isOurs(uid)) await this.#removeAll(endedTooMany(pod, this.#deps.policy));
+  }
+
+  async #onTheNode(): Promise<void> {
+    const { observed, policy, clock } = this.#deps;
+    const pods = [...observed.all.values()].flatMap((pod): PastOfPod[] =>
+      this.#isOurs(pod.uid) ? [{ pod, isLive: this.#deps.workerOf(pod.uid)?.state.phase === 'syncing' }] : [],
+    );
+    await this.#removeAll(deadTooMany(pods, policy, clock.now()));
+    for (const { pod } of pods) await this.#removeSandboxes(pod.uid);
+    await this.#removeLinks();
+  }
+
+  /** Also asked again before each removal, for the pod may have begun to end since. */
+  #isOurs(uid: string): boolean {
+    const worker = this.#deps.workerOf(uid);
+    if (this.#life.aborted || !worker || worker.removed) return false;
+    return worker.state.phase === 'syncing' || worker.state.phase === 'finished';
+  }
+
+  async #removeAll(dead: readonly DeadContainer[]): Promise<void> {
+    for (const { pod, container } of dead) {
+      if (!this.#isOurs(pod.uid)) continue;
+      await this.#attempt('Failed to remove container', { containerID: container.id, pod: nameOf(pod) }, () =>
+        removeDeadContainer(pod, container, this.#deps, this.#life),
+      );
+    }
+    for (const uid of new Set(dead.map(({ pod }) => pod.uid))) await this.#refresh(uid);
+  }
+
+  async #removeSandboxes(uid: string): Promise<void> {
+    const { observed, runtime } = this.#deps;
+    const pod = observed.get(uid);
+    const past = pod && this.#isOurs(uid) ? sandboxesOfThePast(pod) : [];
+    for (const { id: podSandboxId } of past) {
+      await this.#attempt(
+        'Failed to remove sandbox',
+        { sandboxID: podSandboxId, pod: pod && nameOf(pod) },
+        async () => {
+          // It may hold a network though it is not ready.
+          await unlessGone(runtime.stopPodSandbox({ podSandboxId }, this.#life));
+          await unlessGone(runtime.removePodSandbox({ podSandboxId }, this.#life));
+        },
+      );
+    }
+    if (past.length > 0) await this.#refresh(uid);
+  }
+
+  /** A look that fails is remembered by whoever looks; the pod's worker looks again. */
+  async #refresh(uid: string): Promise<void> {
+    await this.#deps.observed.refresh(uid, this.#life).catch(() => undefined);
+  }
+
+  async #removeLinks(): Promise<void> {
+    const { settings, fs, observed, log, tell } = this.#deps;
+    if (settings.containerLogsDir === undefined) return;
+    const all = [...observed.all.values()].flatMap(({ containers }) => containers);
+    const isAlive = (id: string): boolean => all.some((each) => each.state !== 'exited' && each.id.startsWith(id));
+    try {
+      await removeDeadLogLinks(settings.containerLogsDir, fs, isAlive);
+    } catch (error) {
+      log.error('Container garbage collection failed', { error });
+      tell('Warning', 'ContainerGCFailed', textOf(error));
+    }
+  }
+
+  async #attempt(message: string, fields: Readonly<Record<string, unknown>>, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!this.#life.aborted) this.#deps.log.error(message, { ...fields, error });
+    }
+  }
+}
+
+function nameOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}

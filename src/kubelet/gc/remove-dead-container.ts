@@ -1,0 +1,58 @@
+import { basename, dirname } from 'node:path/posix';
+import type { RuntimeService } from '../../cri/services.ts';
+import { unlessGone } from '../../cri/unless-gone.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { logLinkName } from '../logs/log-links.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
+import { containerDirectory } from '../pod/pod-paths.ts';
+import { orphanPod } from '../sync-loop.ts';
+
+/** For a container of which nobody knows whether it runs: it was asked to end before a newer one was made. */
+const GRACE_SECONDS = 2n;
+
+export interface RemovalDeps {
+  readonly runtime: RuntimeService;
+  readonly fs: FileSystem;
+  readonly settings: { readonly rootDir: string; readonly containerLogsDir?: string | undefined };
+}
+
+/**
+ * Removes a dead container with its logs, also the rotated ones, the link to them and its termination message. The
+ * runtime forgets it last: what fails half-way is found again there.
+ */
+export async function removeDeadContainer(
+  pod: ObservedPod,
+  container: ObservedContainer,
+  deps: RemovalDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { runtime, fs, settings } = deps;
+  const containerId = container.id;
+  if (container.state === 'unknown') {
+    await unlessGone(runtime.stopContainer({ containerId, timeout: GRACE_SECONDS }, signal));
+  }
+  if (container.logPath !== '') await removeLogs(container.logPath, fs);
+  if (settings.containerLogsDir !== undefined) {
+    const owner = orphanPod(pod.uid, pod.name, pod.namespace);
+    await fs.remove(`${settings.containerLogsDir}/${logLinkName(owner, container.name, containerId)}`);
+  }
+  await removeTerminationMessage(pod, container, deps);
+  await unlessGone(runtime.removeContainer({ containerId }, signal));
+}
+
+async function removeLogs(logPath: string, fs: FileSystem): Promise<void> {
+  const folder = dirname(logPath);
+  if (!(await fs.stat(folder))) return;
+  for (const { name } of await fs.readDirectory(folder)) {
+    if (name.startsWith(basename(logPath))) await fs.remove(`${folder}/${name}`);
+  }
+}
+
+/** A pod may mount a file of its own at that place: only what the agent has made itself is removed. */
+async function removeTerminationMessage(
+  { uid }: ObservedPod,
+  { name, terminationMessageFile: file }: ObservedContainer,
+  { fs, settings }: RemovalDeps,
+): Promise<void> {
+  if (file !== undefined && dirname(file) === containerDirectory(settings.rootDir, uid, name)) await fs.remove(file);
+}

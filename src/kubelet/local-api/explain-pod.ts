@@ -1,0 +1,39 @@
+import type { Clock } from '../../host/clock.ts';
+import type { AgentView, PodReport } from '../explain/agent-view.ts';
+import { podWaits } from '../explain/pod-waits.ts';
+import { why } from '../explain/why.ts';
+import { ApiError } from './api-error.ts';
+import { findPod, isPutAside, type PodReference } from './find-pod.ts';
+import type { TimelineAnswer, WhyAnswer } from './local-api-types.ts';
+import { problemText } from './problem-text.ts';
+
+/** Why the pod is where it is. Throws an `ApiError` when it is not there. */
+export function explainPod(view: AgentView, reference: PodReference, clock: Pick<Clock, 'now'>): WhyAnswer {
+  const report = podOrProblems(view, reference);
+  return { pod: nameOf(report), sentences: why(report, clock.now()) };
+}
+
+/** What was done for the pod, and when. Throws an `ApiError` when it is not there. */
+export function podTimeline(view: AgentView, reference: PodReference, clock: Pick<Clock, 'now'>): TimelineAnswer {
+  const report = findPod(view, reference);
+  const nowMs = clock.now();
+  return { pod: nameOf(report), nowMs, steps: report.steps, waits: podWaits(report, nowMs) };
+}
+
+/** A pod that is not there may stand in a manifest that cannot be used. */
+function podOrProblems(view: AgentView, reference: PodReference): PodReport {
+  try {
+    return findPod(view, reference);
+  } catch (error) {
+    const problems = view.manifests().flatMap((manifest) => manifest.problems.map((each) => [manifest.source, each]));
+    const isMissing = error instanceof ApiError && error.code === 'NotFound' && !isPutAside(view, reference);
+    if (!isMissing || problems.length === 0) throw error;
+    const list = problems.map(([source = '', problem = '']) => `\n  ${problemText(source, problem)}`).join('');
+    const message = `${error.message}; not all of the manifests can be used:${list}`;
+    throw new ApiError('NotFound', message, { cause: error });
+  }
+}
+
+function nameOf({ pod }: PodReport): string {
+  return `${pod.metadata.namespace}/${pod.metadata.name}`;
+}

@@ -1,0 +1,106 @@
+import type { Pod, PodStatus } from '../../../api/generated/core-v1.ts';
+import type { AgentEvent, AgentView, ManifestReport, PodReport } from '../../explain/agent-view.ts';
+import { observedContainer } from '../../pod/observed-container.fixture.ts';
+import type { ObservedContainer, ObservedPod } from '../../pod/observed-pod.ts';
+
+/** An agent that has the pods that a test gives it. */
+export class ScriptedView implements AgentView {
+  readonly nodeName = 'box';
+  /** `uid grace`, in the order in which they were asked for. */
+  readonly stopped: string[] = [];
+  readonly #reports = new Map<string, PodReport>();
+  readonly #listeners = new Set<(event: AgentEvent) => void>();
+  #manifests: readonly ManifestReport[] = [];
+
+  pods(): readonly PodReport[] {
+    return [...this.#reports.values()];
+  }
+
+  /** What `putAside()` answers. */
+  readonly aside: Pod[] = [];
+
+  putAside(): readonly Pod[] {
+    return this.aside;
+  }
+
+  /** What `troubles()` answers. */
+  readonly nodeTroubles: string[] = [];
+
+  troubles(): readonly string[] {
+    return this.nodeTroubles;
+  }
+
+  manifests(): readonly ManifestReport[] {
+    return this.#manifests;
+  }
+
+  async stopPod(uid: string, graceSeconds: number | undefined): Promise<void> {
+    this.stopped.push(`${uid} ${graceSeconds}`);
+    this.remove(uid);
+  }
+
+  subscribe(listener: (event: AgentEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Puts a report in the place of the pod's last one, and tells its status. */
+  show(report: PodReport): void {
+    this.#reports.set(report.pod.metadata.uid, report);
+    this.tell({ kind: 'status', pod: report.pod, status: report.status });
+  }
+
+  refuse(report: ManifestReport): void {
+    this.#manifests = [...this.#manifests, report];
+    this.tell({ kind: 'manifest', report });
+  }
+
+  remove(uid: string): void {
+    const report = this.#reports.get(uid);
+    this.#reports.delete(uid);
+    if (report) this.tell({ kind: 'gone', pod: report.pod });
+  }
+
+  tell(event: AgentEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+}
+
+/** A static pod `hello` of this node with the container `web`, as its manifest names them. */
+export function staticPod(name = 'hello', namespace = 'default', containers: readonly string[] = ['web']): Pod {
+  const annotations = { 'kubernetes.io/config.source': 'file' };
+  return {
+    metadata: { name: `${name}-box`, namespace, uid: `${namespace}-${name}`, annotations },
+    spec: { containers: containers.map((container) => ({ name: container })), nodeName: 'box' },
+  };
+}
+
+/** A report about a pod that its worker looks after. */
+export function reportOf(pod: Pod, more: Partial<PodReport> = {}): PodReport {
+  return { pod, status: { phase: 'Pending' }, observed: undefined, worker: 'syncing', steps: [], events: [], ...more };
+}
+
+export const READY: PodStatus = {
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: 'True' }],
+  podIPs: [{ ip: '10.87.0.5' }],
+};
+
+/** What the runtime says of a pod with these containers, newest first. */
+export function observedOf({ metadata }: Pod, containers: readonly ObservedContainer[]): ObservedPod {
+  const { uid, name, namespace } = metadata;
+  return { uid, name, namespace, sandboxes: [], containers, inspectedAt: 0 };
+}
+
+export function runningContainer(id: string, name: string, logPath: string): ObservedContainer {
+  return observedContainer(name, { state: 'running', startedAt: 1n }, { id, logPath });
+}
+
+export function exitedContainer(id: string, name: string, logPath: string): ObservedContainer {
+  const end = { startedAt: 1n, finishedAt: 2n, exitCode: 1, reason: 'Error', message: '' };
+  return observedContainer(name, { state: 'exited', ...end }, { id, logPath });
+}

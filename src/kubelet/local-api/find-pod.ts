@@ -1,0 +1,57 @@
+import type { Pod } from '../../api/generated/core-v1.ts';
+import { byCodePoint } from '../../base/code-point-order.ts';
+import type { AgentView, PodReport } from '../explain/agent-view.ts';
+import { manifestName } from '../pod/manifest-name.ts';
+import { ApiError } from './api-error.ts';
+
+/** How a user names a pod. Without a namespace every namespace is looked at. */
+export interface PodReference {
+  /** The pod's own name, or that of its manifest. */
+  readonly name: string;
+  readonly namespace: string | undefined;
+}
+
+type PodsOfAgent = Pick<AgentView, 'pods' | 'putAside' | 'nodeName'>;
+
+/** The one pod that is meant; throws an `ApiError` when there is none, or more than one. */
+export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {
+  const { name } = reference;
+  const named = view.pods().filter(({ pod }) => isMeant(pod, reference, view));
+  const exact = named.filter(({ pod }) => pod.metadata.name === name);
+  const newest = newestOfEach(exact.length > 0 ? exact : named);
+  const [only, ...others] = newest;
+  if (only === undefined) {
+    const why = isPutAside(view, reference) ? ': it was stopped, and comes back when its manifest changes' : '';
+    throw new ApiError('NotFound', `pods "${name}" not found${why}`);
+  }
+  if (others.length > 0) {
+    const names = newest.map(({ pod }) => `${pod.metadata.namespace}/${pod.metadata.name}`).sort(byCodePoint);
+    throw new ApiError('Conflict', `more than one pod is called "${name}": ${names.join(', ')}`);
+  }
+  return only;
+}
+
+/** Whether the pod is wanted, and was ended by hand. */
+export function isPutAside(view: PodsOfAgent, reference: PodReference): boolean {
+  return view.putAside().some((pod) => isMeant(pod, reference, view));
+}
+
+function isMeant(pod: Pod, { name, namespace }: PodReference, { nodeName }: Pick<AgentView, 'nodeName'>): boolean {
+  const isThere = namespace === undefined || pod.metadata.namespace === namespace;
+  return isThere && (pod.metadata.name === name || manifestName(pod, nodeName) === name);
+}
+
+/** While a pod is replaced, the old one is still ending when the new one is there already. */
+function newestOfEach(reports: readonly PodReport[]): PodReport[] {
+  const byName = new Map<string, PodReport>();
+  for (const report of reports) {
+    const key = `${report.pod.metadata.namespace}/${report.pod.metadata.name}`;
+    const other = byName.get(key);
+    if (other === undefined || liveness(report) > liveness(other)) byName.set(key, report);
+  }
+  return [...byName.values()];
+}
+
+function liveness({ worker }: PodReport): number {
+  return ['finished', 'terminated', 'terminating', 'waiting', 'syncing'].indexOf(worker);
+}

@@ -1,0 +1,122 @@
+import { textOf } from '../../base/text-of.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import type { HttpHandler, ServerRequest, ServerResponse } from '../../host/network.ts';
+import type { AgentView } from '../explain/agent-view.ts';
+import { ApiError } from './api-error.ts';
+import { explainPod, podTimeline } from './explain-pod.ts';
+import { findPod } from './find-pod.ts';
+import { listPods } from './list-pods.ts';
+import { execQuery, logsQuery, podReference, seconds } from './local-api-requests.ts';
+import type { ErrorAnswer, StopAnswer, VersionInfo } from './local-api-types.ts';
+import { serveExec } from './serve-exec.ts';
+import { serveLogs } from './serve-logs.ts';
+
+/** The socket that answers is the lock of an agent, so it stands before the agent does. */
+export interface RunningAgent {
+  readonly view: AgentView;
+  readonly runtime: Pick<RuntimeService, 'exec'>;
+}
+
+export interface LocalApiParts {
+  readonly identity: VersionInfo;
+  readonly fs: FileSystem;
+  readonly clock: Pick<Clock, 'now'>;
+  /** `undefined` until it has started. */
+  agent(): RunningAgent | undefined;
+  /**
+   * Begins the end of the program and resolves when its pods are gone. Absent where ending the program must not end
+   * its pods.
+   */
+  readonly shutdown?: (graceSeconds: number | undefined) => Promise<void>;
+}
+
+/**
+ * The agent's own API for commands on this machine, below `/v1`:
+ *
+ *   GET  /v1/version
+ *   GET  /v1/pods?namespace=
+ *   GET  /v1/pods/NAME/log?namespace=&container=&follow=&previous=&timestamps=&tail=&since=&limit=
+ *   GET  /v1/pods/NAME/why?namespace=     {pod, sentences}
+ *   GET  /v1/pods/NAME/timeline?namespace=     {pod, nowMs, steps, waits}
+ *   POST /v1/pods/NAME/exec?namespace=     {container, command, stdin, tty} → {url, note}
+ *   POST /v1/pods/NAME/stop?namespace=&grace=     answers when nothing of the pod is left
+ *   POST /v1/shutdown?grace=     answers when nothing of any pod is left
+ *   GET  /v1/end     an answer that says nothing, and ends with the agent
+ *
+ * A refusal is `{message, code}` with a status of 400, 404, 409 or 503.
+ */
+export function createLocalApi(parts: LocalApiParts): HttpHandler {
+  return async (request) => {
+    try {
+      return await route(parts, request);
+    } catch (error) {
+      return refusal(error instanceof ApiError ? error : new ApiError('Internal', textOf(error), { cause: error }));
+    }
+  };
+}
+
+async function route(parts: LocalApiParts, request: ServerRequest): Promise<ServerResponse> {
+  const { method, path, query } = request;
+  const [, version, ...rest] = path.split('/');
+  const what = version === 'v1' ? `${method} ${rest.map((part, at) => (at === 1 ? 'NAME' : part)).join('/')}` : '';
+  switch (what) {
+    case 'GET version':
+      return json(parts.identity);
+    case 'GET pods':
+      return json(listPods(running(parts).view, query.get('namespace') ?? undefined));
+    case 'GET pods/NAME/log':
+      return await serveLogs({ view: running(parts).view, fs: parts.fs }, logsQuery(request), request.signal);
+    case 'GET pods/NAME/why':
+      return json(explainPod(running(parts).view, podReference(request), parts.clock));
+    case 'GET pods/NAME/timeline':
+      return json(podTimeline(running(parts).view, podReference(request), parts.clock));
+    case 'POST pods/NAME/exec':
+      return json(await serveExec(running(parts), await execQuery(request), request.signal));
+    case 'POST pods/NAME/stop':
+      return json(await stopPod(running(parts).view, request));
+    case 'POST shutdown':
+      return json(await shutdown(parts, request));
+    case 'GET end':
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body: silence(request.signal) };
+    default:
+      throw new ApiError('NotFound', `there is no ${method} ${path}`);
+  }
+}
+
+/** For as long as the connection stands. */
+async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  yield* [];
+}
+
+async function stopPod(view: AgentView, request: ServerRequest): Promise<StopAnswer> {
+  const { metadata } = findPod(view, podReference(request)).pod;
+  await view.stopPod(metadata.uid, seconds(request, 'grace'));
+  return { stopped: [`${metadata.namespace}/${metadata.name}`] };
+}
+
+async function shutdown(parts: LocalApiParts, request: ServerRequest): Promise<StopAnswer> {
+  if (parts.shutdown === undefined) {
+    throw new ApiError('Conflict', 'this agent leaves its pods running when it ends; name the pods to stop');
+  }
+  const pods = parts.agent()?.view.pods() ?? [];
+  await parts.shutdown(seconds(request, 'grace'));
+  return { stopped: pods.map(({ pod }) => `${pod.metadata.namespace}/${pod.metadata.name}`) };
+}
+
+function running(parts: LocalApiParts): RunningAgent {
+  const agent = parts.agent();
+  if (agent === undefined) throw new ApiError('Unavailable', 'the agent is still starting');
+  return agent;
+}
+
+function json(value: unknown): ServerResponse {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
+}
+
+function refusal({ status, message, code }: ApiError): ServerResponse {
+  const answer: ErrorAnswer = { message, code };
+  return { ...json(answer), status };
+}

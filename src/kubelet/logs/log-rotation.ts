@@ -1,0 +1,124 @@
+import type { Log } from '../../base/log.ts';
+import { Slots } from '../../base/slots.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
+import { type LogLook, nextLookMs } from './next-look.ts';
+import { type ContainerLog, type RotateLogDeps, restoreLog, rotateLog } from './rotate-log.ts';
+import type { LogRotationPolicy } from './rotation-plan.ts';
+
+export interface LogRotationDeps extends RotateLogDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observed: { readonly all: ReadonlyMap<string, ObservedPod> };
+  readonly policy: LogRotationPolicy;
+}
+
+interface Watched {
+  readonly uid: string;
+  readonly end: AbortController;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Keeps the logs of running containers within their limits.
+ * 1. Each running container is looked at by itself, from when it is seen until it has ended; a look costs a stat.
+ * 2. A log is rotated by one at a time, and at most `maxWorkers` logs at once.
+ * 3. What fails is told, tried again after the interval, and holds up no other container.
+ */
+export class LogRotation {
+  readonly #deps: LogRotationDeps;
+  readonly #slots: Slots;
+  /** By container. */
+  readonly #watched = new Map<string, Watched>();
+  #life: AbortSignal | undefined;
+
+  constructor(deps: LogRotationDeps) {
+    this.#deps = deps;
+    this.#slots = new Slots(deps.policy.maxWorkers);
+  }
+
+  /** Works until the signal aborts. By then it has to be known what the runtime has. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { observed, policy } = this.#deps;
+    if (policy.maxBytes < 0 || signal.aborted) return;
+    this.#life = signal;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    for (const uid of observed.all.keys()) this.podSeen(uid);
+    await this.#restoreEnded(signal);
+    await ended;
+    await Promise.all([...this.#watched.values()].map(({ done }) => done));
+  }
+
+  /** The pod is not as it was. */
+  podSeen(uid: string): void {
+    const life = this.#life;
+    if (!life || life.aborted) return;
+    const running = new Map(this.#containers(uid).flatMap((each) => (isLogging(each) ? [[each.id, each]] : [])));
+    for (const [id, watched] of this.#watched) {
+      if (watched.uid === uid && !running.has(id)) watched.end.abort(new Error('the container has ended'));
+    }
+    for (const { id, logPath } of running.values()) {
+      if (!this.#watched.has(id)) this.#begin(uid, { id, path: logPath }, life);
+    }
+  }
+
+  #containers(uid: string): readonly ObservedContainer[] {
+    return this.#deps.observed.all.get(uid)?.containers ?? [];
+  }
+
+  #begin(uid: string, container: ContainerLog, life: AbortSignal): void {
+    const end = new AbortController();
+    const done = this.#watch(container, AbortSignal.any([life, end.signal]), life).finally(() => {
+      this.#watched.delete(container.id);
+    });
+    this.#watched.set(container.id, { uid, end, done });
+  }
+
+  /** A rotation that has begun is finished, also when its container ends meanwhile. */
+  async #watch(container: ContainerLog, signal: AbortSignal, life: AbortSignal): Promise<void> {
+    const { clock, log, policy } = this.#deps;
+    let before: LogLook | undefined;
+    while (!signal.aborted) {
+      let wait = policy.monitorIntervalMs;
+      try {
+        const now = await this.#look(container, signal);
+        const isFull = now.size >= policy.maxBytes;
+        if (isFull) await this.#slots.run(() => rotateLog(container, policy.maxFiles, this.#deps, life), signal);
+        wait = nextLookMs(isFull ? undefined : before, now, policy);
+        before = isFull ? undefined : now;
+      } catch (error) {
+        if (!signal.aborted) log.warn('cannot rotate the log of a container, will try again', { ...container, error });
+      }
+      await clock.sleep(wait, signal).catch(() => undefined);
+    }
+  }
+
+  async #look(container: ContainerLog, signal: AbortSignal): Promise<LogLook> {
+    const { fs, clock } = this.#deps;
+    let stat = await fs.stat(container.path);
+    if (!stat) {
+      await restoreLog(container, true, this.#deps, signal);
+      stat = await fs.stat(container.path);
+    }
+    if (!stat) throw new Error('there is no log after the runtime was told to open it');
+    return { atMs: clock.monotonic(), size: stat.size };
+  }
+
+  /** Once: who has ended writes no more, and its log is rotated no more. */
+  async #restoreEnded(signal: AbortSignal): Promise<void> {
+    const { fs, log, observed } = this.#deps;
+    for (const { id, logPath: path, state } of [...observed.all.values()].flatMap(({ containers }) => containers)) {
+      if (state !== 'exited' || path === '' || signal.aborted) continue;
+      try {
+        if (!(await fs.stat(path))) await restoreLog({ id, path }, false, this.#deps, signal);
+      } catch (error) {
+        log.warn('cannot give the log of an ended container its name back', { id, path, error });
+      }
+    }
+  }
+}
+
+function isLogging({ state, logPath }: ObservedContainer): boolean {
+  return state === 'running' && logPath !== '';
+}

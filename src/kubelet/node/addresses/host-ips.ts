@@ -1,0 +1,30 @@
+import type { NodeAddress } from '../../../api/generated/core-v1.ts';
+import type { NodeSettings } from '../node-settings.ts';
+import { canonicalIp, ipFamilyOf } from './canonical-ip.ts';
+import { AddressError, type AddressView, nodeAddresses } from './node-addresses.ts';
+
+type AddressSettings = Pick<NodeSettings, 'nodeName' | 'nodeIps' | 'isCloudExternal'>;
+
+/**
+ * What pods see as the address of their node, primary first: the first one of the node, and one of the other family if
+ * it has one. None when nobody can say where the node is.
+ */
+export function hostIps(settings: AddressSettings, view: AddressView): readonly string[] {
+  try {
+    return hostIpsOf(nodeAddresses(settings, view));
+  } catch (error) {
+    if (error instanceof AddressError) return [];
+    throw error;
+  }
+}
+
+/** Internal addresses go before external ones. */
+export function hostIpsOf(addresses: readonly NodeAddress[]): readonly string[] {
+  const all = ['InternalIP', 'ExternalIP'].flatMap((wanted) =>
+    addresses.flatMap(({ type, address }) => (type === wanted ? (canonicalIp(address) ?? []) : [])),
+  );
+  const [first] = all;
+  if (first === undefined) return [];
+  const second = all.find((ip) => ipFamilyOf(ip) !== ipFamilyOf(first));
+  return second === undefined ? [first] : [first, second];
+}

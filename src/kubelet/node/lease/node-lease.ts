@@ -1,0 +1,154 @@
+import type { Lease, Node } from '../../../api/generated/core-v1.ts';
+import { GrowingPause } from '../../../base/growing-pause.ts';
+import type { Log } from '../../../base/log.ts';
+import { formatMicroTime } from '../../../base/rfc3339.ts';
+import type { Clock } from '../../../host/clock.ts';
+import type { Random } from '../../../host/random.ts';
+import type { ApiServer, ObjectKey } from '../../api-client/api-server.ts';
+import { isApiError } from '../../api-client/is-api-error.ts';
+import { nodeKey } from '../own-node.ts';
+
+const RENEWALS_PER_LEASE = 4;
+const JITTER = 0.04;
+const UPDATE_TRIES = 5;
+const RETRY = { firstMs: 200, maxMs: 7_000, jitter: 0 };
+
+export interface NodeLeaseDeps {
+  readonly api: Pick<ApiServer, 'get' | 'create' | 'update'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface NodeLeaseSettings {
+  readonly nodeName: string;
+  readonly leaseSeconds: number;
+}
+
+export function leaseKey(nodeName: string): ObjectKey<'leases'> {
+  return { resource: 'leases', namespace: 'kube-node-lease', name: nodeName };
+}
+
+/** A lease as of now: a new one, or the same once more. It belongs to the node, so that it goes with it. */
+export function renewedLease(
+  base: Lease | undefined,
+  node: Node | undefined,
+  { nodeName, leaseSeconds }: NodeLeaseSettings,
+  nowMs: number,
+): Lease {
+  const { name, namespace } = leaseKey(nodeName);
+  const lease = base ?? { metadata: { name, namespace }, spec: { holderIdentity: nodeName } };
+  const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: node?.metadata.uid ?? '' };
+  return {
+    ...lease,
+    metadata: { ...lease.metadata, ...(isOwned(lease) || !node ? {} : { ownerReferences: [owner] }) },
+    spec: { ...lease.spec, leaseDurationSeconds: leaseSeconds, renewTime: formatMicroTime(nowMs) },
+  };
+}
+
+function isOwned({ metadata }: Lease): boolean {
+  return (metadata.ownerReferences ?? []).length > 0;
+}
+
+/**
+ * Keeps the node's lease alive: four times in its life, a little later by chance each time. No lease is made before there is
+ * a node that it can belong to.
+ */
+export class NodeLease {
+  readonly #settings: NodeLeaseSettings;
+  readonly #deps: NodeLeaseDeps;
+  /** As the API server last answered. */
+  #latest: Lease | undefined;
+
+  constructor(settings: NodeLeaseSettings, deps: NodeLeaseDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#deps;
+    const periodMs = (this.#settings.leaseSeconds * 1000) / RENEWALS_PER_LEASE;
+    while (!signal.aborted) {
+      try {
+        await this.#renew(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn('cannot renew the lease of the node, will try again', { error });
+      }
+      await clock.sleep(periodMs * (1 + JITTER * random.fraction()), signal).catch(() => undefined);
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    if (this.#latest) {
+      try {
+        // Nobody else writes it, so what we wrote last is still there.
+        return await this.#update(this.#latest, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#deps.log.info('cannot renew the lease of the node as it was last seen', { error });
+      }
+    }
+    const { lease, isNew } = await this.#ensure(signal);
+    this.#latest = lease;
+    if (lease && !isNew) await this.#update(lease, signal);
+  }
+
+  async #update(base: Lease, signal: AbortSignal): Promise<void> {
+    const { api, log } = this.#deps;
+    let current: Lease | undefined = base;
+    for (let attempt = 1; current; attempt++) {
+      try {
+        const renewed = await this.#renewed(current, signal);
+        this.#latest = await api.update(leaseKey(this.#settings.nodeName), renewed, signal);
+        return;
+      } catch (error) {
+        if (signal.aborted || attempt === UPDATE_TRIES) throw error;
+        log.debug('cannot renew the lease of the node', { attempt, error });
+        if (isApiError(error, 'Conflict')) ({ lease: current } = await this.#ensure(signal));
+      }
+    }
+    this.#latest = undefined;
+  }
+
+  /** Waits until the server answers. Nothing when there is no node that a new lease could belong to. */
+  async #ensure(signal: AbortSignal): Promise<{ readonly lease: Lease | undefined; readonly isNew: boolean }> {
+    const { clock, log } = this.#deps;
+    const pause = new GrowingPause(RETRY);
+    for (;;) {
+      try {
+        return await this.#find(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const waitMs = pause.next(0);
+        log.warn('cannot get or make the lease of the node, will try again', { waitMs, error });
+        await clock.sleep(waitMs, signal);
+      }
+    }
+  }
+
+  async #find(signal: AbortSignal): Promise<{ readonly lease: Lease | undefined; readonly isNew: boolean }> {
+    const { api } = this.#deps;
+    const key = leaseKey(this.#settings.nodeName);
+    try {
+      return { lease: await api.get(key, signal), isNew: false };
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error;
+    }
+    const lease = await this.#renewed(undefined, signal);
+    if (!isOwned(lease)) return { lease: undefined, isNew: false };
+    return { lease: await api.create(key, lease, signal), isNew: true };
+  }
+
+  async #renewed(base: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+    const { api, clock, log } = this.#deps;
+    const node =
+      base && isOwned(base)
+        ? undefined
+        : await api.get(nodeKey(this.#settings.nodeName), signal).catch((error: unknown) => {
+            log.warn('cannot get the node that the lease belongs to', { error });
+            return undefined;
+          });
+    return renewedLease(base, node, this.#settings, clock.now());
+  }
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseQuantity } from '../../../base/quantity.ts';
+import { createMemoryHost } from '../../../host/fake/memory-host.ts';
+import { type EnforcementSettings, enforceAllocatable, podsLimits } from './enforce-allocatable.ts';
+
+const MACHINE = { cpuCount: 4, memoryBytes: 8 * 2 ** 30, hugePages: { 'hugepages-2Mi': String(64 * 2 ** 20) } };
+const SETTINGS: EnforcementSettings = {
+  podsCgroup: '/kubepods',
+  enforcesPods: true,
+  systemReserved: new Map([
+    ['memory', parseQuantity('1Gi')],
+    ['pid', parseQuantity('1000')],
+  ]),
+  kubeReserved: new Map([['cpu', parseQuantity('500m')]]),
+  reservedCpus: 0,
+  thresholds: [{ signal: 'memory.available', value: { quantity: parseQuantity('1Gi') }, gracePeriodMs: 0 }],
+  maxPods: 110,
+  podsPerCore: 0,
+  hasEphemeralStorage: true,
+};
+const LIFE = new AbortController().signal;
+
+test('podsLimits() keeps back what is reserved; what eviction keeps free is eviction’s business', () => {
+  assert.deepEqual(podsLimits(SETTINGS, MACHINE, 32_768), {
+    memoryLimitBytes: 7 * 2 ** 30,
+    cpuShares: 3584,
+    pidsLimit: 31_768,
+    hugePageLimits: { '2MB': 64 * 2 ** 20 },
+  });
+});
+
+test('podsLimits() are the machine’s own where pods are not held to their share', () => {
+  assert.deepEqual(podsLimits({ ...SETTINGS, enforcesPods: false }, MACHINE, undefined), {
+    memoryLimitBytes: 8 * 2 ** 30,
+    cpuShares: 4096,
+    hugePageLimits: { '2MB': 64 * 2 ** 20 },
+  });
+});
+
+test('enforceAllocatable() tells what came of it, and tries again each minute', async () => {
+  const host = createMemoryHost();
+  const told: string[] = [];
+  const events = { record: (...[type, reason]: readonly string[]) => void told.push(`${type} ${reason}`) };
+  let failures = 1;
+  const cgroups = {
+    version: host.cgroups.version,
+    create: (path: string) => host.cgroups.create(path),
+    update: async (path: string, values: object) => {
+      if (failures-- > 0) throw new Error('EBUSY');
+      await host.cgroups.update(path, values);
+    },
+    exists: (path: string) => host.cgroups.exists(path),
+    children: (path: string) => host.cgroups.children(path),
+    processes: (path: string) => host.cgroups.processes(path),
+    remove: (path: string) => host.cgroups.remove(path),
+  };
+  const done = enforceAllocatable(SETTINGS, MACHINE, { ...host, cgroups, events }, LIFE);
+  await host.clock.runUntil(done);
+  assert.equal(host.clock.monotonic(), 60_000);
+  assert.deepEqual(told, ['Warning FailedNodeAllocatableEnforcement', 'Normal NodeAllocatableEnforced']);
+  assert.ok(await host.cgroups.exists('/kubepods'));
+});

@@ -1,0 +1,79 @@
+import type { Quantity } from '../../../base/quantity.ts';
+import { textOf } from '../../../base/text-of.ts';
+import type { Cgroups, CgroupValues } from '../../../host/cgroups.ts';
+import type { Clock } from '../../../host/clock.ts';
+import type { FileSystem } from '../../../host/file-system.ts';
+import { cpuShares } from '../../resources/cpu-units.ts';
+import { hugePageAmounts } from '../../resources/huge-pages.ts';
+import type { NodeEvents } from '../node-event.ts';
+import type { NodeSettings } from '../node-settings.ts';
+import { processLimit } from '../signals/read-signals.ts';
+import { enforcedAmount, type MachineResources } from '../status/node-resources.ts';
+
+const RETRY_MS = 60_000;
+
+export type EnforcementSettings = Pick<
+  NodeSettings,
+  | 'podsCgroup'
+  | 'enforcesPods'
+  | 'systemReserved'
+  | 'kubeReserved'
+  | 'reservedCpus'
+  | 'thresholds'
+  | 'maxPods'
+  | 'podsPerCore'
+  | 'hasEphemeralStorage'
+>;
+
+export interface EnforcementDeps {
+  readonly cgroups: Cgroups;
+  readonly fs: Pick<FileSystem, 'readText'>;
+  readonly clock: Clock;
+  readonly events: NodeEvents;
+}
+
+/** Holds all pods together to what is theirs. Where they have more than that already, it is tried again. */
+export async function enforceAllocatable(
+  settings: EnforcementSettings,
+  machine: MachineResources,
+  { cgroups, fs, clock, events }: EnforcementDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { podsCgroup } = settings;
+  const values = podsLimits(settings, machine, await processLimit(fs).catch(() => undefined));
+  while (!signal.aborted) {
+    try {
+      await cgroups.create(podsCgroup);
+      await cgroups.update(podsCgroup, values);
+      events.record('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+      return;
+    } catch (error) {
+      const message = `Failed to update Node Allocatable Limits ${JSON.stringify(podsCgroup)}: ${textOf(error)}`;
+      events.record('Warning', 'FailedNodeAllocatableEnforcement', message);
+      await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** Where pods are not to be held to their share, the limits are the machine's own: the kernel's defaults are too low. */
+export function podsLimits(
+  settings: EnforcementSettings,
+  machine: MachineResources,
+  processes: number | undefined,
+): CgroupValues {
+  const { enforcesPods } = settings;
+  const nothing = { systemReserved: new Map(), kubeReserved: new Map(), reservedCpus: 0 };
+  const reserved = { ...settings, ...(!enforcesPods && nothing), reservesThresholds: false };
+  const amounts = enforcedAmount(machine, reserved);
+  const memory = amounts.get('memory');
+  const cpu = amounts.get('cpu');
+  const kept = (list: ReadonlyMap<string, Quantity>): number => Number(list.get('pid')?.value() ?? 0n);
+  return {
+    ...(memory && { memoryLimitBytes: Number(memory.value()) }),
+    ...(cpu && { cpuShares: Number(cpuShares(cpu.milliValue())) }),
+    ...(processes !== undefined && {
+      pidsLimit: Math.max(0, processes - kept(reserved.systemReserved) - kept(reserved.kubeReserved)),
+    }),
+    hugePageLimits: Object.fromEntries([...hugePageAmounts(amounts)].map(([size, bytes]) => [size, Number(bytes)])),
+  };
+}

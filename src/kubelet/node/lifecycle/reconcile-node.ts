@@ -1,0 +1,77 @@
+import type { Node, NodeStatus } from '../../../api/generated/core-v1.ts';
+import { parseQuantity } from '../../../base/quantity.ts';
+import { isHugePages } from '../status/node-resources.ts';
+import { ATTACH_DETACH } from './initial-node.ts';
+
+/** The labels that a node sets on an object that is there already; any others are only given when it is made. */
+const RECONCILED_LABELS = [
+  'kubernetes.io/hostname',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+];
+
+/**
+ * What becomes of a node that was registered before: some labels, one annotation and the huge pages are made as a new one
+ * would have them. The rest of the status comes with its next update.
+ */
+export function reconcileNode(existing: Node, initial: Node): Node {
+  return {
+    ...existing,
+    metadata: {
+      ...existing.metadata,
+      labels: reconciledLabels(existing, initial),
+      annotations: reconciledAnnotations(existing, initial),
+    },
+    status: { ...existing.status, ...reconciledResources(existing.status ?? {}, initial.status ?? {}) },
+  };
+}
+
+function reconciledLabels(existing: Node, { metadata }: Node): Record<string, string> {
+  const own = RECONCILED_LABELS.flatMap((label) => {
+    const value = metadata.labels?.[label];
+    return value === undefined ? [] : [[label, value] as const];
+  });
+  const labels = new Map([...Object.entries(existing.metadata.labels ?? {}), ...own]);
+  for (const [label, value] of own) if (value === '') labels.delete(label);
+  return Object.fromEntries(labels);
+}
+
+function reconciledAnnotations({ metadata }: Node, initial: Node): Record<string, string> {
+  const { [ATTACH_DETACH]: _before, ...others } = metadata.annotations ?? {};
+  const wanted = initial.metadata.annotations?.[ATTACH_DETACH];
+  return wanted === undefined ? others : { ...others, [ATTACH_DETACH]: wanted };
+}
+
+type Resources = Pick<NodeStatus, 'capacity' | 'allocatable'>;
+type Amounts = NonNullable<NodeStatus['capacity']>;
+
+function reconciledResources(existing: Resources, initial: Resources): Resources {
+  const reconciled = (was: Amounts = {}, is: Amounts = {}): Amounts =>
+    Object.keys(was).length === 0 ? is : withHugePages(was, is);
+  return {
+    capacity: reconciled(existing.capacity, initial.capacity),
+    allocatable: reconciled(existing.allocatable, initial.allocatable),
+  };
+}
+
+/** Sizes that the machine does not have any more go. */
+function withHugePages(was: Amounts, is: Amounts): Amounts {
+  const others = Object.entries(was).filter(([name]) => !isHugePages(name));
+  const pages = Object.entries(is).filter(([name]) => isHugePages(name));
+  return Object.fromEntries([
+    ...others,
+    ...pages.map(([name, amount]) => [name, isEqual(was[name], amount) ? (was[name] ?? amount) : amount] as const),
+  ]);
+}
+
+function isEqual(a: Amounts[string] | undefined, b: Amounts[string]): boolean {
+  return a !== undefined && parseQuantity(a).compare(parseQuantity(b)) === 0;
+}

@@ -1,0 +1,132 @@
+import type { Lease, Node } from '../../../api/generated/core-v1.ts';
+import { GrowingPause } from '../../../base/growing-pause.ts';
+import type { Log } from '../../../base/log.ts';
+import type { Clock } from '../../../host/clock.ts';
+import type { ApiServer } from '../../api-client/api-server.ts';
+import { isApiError } from '../../api-client/is-api-error.ts';
+import { isOfOtherMachine, type LeaseSighting, leaseLeftMs, sightingOf } from '../lease/foreign-node.ts';
+import { leaseKey } from '../lease/node-lease.ts';
+import { nodeKey } from '../own-node.ts';
+import { hasNews, nodePatch } from '../status/node-patch.ts';
+import { reconcileNode } from './reconcile-node.ts';
+
+const RETRY = { firstMs: 100, maxMs: 7_000, jitter: 0 };
+
+export interface RegisterDeps {
+  readonly api: Pick<ApiServer, 'get' | 'create' | 'patch'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface RegisterSettings {
+  readonly nodeName: string;
+  readonly machineId: string;
+  /** `false`: an object that somebody else makes is only looked at. */
+  readonly registers: boolean;
+}
+
+/** How the node came to be: new, from before, or nothing where somebody else is to make it. */
+export type Registration = { readonly kind: 'created' | 'existing'; readonly node: Node } | { readonly kind: 'absent' };
+
+/**
+ * Makes the node object, or takes on the one that is there, and tries until that is done; `compose` gives the object as
+ * it is to be at that moment. While another machine lives under this name nothing is written: the end of its lease is
+ * waited for.
+ */
+export async function registerNode(
+  settings: RegisterSettings,
+  compose: () => Promise<Node>,
+  deps: RegisterDeps,
+  signal: AbortSignal,
+): Promise<Registration> {
+  const { clock, log } = deps;
+  const pause = new GrowingPause(RETRY);
+  const claim = new NodeClaim(settings, deps);
+  for (;;) {
+    try {
+      const answer = await attempt(settings, compose, claim, deps, signal);
+      if (answer.kind !== 'taken') return answer;
+      log.warn('another machine is alive under the name of this node, waiting for the end of its lease', {
+        node: settings.nodeName,
+        machineId: answer.machineId,
+        leaseLeftMs: answer.leftMs,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn('cannot register the node, will try again', { node: settings.nodeName, error });
+    }
+    await clock.sleep(pause.next(0), signal);
+  }
+}
+
+interface Taken {
+  readonly kind: 'taken';
+  readonly machineId: string;
+  readonly leftMs: number;
+}
+
+async function attempt(
+  { nodeName, registers }: RegisterSettings,
+  compose: () => Promise<Node>,
+  claim: NodeClaim,
+  { api, log }: RegisterDeps,
+  signal: AbortSignal,
+): Promise<Registration | Taken> {
+  const key = nodeKey(nodeName);
+  const initial = registers ? await compose() : undefined;
+  if (initial) {
+    try {
+      const node = await api.create(key, initial, signal);
+      log.info('registered the node', { node: nodeName });
+      return { kind: 'created', node };
+    } catch (error) {
+      // Who may not make nodes may still have one.
+      if (!isApiError(error, 'AlreadyExists', 'Forbidden')) throw error;
+    }
+  }
+  const existing = await found(api.get(key, signal), registers);
+  if (!existing) return { kind: 'absent' };
+  const taken = await claim.check(existing, signal);
+  if (taken) return taken;
+  log.info('the node was registered before', { node: nodeName });
+  if (!initial) return { kind: 'existing', node: existing };
+  const wanted = reconcileNode(existing, initial);
+  if (!hasNews(existing, wanted)) return { kind: 'existing', node: existing };
+  const node = await api.patch(key, nodePatch(existing, wanted), { subresource: 'status' }, signal);
+  return { kind: 'existing', node };
+}
+
+/** That a node is missing is only of note to who has just been told that it is there. */
+async function found<T>(answer: Promise<T>, isExpected: boolean): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isApiError(error, 'NotFound') && !isExpected) return undefined;
+    throw error;
+  }
+}
+
+/** Whether this machine may have the name, from one attempt to the next. */
+class NodeClaim {
+  readonly #settings: RegisterSettings;
+  readonly #deps: RegisterDeps;
+  #sighting: LeaseSighting | undefined;
+
+  constructor(settings: RegisterSettings, deps: RegisterDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  async check(existing: Node, signal: AbortSignal): Promise<Taken | undefined> {
+    const { machineId, nodeName } = this.#settings;
+    const { api, clock } = this.#deps;
+    if (!isOfOtherMachine(existing, machineId)) return undefined;
+    const lease: Lease | undefined = await found(api.get(leaseKey(nodeName), signal), false);
+    this.#sighting = sightingOf(lease, this.#sighting, clock.monotonic());
+    if (!lease || !this.#sighting) return undefined;
+    const now = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+    const leftMs = leaseLeftMs(lease, this.#sighting, now);
+    if (leftMs <= 0) return undefined;
+    return { kind: 'taken', machineId: existing.status?.nodeInfo?.machineID ?? '', leftMs };
+  }
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseQuantity } from '../../../base/quantity.ts';
+import { NO_PRESSURE, nextPressure, type PressureState, withAllocatableThresholds } from './node-pressure.ts';
+import type { PressureSignal, PressureThreshold, SignalReadings } from './pressure-signal.ts';
+
+const TRANSITION_MS = 300_000;
+const hard = (signal: PressureSignal, amount = '10'): PressureThreshold => ({
+  signal,
+  value: { quantity: parseQuantity(amount) },
+  gracePeriodMs: 0,
+});
+
+/** Goes through looks at the given seconds, each with so much left of 100. */
+function after(
+  thresholds: readonly PressureThreshold[],
+  ...looks: readonly (readonly [second: number, left: number])[]
+): readonly string[] {
+  const state = looks.reduce<PressureState>((before, [second, left]) => {
+    const figures = { available: BigInt(left), capacity: 100n };
+    const readings: SignalReadings = new Map(thresholds.map(({ signal }) => [signal, figures]));
+    return nextPressure(before, readings, { thresholds, transitionMs: TRANSITION_MS, nowMs: second * 1000 });
+  }, NO_PRESSURE);
+  return [...state.conditions];
+}
+
+const memory = hard('memory.available');
+const soft: PressureThreshold = { ...memory, gracePeriodMs: 90_000 };
+const reclaiming: PressureThreshold = { ...memory, minimumReclaim: { quantity: parseQuantity('20') } };
+
+const cases: Record<string, { now: readonly string[]; wanted: readonly string[] }> = {
+  'is none while enough is left': { now: after([memory], [0, 10]), wanted: [] },
+  'is there once less is left': { now: after([memory], [0, 9]), wanted: ['MemoryPressure'] },
+  'is of the disk for each of its signals, and told once': {
+    now: after([hard('nodefs.available'), hard('imagefs.inodesFree')], [0, 9]),
+    wanted: ['DiskPressure'],
+  },
+  'is of process ids': { now: after([hard('pid.available')], [0, 9]), wanted: ['PIDPressure'] },
+  'is of shares of the capacity': {
+    now: after([{ ...memory, value: { fraction: 0.5 } }], [0, 49]),
+    wanted: ['MemoryPressure'],
+  },
+  'is there at once for a soft threshold too': { now: after([soft], [0, 9]), wanted: ['MemoryPressure'] },
+  'stays through the transition period': { now: after([memory], [0, 9], [299, 50]), wanted: ['MemoryPressure'] },
+  'ends after the transition period': { now: after([memory], [0, 9], [300, 50]), wanted: [] },
+  'starts the period anew each time that it is met': {
+    now: after([memory], [0, 9], [200, 9], [499, 50]),
+    wanted: ['MemoryPressure'],
+  },
+  'counts until the minimum to reclaim is free': {
+    now: after([reclaiming], [0, 9], [200, 29], [499, 30]),
+    wanted: ['MemoryPressure'],
+  },
+  'does not ask for more than the threshold before an eviction was due': {
+    now: after([{ ...reclaiming, gracePeriodMs: 60_000 }], [0, 9], [30, 15], [330, 15]),
+    wanted: [],
+  },
+  'never comes from thresholds of containerfs, which are those of the disk below it': {
+    now: after([hard('containerfs.available')], [0, 0]),
+    wanted: [],
+  },
+};
+
+for (const [name, { now, wanted }] of Object.entries(cases)) {
+  test(`pressure ${name}`, () => assert.deepEqual(now, wanted));
+}
+
+test('pressure is none for a signal that could not be read', () => {
+  const policy = { thresholds: [memory], transitionMs: TRANSITION_MS, nowMs: 0 };
+  assert.deepEqual([...nextPressure(NO_PRESSURE, new Map(), policy).conditions], []);
+});
+
+test('withAllocatableThresholds() holds pods together to hard thresholds of memory', () => {
+  assert.deepEqual(withAllocatableThresholds([memory, soft, hard('nodefs.available')], true).slice(3), [
+    { ...memory, signal: 'allocatableMemory.available' },
+  ]);
+  assert.deepEqual(withAllocatableThresholds([memory], false), [memory]);
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost, type MemoryHost } from '../../../host/fake/memory-host.ts';
+import { readSignals } from './read-signals.ts';
+
+const MIB = 2 ** 20;
+const PLACES = {
+  memoryBytes: 1000 * MIB,
+  rootDir: '/var/lib/kubelet',
+  podsCgroup: '/kubepods',
+  podsMemoryBytes: 800 * MIB,
+};
+const MEMORY = { usageBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 };
+
+async function read(host: MemoryHost, imagePlace?: string): Promise<Record<string, readonly bigint[]>> {
+  const readings = await readSignals(PLACES, { ...host, imagePlace: async () => imagePlace });
+  return Object.fromEntries([...readings].map(([signal, { available, capacity }]) => [signal, [available, capacity]]));
+}
+
+async function write(host: MemoryHost, path: string, text: string): Promise<void> {
+  await host.fs.makeDirectory(path.slice(0, path.lastIndexOf('/')));
+  await host.fs.writeFile(path, text);
+}
+
+test('readSignals() leaves out what it cannot read', async () => {
+  assert.deepEqual(await read(createMemoryHost()), {});
+});
+
+test('readSignals() reads memory of all and of pods from their control groups', async () => {
+  const host = createMemoryHost();
+  host.cgroupStats.set('/', { memory: { ...MEMORY, workingSetBytes: 300 * MIB } });
+  host.cgroupStats.set('/kubepods', { memory: { ...MEMORY, workingSetBytes: 200 * MIB } });
+  assert.deepEqual(await read(host), {
+    'memory.available': [700n * 2n ** 20n, 1000n * 2n ** 20n],
+    'allocatableMemory.available': [600n * 2n ** 20n, 800n * 2n ** 20n],
+  });
+});
+
+test('readSignals() reads memory from the kernel where the root of control groups does not count', async () => {
+  const host = createMemoryHost();
+  const meminfo = 'MemTotal:  1024000 kB\nMemFree:  512000 kB\nInactive(file):  102400 kB\n';
+  await write(host, '/proc/meminfo', meminfo);
+  assert.deepEqual(await read(host), { 'memory.available': [600n * 2n ** 20n, 1000n * 2n ** 20n] });
+});
+
+test('readSignals() reads the disks of the node and of the images', async () => {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory(PLACES.rootDir);
+  const usage = { capacityBytes: 100, availableBytes: 40, inodes: 10, inodesFree: 3 };
+  host.fs.setUsage(PLACES.rootDir, usage);
+  assert.deepEqual(await read(host, PLACES.rootDir), {
+    'nodefs.available': [40n, 100n],
+    'nodefs.inodesFree': [3n, 10n],
+    'imagefs.available': [40n, 100n],
+    'imagefs.inodesFree': [3n, 10n],
+  });
+});
+
+test('readSignals() counts threads against the smaller one of both limits', async () => {
+  const host = createMemoryHost();
+  await write(host, '/proc/sys/kernel/pid_max', '32768\n');
+  await write(host, '/proc/sys/kernel/threads-max', '1000\n');
+  await write(host, '/proc/loadavg', '1.36 3.49 4.53 2/350 3715089\n');
+  assert.deepEqual(await read(host), { 'pid.available': [650n, 1000n] });
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../../api/generated/core-v1.ts';
+import { PLAIN_NODE } from '../fake/plain-node.ts';
+import { initialNode } from '../lifecycle/initial-node.ts';
+import type { NodeSettings } from '../node-settings.ts';
+import { composeNode, type NodeView } from './compose-node.ts';
+
+const SETTINGS: NodeSettings = { ...PLAIN_NODE, controllerAttaches: false, thresholds: [] };
+
+const VIEW: NodeView = {
+  identity: { machineId: 'm', systemUuid: 's', bootId: 'b', kernelVersion: '6.1', osImage: 'Linux', swapBytes: 0 },
+  machine: { cpuCount: 1, memoryBytes: 2 ** 30, hugePages: {}, storageBytes: 2 ** 30 },
+  addresses: { local: ['192.0.2.1'], named: [], primary: {} },
+  runtime: { version: 'r://1', handlers: [], features: undefined },
+  images: [],
+  pressure: new Set(),
+  troubles: [],
+  nowMs: 0,
+};
+
+const BEFORE = composeNode(initialNode(SETTINGS), VIEW, SETTINGS).node;
+
+function compose(view: Partial<NodeView>, settings: Partial<NodeSettings> = {}, before: Node = BEFORE) {
+  return composeNode(before, { ...VIEW, ...view }, { ...SETTINGS, ...settings });
+}
+
+test('composeNode() changes nothing of a node that is as it was, and has no news', () => {
+  assert.deepEqual(compose({}), { node: BEFORE, news: [], faults: [] });
+});
+
+test('composeNode() tells what the runtime can do', () => {
+  const handlers = [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } }];
+  const features = { supplementalGroupsPolicy: true };
+  const { status } = compose({ runtime: { version: 'r://2', handlers, features } }).node;
+  assert.deepEqual(
+    [status?.nodeInfo?.containerRuntimeVersion, status?.runtimeHandlers, status?.features],
+    ['r://2', handlers, features],
+  );
+});
+
+test('composeNode() tells of swap', () => {
+  const { status } = compose({ identity: { ...VIEW.identity, swapBytes: 4096 } }).node;
+  assert.deepEqual(status?.nodeInfo?.swap, { capacity: 4096 });
+});
+
+test('composeNode() keeps the addresses that it cannot find out', () => {
+  const { node, faults } = compose({ addresses: { ...VIEW.addresses, local: [] } });
+  assert.deepEqual(node.status?.addresses, BEFORE.status?.addresses);
+  assert.deepEqual(faults, [
+    `failed to validate nodeIP: node IP: "192.0.2.1" not found in the host's network interfaces`,
+  ]);
+});
+
+test('composeNode() is not ready while it does not know how much it has', () => {
+  const { node, news } = compose(
+    { machine: { ...VIEW.machine, storageBytes: undefined }, troubles: ['container runtime is down'] },
+    {},
+    initialNode(SETTINGS),
+  );
+  assert.equal(
+    node.status?.conditions?.at(-1)?.message,
+    '[container runtime is down, missing node capacity for resources: ephemeral-storage]',
+  );
+  assert.equal(news.length, 3);
+});
+
+test('composeNode() gives a cloud controller the address that was given, and takes it back', () => {
+  const key = 'alpha.kubernetes.io/provided-node-ip';
+  const { node } = compose({}, { isCloudExternal: true });
+  assert.equal(node.metadata.annotations?.[key], '192.0.2.1');
+  assert.equal(compose({}, {}, node).node.metadata.annotations?.[key], undefined);
+});
+
+test('composeNode() puts back the labels that every node has', () => {
+  const bare = { ...BEFORE, metadata: { name: 'box', labels: { mine: '1', 'kubernetes.io/os': 'plan9' } } };
+  assert.deepEqual(compose({}, {}, bare).node.metadata.labels, {
+    mine: '1',
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'amd64',
+  });
+});
+
+test('composeNode() tells of another boot', () => {
+  const { news } = compose({ identity: { ...VIEW.identity, bootId: 'c' } });
+  const message = 'Node box has been rebooted, boot id: c';
+  assert.deepEqual(news, [{ type: 'Warning', reason: 'Rebooted', message }]);
+});
+
+test('initialNode() has the labels, taints and annotations that it is told', () => {
+  const taint = { key: 'k', effect: 'NoSchedule' };
+  const node = initialNode({
+    ...SETTINGS,
+    labels: { 'kubernetes.io/hostname': 'mine' },
+    taints: [taint],
+    providerId: 'p',
+    controllerAttaches: true,
+  });
+  assert.equal(node.metadata.labels?.['kubernetes.io/hostname'], 'mine');
+  assert.deepEqual(node.metadata.annotations, { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' });
+  assert.deepEqual(node.spec, { taints: [taint], providerID: 'p' });
+  assert.deepEqual(initialNode(SETTINGS).spec, {});
+});

@@ -1,0 +1,123 @@
+import type { ContainerImage, Node, NodeAddress, NodeStatus, NodeSystemInfo } from '../../../api/generated/core-v1.ts';
+import { AddressError, type AddressView, nodeAddresses, providedIps } from '../addresses/node-addresses.ts';
+import { type NodeEvent, nodeStatusEvent } from '../node-event.ts';
+import type { NodeSettings } from '../node-settings.ts';
+import type { PressureCondition } from '../signals/node-pressure.ts';
+import { KUBERNETES_VERSION } from './kubernetes-version.ts';
+import type { MachineIdentity } from './machine-identity.ts';
+import { nodeConditions } from './node-conditions.ts';
+import { type MachineResources, type NodeResources, nodeResources } from './node-resources.ts';
+import type { NodeRuntime } from './node-runtime.ts';
+
+/** All that the node object is made from. */
+export interface NodeView {
+  readonly identity: MachineIdentity;
+  readonly machine: MachineResources;
+  readonly addresses: AddressView;
+  readonly runtime: NodeRuntime;
+  readonly images: readonly ContainerImage[];
+  readonly pressure: ReadonlySet<PressureCondition>;
+  /** Why no pod can run here now. */
+  readonly troubles: readonly string[];
+  readonly nowMs: number;
+}
+
+export interface ComposedNode {
+  readonly node: Node;
+  /** What is to be told once the node is written. */
+  readonly news: readonly NodeEvent[];
+  /** What could not be said and so stayed as it was. */
+  readonly faults: readonly string[];
+}
+
+const PROVIDED_IP = 'alpha.kubernetes.io/provided-node-ip';
+
+/** The node as it is to be, from what the API server has of it. What is others' to say stays. */
+export function composeNode(before: Node, view: NodeView, settings: NodeSettings): ComposedNode {
+  const status = before.status ?? {};
+  const { addresses, faults } = composedAddresses(settings, view.addresses, status.addresses);
+  const resources = nodeResources(view.machine, settings, status);
+  const troubles = [...view.troubles, ...missingCapacities(resources, settings)];
+  const { conditions, news } = nodeConditions(status.conditions ?? [], { ...view, troubles });
+  const { features = status.features, handlers } = view.runtime;
+  const composed: NodeStatus = {
+    ...status,
+    ...resources,
+    conditions,
+    addresses,
+    daemonEndpoints: { kubeletEndpoint: { Port: settings.kubeletPort } },
+    images: view.images,
+    nodeInfo: nodeInfo(status.nodeInfo, view, settings),
+    runtimeHandlers: handlers,
+    declaredFeatures: settings.declaredFeatures,
+    ...(features && { features }),
+  };
+  return {
+    node: { ...before, metadata: composedMetadata(before, settings), status: composed },
+    news: [
+      ...rebootNews(status.nodeInfo, view, settings),
+      ...news.map((each) => nodeStatusEvent(settings.nodeName, each)),
+    ],
+    faults,
+  };
+}
+
+function composedMetadata({ metadata }: Node, settings: NodeSettings): Node['metadata'] {
+  const { [PROVIDED_IP]: _stale, ...annotations } = metadata.annotations ?? {};
+  const provided = providedIps(settings);
+  return {
+    ...metadata,
+    labels: { ...metadata.labels, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': settings.architecture },
+    annotations: provided === undefined ? annotations : { ...annotations, [PROVIDED_IP]: provided },
+  };
+}
+
+function composedAddresses(
+  settings: NodeSettings,
+  view: AddressView,
+  before: readonly NodeAddress[] = [],
+): { readonly addresses: readonly NodeAddress[]; readonly faults: readonly string[] } {
+  try {
+    return { addresses: nodeAddresses(settings, view, before), faults: [] };
+  } catch (error) {
+    if (error instanceof AddressError) return { addresses: before, faults: [error.message] };
+    throw error;
+  }
+}
+
+function missingCapacities({ capacity }: NodeResources, { hasEphemeralStorage }: NodeSettings): readonly string[] {
+  const required = ['cpu', 'memory', 'pods', ...(hasEphemeralStorage ? ['ephemeral-storage'] : [])];
+  const missing = required.filter((name) => capacity[name] === undefined);
+  return missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`];
+}
+
+function nodeInfo(
+  before: NodeSystemInfo | undefined,
+  { identity, runtime }: NodeView,
+  { architecture }: NodeSettings,
+): NodeSystemInfo {
+  return {
+    ...before,
+    machineID: identity.machineId,
+    systemUUID: identity.systemUuid,
+    bootID: identity.bootId,
+    kernelVersion: identity.kernelVersion,
+    osImage: identity.osImage,
+    containerRuntimeVersion: runtime.version,
+    kubeletVersion: KUBERNETES_VERSION,
+    kubeProxyVersion: '',
+    operatingSystem: 'linux',
+    architecture,
+    ...(identity.swapBytes > 0 && { swap: { capacity: identity.swapBytes } }),
+  };
+}
+
+function rebootNews(
+  before: NodeSystemInfo | undefined,
+  { identity: { bootId } }: NodeView,
+  { nodeName }: NodeSettings,
+): readonly NodeEvent[] {
+  if (!before?.bootID || before.bootID === bootId) return [];
+  const message = `Node ${nodeName} has been rebooted, boot id: ${bootId}`;
+  return [{ type: 'Warning', reason: 'Rebooted', message }];
+}

@@ -1,0 +1,113 @@
+import type { Image } from '../../../cri/generated/runtime-v1.ts';
+import type { Cri } from '../../../cri/services.ts';
+import type { CgroupStats } from '../../../host/cgroup-stats.ts';
+import type { FileSystem } from '../../../host/file-system.ts';
+import { type AddressDeps, AddressReader } from '../addresses/read-addresses.ts';
+import type { NodeSettings } from '../node-settings.ts';
+import {
+  NO_PRESSURE,
+  nextPressure,
+  type PressureCondition,
+  withAllocatableThresholds,
+} from '../signals/node-pressure.ts';
+import { readSignals } from '../signals/read-signals.ts';
+import type { NodeView } from './compose-node.ts';
+import { type MachineIdentity, readMachineIdentity } from './machine-identity.ts';
+import { type MachineSize, readMachineResources } from './machine-resources.ts';
+import { nodeImages } from './node-images.ts';
+import { enforcedAmount, type MachineResources } from './node-resources.ts';
+import type { RuntimeReadiness } from './runtime-readiness.ts';
+
+/** As old as kubelet's list may be. */
+const IMAGES_MS = 30_000;
+
+export interface GatherDeps extends AddressDeps {
+  readonly fs: FileSystem;
+  readonly cgroupStats: CgroupStats;
+  readonly images: Pick<Cri['images'], 'listImages' | 'imageFsInfo'>;
+  readonly readiness: Pick<RuntimeReadiness, 'runtime' | 'troubles'>;
+}
+
+/** Looks up what the node object is made from. One look at a time. */
+export class NodeGatherer {
+  readonly #settings: NodeSettings;
+  readonly #size: MachineSize;
+  readonly #deps: GatherDeps;
+  readonly #addresses: AddressReader;
+  #identity: MachineIdentity | undefined;
+  #images: { readonly list: readonly Image[]; readonly atMs: number } | undefined;
+  #imagePlace: string | undefined;
+  #pressure = NO_PRESSURE;
+  #hasFolder = false;
+
+  constructor(settings: NodeSettings, size: MachineSize, deps: GatherDeps) {
+    this.#settings = { ...settings, thresholds: withAllocatableThresholds(settings.thresholds, settings.enforcesPods) };
+    this.#size = size;
+    this.#deps = deps;
+    this.#addresses = new AddressReader(settings, deps);
+  }
+
+  async identity(): Promise<MachineIdentity> {
+    this.#identity ??= await readMachineIdentity(this.#deps.fs);
+    return this.#identity;
+  }
+
+  async view(signal: AbortSignal): Promise<NodeView> {
+    const { clock, readiness } = this.#deps;
+    await this.#makeFolder();
+    const [identity, machine, addresses, images] = await Promise.all([
+      this.identity(),
+      readMachineResources(this.#size, this.#settings.rootDir, this.#deps.fs),
+      this.#addresses.read(signal),
+      this.#imageList(signal),
+    ]);
+    const pressure = await this.#pressures(machine, signal);
+    return {
+      identity,
+      machine,
+      addresses,
+      images: nodeImages(images, this.#settings.maxImages),
+      pressure,
+      runtime: readiness.runtime,
+      troubles: readiness.troubles(),
+      nowMs: clock.now(),
+    };
+  }
+
+  /** The disk of the agent's folder is the node's. */
+  async #makeFolder(): Promise<void> {
+    if (this.#hasFolder) return;
+    await this.#deps.fs.makeDirectory(this.#settings.rootDir, 0o750);
+    this.#hasFolder = true;
+  }
+
+  /** A runtime that does not answer has the images that it had. */
+  async #imageList(signal: AbortSignal): Promise<readonly Image[]> {
+    const { clock, images } = this.#deps;
+    const nowMs = clock.monotonic();
+    if (this.#images && nowMs - this.#images.atMs < IMAGES_MS) return this.#images.list;
+    const answer = await images.listImages({ filter: undefined }, signal).catch(() => undefined);
+    if (answer) this.#images = { list: answer.images, atMs: nowMs };
+    return this.#images?.list ?? [];
+  }
+
+  async #pressures(machine: MachineResources, signal: AbortSignal): Promise<ReadonlySet<PressureCondition>> {
+    const { fs, cgroupStats, clock } = this.#deps;
+    const { thresholds, pressureTransitionMs: transitionMs, rootDir, podsCgroup } = this.#settings;
+    if (thresholds.length === 0) return this.#pressure.conditions;
+    const podsMemoryBytes = Number(enforcedAmount(machine, this.#settings).get('memory')?.value() ?? 0n);
+    const places = { memoryBytes: machine.memoryBytes, rootDir, podsCgroup, podsMemoryBytes };
+    const readings = await readSignals(places, { fs, cgroupStats, imagePlace: () => this.#placeOfImages(signal) });
+    this.#pressure = nextPressure(this.#pressure, readings, { thresholds, transitionMs, nowMs: clock.monotonic() });
+    return this.#pressure.conditions;
+  }
+
+  /** It does not move, so it is asked for once. */
+  async #placeOfImages(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#imagePlace === undefined) {
+      const { imageFilesystems } = await this.#deps.images.imageFsInfo({}, signal);
+      this.#imagePlace = imageFilesystems[0]?.fsId?.mountpoint;
+    }
+    return this.#imagePlace;
+  }
+}

@@ -1,0 +1,52 @@
+import type { FileSystem } from '../../../host/file-system.ts';
+
+/** Who this machine is. It does not change while it runs. */
+export interface MachineIdentity {
+  readonly machineId: string;
+  readonly systemUuid: string;
+  /** Another one after each boot. */
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  readonly swapBytes: number;
+}
+
+const MACHINE_ID = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
+/** Firmware of PCs and servers, of POWER, and for machines that have none the machine id. */
+const SYSTEM_UUID = [
+  '/sys/class/dmi/id/product_uuid',
+  '/proc/device-tree/system-id',
+  '/proc/device-tree/vm,uuid',
+  '/etc/machine-id',
+];
+const OS_RELEASE = ['/etc/os-release', '/usr/lib/os-release'];
+
+/** What a machine does not say is empty. */
+export async function readMachineIdentity(fs: Pick<FileSystem, 'readText'>): Promise<MachineIdentity> {
+  const text = async (path: string): Promise<string> => (await firstOf(fs, [path])) ?? '';
+  const release = await firstOf(fs, OS_RELEASE);
+  return {
+    machineId: (await firstOf(fs, MACHINE_ID)) ?? '',
+    systemUuid: (await firstOf(fs, SYSTEM_UUID)) ?? '',
+    bootId: await text('/proc/sys/kernel/random/boot_id'),
+    kernelVersion: await text('/proc/sys/kernel/osrelease'),
+    osImage: release === undefined ? 'Unknown' : prettyName(release),
+    swapBytes: Number(/^SwapTotal:\s*(\d+) kB$/m.exec(await text('/proc/meminfo'))?.[1] ?? 0) * 1024,
+  };
+}
+
+function prettyName(release: string): string {
+  return /PRETTY_NAME=(.*)/.exec(release)?.[1]?.replace(/^"+|"+$/g, '') ?? 'Linux';
+}
+
+/** Of the first file that can be read, without what surrounds it. */
+async function firstOf(fs: Pick<FileSystem, 'readText'>, paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    try {
+      return (await fs.readText(path)).replaceAll('\0', '').trim();
+    } catch {
+      // The next one may be there.
+    }
+  }
+  return undefined;
+}

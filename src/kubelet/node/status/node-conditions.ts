@@ -1,0 +1,92 @@
+import type { NodeCondition } from '../../../api/generated/core-v1.ts';
+import { goErrorList } from '../../../base/go/go-error-list.ts';
+import { formatTime } from '../../../base/rfc3339.ts';
+import type { PressureCondition } from '../signals/node-pressure.ts';
+
+/** A condition that came to be another, by the reason of its event. */
+export interface ConditionsWithNews {
+  readonly conditions: readonly NodeCondition[];
+  readonly news: readonly string[];
+}
+
+interface PressureWords {
+  readonly reason: string;
+  readonly message: string;
+  /** Reason of the event. */
+  readonly event: string;
+}
+
+const PRESSURES: readonly (readonly [PressureCondition, under: PressureWords, free: PressureWords])[] = [
+  [
+    'MemoryPressure',
+    {
+      reason: 'KubeletHasInsufficientMemory',
+      message: 'kubelet has insufficient memory available',
+      event: 'NodeHasInsufficientMemory',
+    },
+    {
+      reason: 'KubeletHasSufficientMemory',
+      message: 'kubelet has sufficient memory available',
+      event: 'NodeHasSufficientMemory',
+    },
+  ],
+  [
+    'DiskPressure',
+    { reason: 'KubeletHasDiskPressure', message: 'kubelet has disk pressure', event: 'NodeHasDiskPressure' },
+    { reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure', event: 'NodeHasNoDiskPressure' },
+  ],
+  [
+    'PIDPressure',
+    {
+      reason: 'KubeletHasInsufficientPID',
+      message: 'kubelet has insufficient PID available',
+      event: 'NodeHasInsufficientPID',
+    },
+    {
+      reason: 'KubeletHasSufficientPID',
+      message: 'kubelet has sufficient PID available',
+      event: 'NodeHasSufficientPID',
+    },
+  ],
+];
+
+export interface ConditionView {
+  readonly pressure: ReadonlySet<PressureCondition>;
+  /** Why no pod can run here now; none when they can. */
+  readonly troubles: readonly string[];
+  readonly nowMs: number;
+}
+
+/** All conditions of the node: those of others stay as and where they are, new ones come last, Ready after the rest. */
+export function nodeConditions(before: readonly NodeCondition[], view: ConditionView): ConditionsWithNews {
+  const now = formatTime(view.nowMs);
+  const news: string[] = [];
+  const wanted = PRESSURES.map(([type, under, free]): NodeCondition => {
+    const isUnder = view.pressure.has(type);
+    const { event, ...words } = isUnder ? under : free;
+    const status = isUnder ? 'True' : 'False';
+    const was = before.find((each) => each.type === type);
+    if (was?.status === status) return { ...was, lastHeartbeatTime: now };
+    news.push(event);
+    return { type, status, ...words, lastHeartbeatTime: now, lastTransitionTime: now };
+  });
+  const wasReady = before.find(({ type }) => type === 'Ready');
+  const ready = readyCondition(view.troubles);
+  if (wasReady && wasReady.status !== ready.status) news.push(ready.status === 'True' ? 'NodeReady' : 'NodeNotReady');
+  const isSame = wasReady?.status === ready.status;
+  const since = isSame ? wasReady.lastTransitionTime : now;
+  wanted.push({ ...ready, lastHeartbeatTime: now, lastTransitionTime: since });
+  return { conditions: placed(before, wanted), news };
+}
+
+function readyCondition(troubles: readonly string[]): NodeCondition {
+  if (troubles.length === 0) {
+    return { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
+  }
+  return { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: goErrorList(troubles) };
+}
+
+function placed(before: readonly NodeCondition[], wanted: readonly NodeCondition[]): readonly NodeCondition[] {
+  const kept = before.map((each) => wanted.find(({ type }) => type === each.type) ?? each);
+  return [...kept, ...wanted.filter(({ type }) => !before.some((each) => each.type === type))];
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseQuantity } from '../../../base/quantity.ts';
+import { enforcedAmount, type MachineResources, type NodeResources, nodeResources } from './node-resources.ts';
+
+const GIB = 2 ** 30;
+const MACHINE: MachineResources = {
+  cpuCount: 4,
+  memoryBytes: 8 * GIB,
+  hugePages: { 'hugepages-2Mi': '0' },
+  storageBytes: 100 * GIB,
+};
+const SETTINGS = {
+  maxPods: 110,
+  podsPerCore: 0,
+  hasEphemeralStorage: true,
+  systemReserved: new Map(),
+  kubeReserved: new Map(),
+  reservedCpus: 0,
+  thresholds: [],
+  reservesThresholds: true,
+};
+const BASE: NodeResources = {
+  capacity: { cpu: '4', memory: '8Gi', 'hugepages-2Mi': '0', pods: '110', 'ephemeral-storage': '100Gi' },
+  allocatable: { cpu: '4', memory: '8Gi', 'hugepages-2Mi': '0', pods: '110', 'ephemeral-storage': '100Gi' },
+};
+
+type Given = [
+  machine?: Partial<MachineResources>,
+  settings?: Partial<Parameters<typeof nodeResources>[1]>,
+  before?: Parameters<typeof nodeResources>[2],
+];
+
+const cases: Record<string, { given: Given; capacity?: object; allocatable?: object }> = {
+  'gives pods all of the machine when nothing is reserved': { given: [] },
+  'writes odd sizes in the largest unit that leaves no fraction': {
+    given: [{ memoryBytes: 24_684_100 * 1024 }],
+    capacity: { memory: '24684100Ki' },
+    allocatable: { memory: '24684100Ki' },
+  },
+  'keeps back what is reserved for the system and for Kubernetes together': {
+    given: [
+      {},
+      {
+        systemReserved: new Map([
+          ['cpu', parseQuantity('500m')],
+          ['memory', parseQuantity('1Gi')],
+        ]),
+        kubeReserved: new Map([
+          ['cpu', parseQuantity('250m')],
+          ['ephemeral-storage', parseQuantity('1Gi')],
+          ['pid', parseQuantity('1000')],
+        ]),
+      },
+    ],
+    allocatable: { cpu: '3250m', memory: '7Gi', 'ephemeral-storage': '99Gi' },
+  },
+  'lets CPUs that are named stand for all that is reserved of them': {
+    given: [{}, { reservedCpus: 1, systemReserved: new Map([['cpu', parseQuantity('2')]]) }],
+    allocatable: { cpu: '3' },
+  },
+  'keeps back what hard thresholds keep free, as 32-bit shares': {
+    given: [
+      {},
+      {
+        thresholds: [
+          { signal: 'memory.available', value: { quantity: parseQuantity('100Mi') }, gracePeriodMs: 0 },
+          { signal: 'nodefs.available', value: { fraction: 0.1 }, gracePeriodMs: 0 },
+          { signal: 'imagefs.available', value: { fraction: 0.15 }, gracePeriodMs: 0 },
+        ],
+      },
+    ],
+    allocatable: { memory: '8092Mi', 'ephemeral-storage': '96636764000' },
+  },
+  'keeps nothing back for soft thresholds': {
+    given: [{}, { thresholds: [{ signal: 'memory.available', value: { fraction: 0.5 }, gracePeriodMs: 60_000 }] }],
+  },
+  'keeps nothing back for thresholds when told so': {
+    given: [
+      {},
+      {
+        reservesThresholds: false,
+        thresholds: [{ signal: 'memory.available', value: { fraction: 0.5 }, gracePeriodMs: 0 }],
+      },
+    ],
+  },
+  'has nothing left rather than less than nothing': {
+    given: [{}, { systemReserved: new Map([['memory', parseQuantity('9Gi')]]) }],
+    allocatable: { memory: '0' },
+  },
+  'takes huge pages out of the memory': {
+    given: [{ hugePages: { 'hugepages-1Gi': String(2 * GIB), 'hugepages-2Mi': String(GIB) } }],
+    capacity: { 'hugepages-1Gi': '2Gi', 'hugepages-2Mi': '1Gi' },
+    allocatable: { 'hugepages-1Gi': '2Gi', 'hugepages-2Mi': '1Gi', memory: '5Gi' },
+  },
+  'limits pods by cores': { given: [{}, { podsPerCore: 10 }], capacity: { pods: '40' }, allocatable: { pods: '40' } },
+  'limits pods by cores up to the maximum': { given: [{}, { podsPerCore: 100 }] },
+  'keeps what others say the node has': {
+    given: [{}, {}, { capacity: { 'example.com/gpu': '2', cpu: '1' }, allocatable: { 'example.com/gpu': '1' } }],
+    capacity: { 'example.com/gpu': '2' },
+    allocatable: { 'example.com/gpu': '2' },
+  },
+  'forgets what others have taken back': { given: [{}, {}, { allocatable: { 'example.com/gpu': '1' } }] },
+};
+
+for (const [name, { given, capacity = {}, allocatable = {} }] of Object.entries(cases)) {
+  test(`nodeResources() ${name}`, () => {
+    const [machine, settings, before] = given;
+    assert.deepEqual(nodeResources({ ...MACHINE, ...machine }, { ...SETTINGS, ...settings }, before), {
+      capacity: { ...BASE.capacity, ...capacity },
+      allocatable: { ...BASE.allocatable, ...allocatable },
+    });
+  });
+}
+
+test('nodeResources() says nothing of storage that is not to be told or could not be read', () => {
+  const withoutStorage = { ...MACHINE, storageBytes: undefined };
+  assert.equal(nodeResources(withoutStorage, SETTINGS).capacity['ephemeral-storage'], undefined);
+  const untold = nodeResources(MACHINE, { ...SETTINGS, hasEphemeralStorage: false });
+  assert.equal(untold.capacity['ephemeral-storage'], undefined);
+});
+
+test('enforcedAmount() leaves to pods what eviction is to keep free', () => {
+  const thresholds = [{ signal: 'memory.available', value: { fraction: 0.5 }, gracePeriodMs: 0 }] as const;
+  const systemReserved = new Map([['memory', parseQuantity('1Gi')]]);
+  const amounts = enforcedAmount(MACHINE, { ...SETTINGS, thresholds, systemReserved });
+  assert.equal(amounts.get('memory')?.toString(), '7Gi');
+});

@@ -1,0 +1,126 @@
+import type { NodeStatus } from '../../../api/generated/core-v1.ts';
+import type { ResourceList } from '../../../api/pod-resources.ts';
+import { parseQuantity, Quantity, type QuantityFormat } from '../../../base/quantity.ts';
+import type { NodeSettings } from '../node-settings.ts';
+import { thresholdAmount } from '../signals/pressure-signal.ts';
+
+/** What the machine has. */
+export interface MachineResources {
+  readonly cpuCount: number;
+  readonly memoryBytes: number;
+  /** Bytes by the name of the resource: `hugepages-2Mi`. */
+  readonly hugePages: ResourceList;
+  /** Of the file system with the root folder; nothing when it could not be read. */
+  readonly storageBytes?: number | undefined;
+}
+
+export interface NodeResources {
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+type Amounts = ReadonlyMap<string, Quantity>;
+
+type ReservationSettings = Pick<
+  NodeSettings,
+  'systemReserved' | 'kubeReserved' | 'reservedCpus' | 'thresholds' | 'reservesThresholds'
+>;
+type CapacitySettings = Pick<NodeSettings, 'maxPods' | 'podsPerCore' | 'hasEphemeralStorage'>;
+
+const ZERO = new Quantity(0n, 'DecimalSI');
+
+/** Resources of which only others know stay as they are in the status. */
+export function nodeResources(
+  machine: MachineResources,
+  settings: ReservationSettings & CapacitySettings,
+  before: Pick<NodeStatus, 'capacity' | 'allocatable'> = {},
+): NodeResources {
+  const own = machineCapacity(machine, settings);
+  const capacity = new Map([...amounts(before.capacity), ...own]);
+  const reserved = reservedAmounts(own, settings);
+  const allocatable = new Map([...amounts(before.allocatable)].filter(([name]) => keeps(name, capacity)));
+  for (const [name, amount] of capacity) allocatable.set(name, without(amount, reserved.get(name) ?? ZERO));
+  const memory = [...capacity]
+    .filter(([name]) => isHugePages(name))
+    .reduce((rest, [, amount]) => without(rest, amount), allocatable.get('memory') ?? ZERO);
+  return { capacity: texts(capacity), allocatable: texts(new Map([...allocatable, ['memory', memory]])) };
+}
+
+/** What all pods together may have of a resource when they are held to it; eviction keeps the rest free. */
+export function enforcedAmount(machine: MachineResources, settings: ReservationSettings & CapacitySettings): Amounts {
+  const own = machineCapacity(machine, settings);
+  const reserved = reservedAmounts(own, { ...settings, reservesThresholds: false });
+  return new Map([...own].map(([name, amount]) => [name, without(amount, reserved.get(name) ?? ZERO)]));
+}
+
+export function isHugePages(name: string): boolean {
+  return name.startsWith('hugepages-');
+}
+
+function machineCapacity(machine: MachineResources, settings: CapacitySettings): Amounts {
+  const { cpuCount, memoryBytes, hugePages, storageBytes } = machine;
+  const { maxPods, podsPerCore, hasEphemeralStorage } = settings;
+  const pods = podsPerCore > 0 ? Math.min(cpuCount * podsPerCore, maxPods) : maxPods;
+  return new Map([
+    ['cpu', whole(cpuCount, 'DecimalSI')],
+    ['memory', whole(memoryBytes, 'BinarySI')],
+    ...Object.entries(hugePages).map(([name, bytes]) => [name, whole(bytes, 'BinarySI')] as const),
+    ['pods', whole(pods, 'DecimalSI')],
+    ...(hasEphemeralStorage && storageBytes !== undefined
+      ? [['ephemeral-storage', whole(storageBytes, 'BinarySI')] as const]
+      : []),
+  ]);
+}
+
+function reservedAmounts(capacity: Amounts, settings: ReservationSettings): Amounts {
+  const { systemReserved, kubeReserved, reservedCpus } = settings;
+  const cpus = reservedCpus > 0 ? whole(reservedCpus, 'DecimalSI') : undefined;
+  const kept = thresholdReservation(capacity, settings);
+  return new Map(
+    [...capacity.keys()].map((name) => {
+      if (name === 'cpu' && cpus) return [name, cpus];
+      const parts = [systemReserved.get(name), kubeReserved.get(name), kept.get(name)];
+      return [name, parts.reduce<Quantity>((sum, part) => (part ? sum.add(part) : sum), ZERO)];
+    }),
+  );
+}
+
+/** What hard thresholds keep free; only of memory and of the node's own disk. */
+function thresholdReservation(capacity: Amounts, settings: ReservationSettings): Amounts {
+  if (!settings.reservesThresholds) return new Map();
+  const kept = new Map<string, Quantity>();
+  for (const { signal, value, gracePeriodMs } of settings.thresholds) {
+    const name =
+      signal === 'memory.available' ? 'memory' : signal === 'nodefs.available' ? 'ephemeral-storage' : undefined;
+    if (name === undefined || gracePeriodMs > 0) continue;
+    kept.set(name, whole(thresholdAmount(value, capacity.get(name)?.value() ?? 0n), 'BinarySI'));
+  }
+  return kept;
+}
+
+/** A resource of others that is gone from the capacity goes. */
+function keeps(name: string, capacity: Amounts): boolean {
+  return capacity.has(name) || !isExtended(name);
+}
+
+function isExtended(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/');
+}
+
+function without(amount: Quantity, taken: Quantity): Quantity {
+  if (taken.isZero()) return amount;
+  const rest = amount.sub(taken);
+  return rest.isNegative() ? new Quantity(0n, rest.format) : rest;
+}
+
+function whole(amount: number | bigint | string, format: QuantityFormat): Quantity {
+  return new Quantity(BigInt(amount) * 1_000_000_000n, format);
+}
+
+function amounts(list: ResourceList = {}): Amounts {
+  return new Map(Object.entries(list).map(([name, text]) => [name, parseQuantity(text)]));
+}
+
+function texts(list: Amounts): Record<string, string> {
+  return Object.fromEntries([...list].map(([name, amount]) => [name, amount.toString()]));
+}

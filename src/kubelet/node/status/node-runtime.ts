@@ -1,0 +1,58 @@
+import type { NodeFeatures, NodeRuntimeHandler } from '../../../api/generated/core-v1.ts';
+import { byCodePoint } from '../../../base/code-point-order.ts';
+import type { RuntimeCondition, StatusResponse, VersionResponse } from '../../../cri/generated/runtime-v1.ts';
+
+/** What the node says of its runtime. */
+export interface NodeRuntime {
+  /** `containerd://1.6.20` */
+  readonly version: string;
+  readonly handlers: readonly NodeRuntimeHandler[];
+  /** Nothing from a runtime that is older than these. */
+  readonly features: NodeFeatures | undefined;
+}
+
+/** Why pods cannot run, as the runtime itself says. */
+export interface RuntimeTroubles {
+  readonly runtime: string | undefined;
+  readonly network: string | undefined;
+}
+
+/** Before the runtime has said anything. */
+export const UNKNOWN_TROUBLES: RuntimeTroubles = { runtime: undefined, network: 'network state unknown' };
+
+/** Both in kubelet's words. */
+export function runtimeTroubles({ status }: Pick<StatusResponse, 'status'>): RuntimeTroubles {
+  const find = (type: string): RuntimeCondition | undefined => status?.conditions.find((each) => each.type === type);
+  const [runtime, network] = [find('RuntimeReady'), find('NetworkReady')];
+  return {
+    runtime: runtime?.status ? undefined : `container runtime not ready: ${conditionText(runtime)}`,
+    network: network?.status ? undefined : `container runtime network not ready: ${conditionText(network)}`,
+  };
+}
+
+function conditionText(condition: RuntimeCondition | undefined): string {
+  if (!condition) return '<nil>';
+  const { type, status, reason, message } = condition;
+  return `${type}=${status} reason:${reason} message:${message}`;
+}
+
+export function nodeRuntimeHandlers({
+  runtimeHandlers,
+}: Pick<StatusResponse, 'runtimeHandlers'>): readonly NodeRuntimeHandler[] {
+  return [...runtimeHandlers]
+    .sort((a, b) => byCodePoint(a.name, b.name))
+    .map(({ name, features }) => ({
+      name,
+      features: {
+        recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+        userNamespaces: features?.userNamespaces ?? false,
+      },
+    }));
+}
+
+/** The version as kubelet shows it: what a distribution has added is left out. */
+export function runtimeVersionText({ runtimeName, runtimeVersion }: VersionResponse): string {
+  const semantic = /^\s*v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)$/.exec(runtimeVersion)?.[1];
+  const generic = /^\s*v?(\d+(?:\.\d+)+)/.exec(runtimeVersion)?.[1];
+  return `${runtimeName}://${semantic ?? generic ?? 'Unknown'}`;
+}

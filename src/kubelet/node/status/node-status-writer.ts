@@ -1,0 +1,117 @@
+import type { Node } from '../../../api/generated/core-v1.ts';
+import type { Log } from '../../../base/log.ts';
+import type { Clock } from '../../../host/clock.ts';
+import type { Random } from '../../../host/random.ts';
+import type { ApiServer } from '../../api-client/api-server.ts';
+import { Alarm } from '../alarm.ts';
+import { type NodeEvent, nodeStatusEvent } from '../node-event.ts';
+import { nodeKey, type OwnNode } from '../own-node.ts';
+import type { ComposedNode } from './compose-node.ts';
+import { hasNews, nodePatch } from './node-patch.ts';
+
+const TRIES = 5;
+const JITTER = 0.04;
+
+export interface NodeStatusSettings {
+  readonly nodeName: string;
+  readonly statusUpdateMs: number;
+  readonly statusReportMs: number;
+}
+
+export interface NodeStatusDeps {
+  readonly api: Pick<ApiServer, 'get' | 'patch'>;
+  readonly own: OwnNode;
+  /** The node as it is to be now, from what the API server has. */
+  readonly compose: (before: Node, signal: AbortSignal) => Promise<ComposedNode>;
+  readonly tell: (news: readonly NodeEvent[]) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/**
+ * Lets the API server know how the node is.
+ *
+ * 1. It looks at its settings' pace, and as soon as it is told that something has changed.
+ * 2. What has changed is written at once. What has not is written now and then, so that the heartbeat moves; after a change
+ *    and at the start the time until then is a matter of chance, so that nodes do not come together.
+ * 3. What fails is tried again with the node as the server has it then, and after that with the next look.
+ * 4. A node that was deleted is not made anew: that is done by the next start.
+ */
+export class NodeStatusWriter {
+  readonly #settings: NodeStatusSettings;
+  readonly #deps: NodeStatusDeps;
+  readonly #alarm: Alarm;
+  #reportedMs: number | undefined;
+  #extraMs = 0;
+  #wasUnschedulable = false;
+
+  constructor(settings: NodeStatusSettings, deps: NodeStatusDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#alarm = new Alarm(deps.clock);
+  }
+
+  lookAgain(): void {
+    this.#alarm.ring();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { random } = this.#deps;
+    while (!signal.aborted) {
+      await this.#sync(signal);
+      await this.#alarm.wait(this.#settings.statusUpdateMs * (1 + JITTER * random.fraction()), signal);
+    }
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
+    const { log } = this.#deps;
+    for (let attempt = 1; attempt <= TRIES && !signal.aborted; attempt++) {
+      try {
+        return await this.#update(attempt, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const message =
+          attempt < TRIES
+            ? 'cannot update the status of the node, will try again'
+            : 'cannot update the status of the node for now';
+        log.warn(message, { attempt, error });
+      }
+    }
+  }
+
+  async #update(attempt: number, signal: AbortSignal): Promise<void> {
+    const { api, own, compose, tell, log, clock } = this.#deps;
+    const key = nodeKey(this.#settings.nodeName);
+    // After a failure the watch may be behind: the server itself is asked.
+    const known = attempt === 1 ? own.current : undefined;
+    const before = known ?? (await api.get(key, signal));
+    const { node, news, faults } = await compose(before, signal);
+    for (const fault of faults) log.warn('cannot tell all of the status of the node', { fault });
+    this.#tellSchedulable(before);
+    const isNews = hasNews(before, node);
+    if (!isNews && !this.#isOverdue()) return;
+    this.#extraMs = isNews || this.#reportedMs === undefined ? this.#chance() : 0;
+    own.seen(await api.patch(key, nodePatch(before, node), { subresource: 'status' }, signal));
+    this.#reportedMs = clock.monotonic();
+    tell(news);
+  }
+
+  #isOverdue(): boolean {
+    if (this.#reportedMs === undefined) return true;
+    return this.#deps.clock.monotonic() - this.#reportedMs >= this.#settings.statusReportMs + this.#extraMs;
+  }
+
+  /** Up to half a period more or less. */
+  #chance(): number {
+    return this.#settings.statusReportMs * (this.#deps.random.fraction() - 0.5);
+  }
+
+  #tellSchedulable({ spec }: Node): void {
+    const isUnschedulable = spec.unschedulable ?? false;
+    if (isUnschedulable === this.#wasUnschedulable) return;
+    this.#wasUnschedulable = isUnschedulable;
+    const reason = isUnschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable';
+    this.#deps.tell([nodeStatusEvent(this.#settings.nodeName, reason)]);
+  }
+}

@@ -1,0 +1,92 @@
+import { type Container, ContainerState, type PodSandbox, PodSandboxState } from '../../cri/generated/runtime-v1.ts';
+import type { RuntimeService } from '../../cri/services.ts';
+import type { ObservedContainer } from '../pod/observed-pod.ts';
+
+/** What the runtime's lists say of one pod: enough to see whether it has to be looked at. */
+export interface PodParts {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly sandboxes: readonly ListedSandbox[];
+  readonly containers: readonly ListedContainer[];
+}
+
+export interface ListedSandbox {
+  readonly id: string;
+  readonly ready: boolean;
+}
+
+export interface ListedContainer {
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly state: ObservedContainer['state'];
+}
+
+const UID = 'io.kubernetes.pod.uid';
+const NAME = 'io.kubernetes.pod.name';
+const NAMESPACE = 'io.kubernetes.pod.namespace';
+
+/** All pods that the runtime knows, by UID; what is no pod of Kubernetes is left out. */
+export async function listPods(runtime: RuntimeService, signal: AbortSignal): Promise<ReadonlyMap<string, PodParts>> {
+  return list(runtime, undefined, signal);
+}
+
+export async function listPod(
+  runtime: RuntimeService,
+  uid: string,
+  signal: AbortSignal,
+): Promise<PodParts | undefined> {
+  return (await list(runtime, uid, signal)).get(uid);
+}
+
+async function list(
+  runtime: RuntimeService,
+  uid: string | undefined,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, PodParts>> {
+  const labelSelector: Record<string, string> = uid === undefined ? {} : { [UID]: uid };
+  // Containers first: a sandbox that is listed afterwards may be missing its newest containers, never the reverse.
+  const { containers } = await runtime.listContainers(
+    { filter: { id: '', state: undefined, podSandboxId: '', labelSelector } },
+    signal,
+  );
+  const { items } = await runtime.listPodSandbox({ filter: { id: '', state: undefined, labelSelector } }, signal);
+
+  const pods = new Map<string, { uid: string; name: string; namespace: string } & Parts>();
+  for (const part of [...items, ...containers]) {
+    const owner = part.labels[UID];
+    if (owner === undefined || pods.has(owner)) continue;
+    const name = part.labels[NAME] ?? '';
+    pods.set(owner, { uid: owner, name, namespace: part.labels[NAMESPACE] ?? '', sandboxes: [], containers: [] });
+  }
+  for (const sandbox of items) pods.get(sandbox.labels[UID] ?? '')?.sandboxes.push(listedSandbox(sandbox));
+  for (const container of containers)
+    pods.get(container.labels[UID] ?? '')?.containers.push(listedContainer(container));
+  return pods;
+}
+
+interface Parts {
+  readonly sandboxes: ListedSandbox[];
+  readonly containers: ListedContainer[];
+}
+
+function listedSandbox(sandbox: PodSandbox): ListedSandbox {
+  return { id: sandbox.id, ready: sandbox.state === PodSandboxState.SANDBOX_READY };
+}
+
+function listedContainer(container: Container): ListedContainer {
+  return { id: container.id, sandboxId: container.podSandboxId, state: containerState(container.state) };
+}
+
+export function containerState(state: ContainerState): ObservedContainer['state'] {
+  switch (state) {
+    case ContainerState.CONTAINER_CREATED:
+      return 'created';
+    case ContainerState.CONTAINER_RUNNING:
+      return 'running';
+    case ContainerState.CONTAINER_EXITED:
+      return 'exited';
+    default:
+      return 'unknown';
+  }
+}

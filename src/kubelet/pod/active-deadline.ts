@@ -1,0 +1,15 @@
+import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import { parseTime } from '../../base/rfc3339.ts';
+import type { PodVerdict } from './pod-verdict.ts';
+
+export const DEADLINE_EXCEEDED: PodVerdict = {
+  phase: 'Failed',
+  reason: 'DeadlineExceeded',
+  message: 'Pod was active on the node longer than the specified deadline',
+};
+
+/** How long the pod may still be active; `undefined` without a limit, or before it has a start. Not positive: too long. */
+export function activeTimeLeft({ spec }: Pod, status: PodStatus | undefined, nowMs: number): number | undefined {
+  if (spec.activeDeadlineSeconds === undefined || status?.startTime === undefined) return undefined;
+  return parseTime(status.startTime) + spec.activeDeadlineSeconds * 1000 - nowMs;
+}

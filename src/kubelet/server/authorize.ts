@@ -1,0 +1,102 @@
+import type { SubjectAccessReviewSpec } from '../../api/generated/core-v1.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { ApiReviews } from '../api-client/api-reviews.ts';
+import type { User } from './authenticate.ts';
+import { Remembered } from './remembered.ts';
+
+export type AuthorizationSettings =
+  | { readonly mode: 'AlwaysAllow' }
+  | { readonly mode: 'Webhook'; readonly allowedTtlMs: number; readonly refusedTtlMs: number };
+
+export interface AuthorizationDeps {
+  readonly nodeName: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** How long the API server may take. */
+  deadline(): AbortSignal;
+  readonly reviews?: Pick<ApiReviews, 'reviewAccess'> | undefined;
+}
+
+/** What somebody wants of the node; one of the subresources is enough. */
+export interface Access {
+  readonly verb: string;
+  readonly subresources: readonly string[];
+}
+
+export type AccessVerdict =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'refused' }
+  /** It could not be found out whether this one may be had. */
+  | { readonly kind: 'failed'; readonly subresource: string; readonly error: unknown };
+
+export type Authorize = (user: User, access: Access) => Promise<AccessVerdict>;
+
+const MOST_ANSWERS = 8192;
+/** What is longer is asked for again each time, as the API server's own clients do it. */
+const MOST_KEY_LENGTH = 10_000;
+
+const VERBS: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+/** The first that a path is at or below. */
+const FINE: readonly (readonly [path: string, subresource: string])[] = [
+  ['/pods', 'pods'],
+  ['/healthz', 'healthz'],
+  ['/configz', 'configz'],
+  ['/runningpods', 'pods'],
+];
+const COARSE: readonly (readonly [path: string, subresource: string])[] = [
+  ['/stats', 'stats'],
+  ['/metrics', 'metrics'],
+  ['/logs', 'log'],
+  ['/checkpoint', 'checkpoint'],
+  ['/statusz', 'statusz'],
+  ['/flagz', 'configz'],
+];
+
+/** Which right over the node a request needs. */
+export function accessOf(method: string, path: string): Access {
+  const find = (among: typeof FINE) => among.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
+  const fine = find(FINE);
+  return { verb: VERBS[method] ?? '', subresources: [...(fine ? [fine] : []), find(COARSE) ?? 'proxy'] };
+}
+
+export function createAuthorize(settings: AuthorizationSettings, deps: AuthorizationDeps): Authorize {
+  if (settings.mode === 'AlwaysAllow') return async () => ({ kind: 'allowed' });
+  const { nodeName, clock, reviews, deadline } = deps;
+  const { allowedTtlMs, refusedTtlMs } = settings;
+  const answers = new Remembered<boolean>(MOST_ANSWERS, clock, (allowed) => (allowed ? allowedTtlMs : refusedTtlMs));
+  const ask = async (spec: SubjectAccessReviewSpec): Promise<boolean> => {
+    if (!reviews) throw new Error('there is no API server that could be asked');
+    return (await reviews.reviewAccess(spec, deadline())).allowed;
+  };
+  return async (user, { verb, subresources }) => {
+    for (const subresource of subresources) {
+      const spec = reviewOf(user, { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName });
+      const key = JSON.stringify(spec);
+      try {
+        const isAllowed = key.length > MOST_KEY_LENGTH ? ask(spec) : answers.get(key, () => ask(spec));
+        if (await isAllowed) return { kind: 'allowed' };
+      } catch (error) {
+        return { kind: 'failed', subresource, error };
+      }
+    }
+    return { kind: 'refused' };
+  };
+}
+
+function reviewOf(
+  { name, uid, groups, extra }: User,
+  resourceAttributes: NonNullable<SubjectAccessReviewSpec['resourceAttributes']>,
+): SubjectAccessReviewSpec {
+  return {
+    resourceAttributes,
+    user: name,
+    groups,
+    ...(uid !== undefined && { uid }),
+    ...(extra !== undefined && { extra }),
+  };
+}

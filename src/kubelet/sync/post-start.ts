@@ -1,0 +1,36 @@
+import { type HookSubject, runHook } from '../hooks/run-hook.ts';
+import { containerFieldPath } from '../pod/container-field-path.ts';
+import { PodError } from '../pod/pod-error.ts';
+import { graceOf } from '../pod/pod-grace.ts';
+import { type StopDeps, stopContainer } from './stop-pod.ts';
+
+/**
+ * Runs the postStart hook of a container that has just started, if it has one. When it fails the container is stopped,
+ * and a `PodError` tells why; what the hook said stands in the status alone, for it may be a secret.
+ */
+export async function runPostStart(subject: HookSubject, deps: StopDeps, signal: AbortSignal): Promise<void> {
+  const { pod, container } = subject;
+  const postStart = container.lifecycle?.postStart;
+  if (!postStart) return;
+  try {
+    await deps.timeline.during(pod.metadata.uid, 'postStart hook', container.name, async () => {
+      const outcome = await runHook(postStart, subject, deps.hooks, signal);
+      if (outcome.kind === 'failed') throw new PodError('PostStartHookError', outcome.message, { silent: true });
+    });
+  } catch (error) {
+    if (error instanceof PodError) await endContainer(subject, deps, signal);
+    throw error;
+  }
+}
+
+/** As with kubelet, a container that cannot be stopped either goes on running; the timeline tells of it. */
+async function endContainer(
+  { pod, container: { name }, containerId }: HookSubject,
+  deps: StopDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const fieldPath = containerFieldPath(pod, name);
+  deps.events.record(pod, 'Warning', 'FailedPostStartHook', 'PostStartHook failed', fieldPath);
+  const ending = { message: 'FailedPostStartHook', graceSeconds: graceOf(pod) };
+  await stopContainer(pod, { id: containerId, name }, ending, deps, signal).catch(() => signal.throwIfAborted());
+}

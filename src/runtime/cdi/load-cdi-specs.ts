@@ -1,0 +1,49 @@
+import { parseYaml, type YamlNode } from '../../api/decode/yaml-tree.ts';
+import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
+import type { CdiSpecs, RankedCdiSpec } from './cdi-devices.ts';
+import { parseCdiSpec } from './parse-cdi-spec.ts';
+
+/** All specifications in these folders; a folder that is not there has none. */
+export async function loadCdiSpecs(folders: readonly string[], fs: FileSystem): Promise<CdiSpecs> {
+  const specs: RankedCdiSpec[] = [];
+  const faults: string[] = [];
+  for (const [priority, folder] of folders.entries()) {
+    for (const path of await specFiles(folder, fs)) {
+      try {
+        specs.push({ path, priority, spec: parseCdiSpec(contentOf(await fs.readText(path), path)) });
+      } catch (error) {
+        faults.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+  return { specs, faults };
+}
+
+async function specFiles(folder: string, fs: FileSystem): Promise<string[]> {
+  try {
+    const entries = await fs.readDirectory(folder);
+    return entries.filter(({ name }) => /\.(json|yaml)$/.test(name)).map(({ name }) => `${folder}/${name}`);
+  } catch (error) {
+    if (error instanceof FileSystemError && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+function contentOf(text: string, path: string): unknown {
+  if (path.endsWith('.json')) return JSON.parse(text);
+  const [document, ...more] = parseYaml(text).documents;
+  if (document === undefined || more.length > 0) throw new Error('expected one document');
+  if ('faults' in document) throw new Error(document.faults.map(({ message }) => message).join('; '));
+  return plainValue(document.node);
+}
+
+function plainValue(node: YamlNode): unknown {
+  switch (node.kind) {
+    case 'map':
+      return Object.fromEntries([...node.entries].map(([key, entry]) => [key, plainValue(entry.node)]));
+    case 'list':
+      return node.items.map(plainValue);
+    default:
+      return node.value;
+  }
+}

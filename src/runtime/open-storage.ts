@@ -1,0 +1,167 @@
+import type { Log } from '../base/log.ts';
+import type { ImageService } from '../cri/services.ts';
+import type { Clock } from '../host/clock.ts';
+import type { FileSystem } from '../host/file-system.ts';
+import type { Mounts } from '../host/mounts.ts';
+import type { Random } from '../host/random.ts';
+import { createImageExporter } from './images/export-images.ts';
+import type { ImageExporter } from './images/image-exporter.ts';
+import { createImageIngest, type ImageIngest } from './images/image-ingest.ts';
+import { createImageLoader, type ImageLoader } from './images/image-loader.ts';
+import type { ImagePuller } from './images/image-puller.ts';
+import { ImageRecords, type RecordedLayer } from './images/image-records.ts';
+import type { ImageStore, StoredImage } from './images/image-store.ts';
+import { imageFsInfo } from './server/image-fs-info.ts';
+import { imageStatus } from './server/image-status.ts';
+import { listImages } from './server/list-images.ts';
+import { pullImage } from './server/pull-image.ts';
+import { removeImage } from './server/remove-image.ts';
+import { streamImages } from './server/stream-list.ts';
+import type { RuntimePaths } from './settings/runtime-paths.ts';
+import type { RuntimeSettings } from './settings/runtime-settings.ts';
+import { hexOf } from './storage/digest.ts';
+import { LayerHolds } from './storage/layer-holds.ts';
+import { LayerStore } from './storage/layer-store.ts';
+import { LayerUse } from './storage/layer-use.ts';
+import { LayeredSnapshots } from './storage/layered-snapshots.ts';
+import { NATIVE, probeDriver, type StorageDriver } from './storage/probe-driver.ts';
+import type { Snapshots } from './storage/snapshots.ts';
+import { type StorageLayout, storageLayout } from './storage/storage-layout.ts';
+import { sweepStorage } from './storage/sweep-storage.ts';
+import { Trash } from './storage/trash.ts';
+import { WritableUsage } from './storage/writable-usage.ts';
+
+export interface StorageParts {
+  readonly fs: FileSystem;
+  readonly mounts: Mounts;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly paths: Pick<RuntimePaths, 'storage'>;
+  readonly settings: Pick<RuntimeSettings, 'pinnedImages'>;
+  /** As Go names it: `amd64`. */
+  readonly architecture: string;
+  /** Absent: what works on this machine, found out by trying. */
+  readonly driver?: Snapshots['driver'];
+}
+
+/** Images, layers and the file systems of containers. One for a storage folder at a time. */
+export interface Storage {
+  readonly images: ImageStore;
+  readonly snapshots: Snapshots;
+  readonly loader: ImageLoader;
+  readonly exporter: ImageExporter;
+  readonly ingest: ImageIngest;
+  imageService(puller?: ImagePuller): ImageService;
+  /** Gives an image one more name; another image that has it loses it. Rejects with a `CriError`. */
+  tag(image: string, name: string): Promise<StoredImage>;
+  /** Takes a name from an image that has another with a tag; `undefined` and no change where it does not. */
+  untag(name: string): Promise<StoredImage | undefined>;
+  /** Resolves when nothing is done any more behind what was answered. */
+  settled(): Promise<void>;
+  /** The orderly end, after which nothing may be asked: also takes away what only this life needed. */
+  close(): Promise<void>;
+  /** Removes what earlier lives left: half of a layer, layers without an image. Not urgent, and safe at any time. */
+  sweep(): Promise<void>;
+}
+
+/**
+ * As long a whole layer without an image stays when a process was killed in the middle of a pull: whoever wanted the image
+ * asks again soon. The removal of any image takes such layers away at once.
+ */
+const NEXT_TRY_MS = 60 * 60_000;
+
+/** Reads one small file for each image, and walks nothing. */
+export async function openStorage(parts: StorageParts): Promise<Storage> {
+  const { fs, clock, log, random, settings } = parts;
+  const { driver, layout } = await prepareFolders(parts);
+  const present = (await fs.readDirectory(layout.layers)).map(({ name }) => name);
+  const trash = new Trash(parts, layout.unfinished);
+  const layers = new LayerStore({ fs, random, layout, trash, form: driver.marks }, present.filter(isHex));
+  const records = new ImageRecords({ fs, clock, log, layout, pinned: settings.pinnedImages });
+  await records.load((chainId) => layers.has(chainId));
+  for (const layer of layersOf(records)) layers.learnUsage(layer.chainId, layer);
+  const use = new LayerUse(fs, layout);
+  const holds = new LayerHolds();
+  const image = (reference: string) => records.record(reference);
+
+  const isOfImage = (chainId: string): boolean =>
+    holds.has(chainId) || layersOf(records).some((layer) => layer.chainId === chainId);
+  // From the top: whoever needs a layer needs all below it.
+  const discardLayers = async (chain: readonly string[]): Promise<void> => {
+    for (const chainId of chain.toReversed()) {
+      if (isOfImage(chainId)) return;
+      await use.loaded();
+      await layers.remove(hexOf(chainId), () => isOfImage(chainId) || use.holds(chainId));
+    }
+  };
+  const collectLayers = async (isOld?: (hex: string) => Promise<boolean>): Promise<void> => {
+    const ofImages = new Set(layersOf(records).map(({ chainId }) => hexOf(chainId)));
+    for (const hex of layers.all()) {
+      if (!ofImages.has(hex) && (await (isOld?.(hex) ?? true))) await discardLayers([`sha256:${hex}`]);
+    }
+  };
+  const ingest = createImageIngest({ layers, records, holds, discardLayers });
+  const snapshots = new LayeredSnapshots({ ...parts, layout, driver, layers, use, image, trash, discardLayers });
+  const writable = new WritableUsage(clock, snapshots);
+
+  return {
+    images: records,
+    snapshots,
+    loader: createImageLoader({ ...parts, layout, ingest }),
+    exporter: createImageExporter({ layers, records, holds, discardLayers }),
+    ingest,
+    imageService: (puller) => ({
+      listImages: listImages({ images: records }),
+      streamImages: streamImages(listImages({ images: records })),
+      imageStatus: imageStatus({ images: records }),
+      removeImage: removeImage({ images: records, collectLayers: () => collectLayers() }),
+      imageFsInfo: imageFsInfo({
+        clock,
+        storage: layout.root,
+        layerUsage: () => layers.usage(),
+        writableUsage: (signal) => writable.sum(signal),
+      }),
+      pullImage: pullImage(puller ? { puller } : {}),
+    }),
+    tag: (image, name) => records.tag(image, name),
+    untag: (name) => records.untag(name),
+    settled: () => trash.emptied(),
+    async close() {
+      await trash.emptied();
+      await fs.removeTree(layout.unfinished);
+    },
+    sweep: async () => {
+      await sweepStorage({ ...parts, layout, use });
+      await collectLayers(async (hex) => clock.now() - (await layers.placedAtMs(hex)) > NEXT_TRY_MS);
+      await layers.sweepFiles();
+      await records.sweepFiles();
+      await layers.learnAllUsage();
+    },
+  };
+}
+
+async function prepareFolders(
+  parts: StorageParts,
+): Promise<{ readonly driver: StorageDriver; readonly layout: StorageLayout }> {
+  const { fs, random, paths } = parts;
+  const life = Buffer.from(random.bytes(8)).toString('hex');
+  const unfinished = storageLayout(paths.storage, 'native', life).unfinished;
+  // Nobody else may come by: images hold setuid programs of their own.
+  await fs.makeDirectory(paths.storage, 0o700);
+  await fs.makeDirectory(unfinished, 0o700);
+  const driver = parts.driver === 'native' ? NATIVE : await probeDriver(parts, `${unfinished}/probe`);
+  if (parts.driver === 'overlayfs' && driver.form === 'native')
+    throw new Error(`overlayfs does not work in ${paths.storage}`);
+  const layout = storageLayout(paths.storage, driver.form, life);
+  for (const folder of [layout.images, layout.empty, layout.snapshots, layout.views]) await fs.makeDirectory(folder);
+  return { driver, layout };
+}
+
+function layersOf(records: ImageRecords): IteratorObject<RecordedLayer> {
+  return Iterator.from(records.records()).flatMap(({ layers }) => layers);
+}
+
+function isHex(name: string): boolean {
+  return /^[0-9a-f]{64,128}$/.test(name);
+}

@@ -1,0 +1,36 @@
+import { fieldUnmet } from '../../cri/bad-field.ts';
+import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
+import type { FileSystem } from '../../host/file-system.ts';
+import { askedCdiDevices, cdiEditsFor } from '../cdi/cdi-devices.ts';
+import type { CdiDeviceNode, CdiEdits } from '../cdi/cdi-spec.ts';
+import { loadCdiSpecs } from '../cdi/load-cdi-specs.ts';
+import { deviceOf } from './gather-devices.ts';
+
+/** Read anew for each container that asks: vendors rewrite their files at any time. */
+export async function gatherCdiEdits(
+  container: ContainerConfig,
+  folders: readonly string[],
+  fs: FileSystem,
+): Promise<readonly CdiEdits[]> {
+  const devices = askedCdiDevices(container);
+  if (devices.length === 0) return [];
+  const edits = cdiEditsFor(devices, await loadCdiSpecs(folders, fs));
+  return Promise.all(
+    edits.map(async (edit) => ({
+      ...edit,
+      deviceNodes: await Promise.all(edit.deviceNodes.map((node) => completed(node, fs))),
+    })),
+  );
+}
+
+async function completed(node: CdiDeviceNode, fs: FileSystem): Promise<CdiDeviceNode> {
+  const { type, major, minor, hostPath, path } = node;
+  if (type === 'p' || (type !== undefined && major !== undefined && minor !== undefined)) return node;
+  const stat = await fs.stat(hostPath);
+  const device = stat && deviceOf(path, stat);
+  if (device === undefined) throw fieldUnmet('CDI_devices', `no device at ${hostPath}`);
+  if (type !== undefined && type !== 'u' && type !== device.type) {
+    throw fieldUnmet('CDI_devices', `${hostPath} is of type ${device.type}, not ${type}`);
+  }
+  return { fileMode: device.fileMode, ...node, type: device.type, major: device.major, minor: device.minor };
+}
