@@ -51,7 +51,8 @@ export async function usableCrun(): Promise<OciProgram> {
   const fault = await ociSkipReason(CRUN);
   if (!fault || !existsSync(CRUN)) return { program: CRUN, skip: fault };
   const faultWithoutV2 = await ociSkipReason(CRUN_WITHOUT_V2);
-  return { program: CRUN_WITHOUT_V2, skip: faultWithoutV2 && `${fault}; ${faultWithoutV2}` };
+  const skip = faultWithoutV2 && (faultWithoutV2 === fault ? fault : `${fault}; ${faultWithoutV2}`);
+  return { program: CRUN_WITHOUT_V2, skip };
 }
 
 export async function usableRunc(): Promise<OciProgram> {
