@@ -1,6 +1,7 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import { isMirrorPod, podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
+import { LatestOnly } from '../base/latest-only.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
@@ -19,6 +20,8 @@ import type { PodWorkers } from './workers/pod-workers.ts';
 const ORPHAN_GRACE_SECONDS = 1;
 /** How often what is left over is looked for when nothing happens. */
 const HOUSEKEEPING_MS = 60_000;
+/** Between two looks for what is left over, which read what all pods have on the node: kubelet's housekeepingPeriod. */
+const HOUSEKEEPING_PAUSE_MS = 2_000;
 
 export interface SyncLoopDeps {
   readonly sources: readonly PodSource[];
@@ -61,6 +64,8 @@ export class SyncLoop {
   /** When each step that is going on began, oldest first. */
   readonly #steps = new Set<{ readonly sinceMs: number }>();
   #closed = false;
+  /** Many rejected pods cost one look at what is left over. */
+  readonly #housekeeping = new LatestOnly<AbortSignal>((signal) => this.#keepHouseOnce(signal));
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
@@ -97,12 +102,15 @@ export class SyncLoop {
   async #follow(source: PodSource, signal: AbortSignal): Promise<void> {
     for await (const snapshot of source.snapshots(signal)) {
       if (this.#closed) continue;
-      const isOtherSet = this.#take(source, snapshot);
-      if (isOtherSet) await this.#endLeftovers(signal);
+      const mayLeaveMore = this.#take(source, snapshot);
+      if (mayLeaveMore) this.#housekeeping.offer(signal);
     }
   }
 
-  /** Whether other pods are wanted than before, or a source is heard completely for the first time. */
+  /**
+   * Whether something may be left over on the node since: a source is heard completely for the first time, or a new pod
+   * was rejected. A removed pod has a worker that leaves nothing.
+   */
   #take(source: PodSource, snapshot: SourceSnapshot): boolean {
     const { desired, changes, problems, objects } = mergeSnapshot(this.#desired, source.name, snapshot);
     const isReadier = desired.ready.size > this.#desired.ready.size;
@@ -113,7 +121,7 @@ export class SyncLoop {
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
     this.#grantResizes();
     this.#deps.onChanges(changes);
-    return isReadier || changes.some(({ op }) => op === 'ADD' || op === 'REMOVE');
+    return isReadier || changes.some(({ op, pod }) => op === 'ADD' && this.#refused.has(pod.metadata.uid));
   }
 
   #dispatch(change: PodChange): void {
@@ -202,14 +210,21 @@ export class SyncLoop {
   async #keepHouse(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#deps.clock.sleep(HOUSEKEEPING_MS, signal).catch(() => undefined);
-      if (!signal.aborted) await this.#endLeftovers(signal);
-      if (!signal.aborted) this.#grantResizes();
+      if (!signal.aborted) this.#housekeeping.offer(signal);
     }
+    await this.#housekeeping.idle();
+  }
+
+  async #keepHouseOnce(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || !this.#haveAllSpoken()) return;
+    await this.#endLeftovers(signal);
+    if (signal.aborted) return;
+    this.#grantResizes();
+    await this.#deps.clock.sleep(HOUSEKEEPING_PAUSE_MS, signal).catch(() => undefined);
   }
 
   async #endLeftovers(signal: AbortSignal): Promise<void> {
     const { workers, leftovers, resizes, clock, log } = this.#deps;
-    if (!this.#haveAllSpoken()) return;
     const step = { sinceMs: clock.monotonic() };
     this.#steps.add(step);
     try {

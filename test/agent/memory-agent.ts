@@ -3,7 +3,7 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
 import { ChangeBell } from '../../src/base/change-bell.ts';
-import { silentLog } from '../../src/base/log.ts';
+import { type Log, silentLog } from '../../src/base/log.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
@@ -101,12 +101,12 @@ export async function newClusterWorld(): Promise<Required<World>> {
 export async function startAgent(
   { host, runtime, apiServer }: World = newWorld(),
   settings: Partial<AgentSettings> = {},
+  log: Log = silentLog,
 ): Promise<MemoryAgent> {
   const source = new ScriptedSource();
   const life = new AbortController();
   const { clock, random } = host;
   const { nodeName } = SETTINGS;
-  const log = silentLog;
   const fromApi = apiServer ? [createApiSource({ nodeName }, { api: apiServer, clock, random, log })] : [];
   const agent = await buildAgent(
     {

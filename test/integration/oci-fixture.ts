@@ -23,6 +23,9 @@ import { mountedCgroups } from './containerd-leftovers.ts';
 
 export const never = new AbortController().signal;
 export const MONITOR = '/usr/bin/conmon';
+const CRUN = '/usr/bin/crun';
+const CRUN_WITHOUT_V2 = join(import.meta.dirname, 'bin/crun');
+const RUNC = '/usr/sbin/runc';
 export const host = createLinuxHost();
 
 /** Why this machine cannot run these, for `{ skip }` of a test; `false` when it can. */
@@ -33,7 +36,35 @@ export async function ociSkipReason(program: string): Promise<string | false> {
   return cgroupFault() || (await runtimeFault(program));
 }
 
-/** crun refuses some layouts of cgroups. */
+/** A program of the machine, or why it cannot be used for tests. */
+export interface OciProgram {
+  readonly program: string;
+  /** For `{ skip }` of a test. */
+  readonly skip: string | false;
+}
+
+/**
+ * crun as it works on this machine. It refuses a hybrid layout of cgroups whose v2 mount has a controller; tests run it
+ * there in a mount namespace without that mount.
+ */
+export async function usableCrun(): Promise<OciProgram> {
+  const fault = await ociSkipReason(CRUN);
+  if (!fault || !existsSync(CRUN)) return { program: CRUN, skip: fault };
+  const faultWithoutV2 = await ociSkipReason(CRUN_WITHOUT_V2);
+  const skip = faultWithoutV2 && (faultWithoutV2 === fault ? fault : `${fault}; ${faultWithoutV2}`);
+  return { program: CRUN_WITHOUT_V2, skip };
+}
+
+export async function usableRunc(): Promise<OciProgram> {
+  return { program: RUNC, skip: await ociSkipReason(RUNC) };
+}
+
+/** The one that the embedded runtime prefers, as long as it works. */
+export async function preferredProgram(): Promise<OciProgram> {
+  const crun = await usableCrun();
+  return crun.skip ? usableRunc() : crun;
+}
+
 async function runtimeFault(program: string): Promise<string | false> {
   const world = new OciWorld(program);
   try {

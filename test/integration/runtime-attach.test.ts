@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import type { AttachedStreams, Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
-import { host, never, OciWorld, ociSkipReason } from './oci-fixture.ts';
+import { host, never, type OciProgram, OciWorld, usableCrun, usableRunc } from './oci-fixture.ts';
 import { until } from './until.ts';
 
 const SIGKILL = 9;
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-for (const program of ['/usr/bin/crun', '/usr/sbin/runc']) attachTests(program, await ociSkipReason(program));
+for (const each of [await usableCrun(), await usableRunc()]) attachTests(each);
 
-function attachTests(program: string, skip: string | false): void {
+function attachTests({ program, skip }: OciProgram): void {
   const name = program.slice(program.lastIndexOf('/') + 1);
   const attachTest = (title: string, run: (world: OciWorld, runtime: OciRuntime) => Promise<void>): void => {
     test(`${name}: ${title}`, { skip }, async (t) => {

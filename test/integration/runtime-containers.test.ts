@@ -12,18 +12,16 @@ import {
 } from '../../src/cri/generated/runtime-v1.ts';
 import type { Containers } from '../../src/runtime/server/create-containers.ts';
 import { ContainerFixture, never } from './container-fixture.ts';
-import { host, ociSkipReason } from './oci-fixture.ts';
+import { host, preferredProgram } from './oci-fixture.ts';
 
-const CRUN = '/usr/bin/crun';
-const PROGRAM = (await ociSkipReason(CRUN)) ? '/usr/sbin/runc' : CRUN;
-const skip = await ociSkipReason(PROGRAM);
+const { program, skip } = await preferredProgram();
 const nodeNamespaces = { network: NamespaceMode.NODE, ipc: NamespaceMode.NODE };
 const context = (more = {}) => ({
   linux: { securityContext: { namespaceOptions: { ...nodeNamespaces, pid: NamespaceMode.CONTAINER, ...more } } },
 });
 
 function fixture(t: TestContext, pid?: NamespaceMode): ContainerFixture {
-  const made = new ContainerFixture(PROGRAM, pid);
+  const made = new ContainerFixture(program, pid);
   t.after(() => made.close());
   return made;
 }

@@ -3,10 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { never, OciWorld, ociSkipReason } from './oci-fixture.ts';
+import { never, OciWorld, usableCrun } from './oci-fixture.ts';
 
-const program = '/usr/bin/crun';
-const skip = await ociSkipReason(program);
+const { program, skip } = await usableCrun();
 
 test('a monitor that has not begun when its starter dies is found, and nothing of it is left', { skip }, async () => {
   const world = new OciWorld(program);

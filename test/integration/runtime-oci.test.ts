@@ -4,16 +4,16 @@ import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileS
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ContainerEnd, Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
-import { host, never, OciWorld, ociSkipReason, processOf } from './oci-fixture.ts';
+import { host, never, type OciProgram, OciWorld, processOf, usableCrun, usableRunc } from './oci-fixture.ts';
 import { until } from './until.ts';
 
 const SIGTERM = 15;
 const SIGKILL = 9;
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-for (const program of ['/usr/bin/crun', '/usr/sbin/runc']) ociTests(program, await ociSkipReason(program));
+for (const each of [await usableCrun(), await usableRunc()]) ociTests(each);
 
-function ociTests(program: string, skip: string | false): void {
+function ociTests({ program, skip }: OciProgram): void {
   const name = program.slice(program.lastIndexOf('/') + 1);
   const ociTest = (
     title: string,

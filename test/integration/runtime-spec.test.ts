@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   ContainerConfig,
@@ -35,10 +35,9 @@ import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import type { SpecMachine, SpecRequest } from '../../src/runtime/spec/spec-request.ts';
 import type { SandboxNamespaces } from '../../src/runtime/store/sandbox-record.ts';
 import { removeCgroups } from './containerd-leftovers.ts';
+import { usableCrun, usableRunc } from './oci-fixture.ts';
 
-const CRUN = '/usr/bin/crun';
-const RUNC = '/usr/sbin/runc';
-const FILES = [CRUN, RUNC, '/bin/busybox', '/usr/bin/catatonit'];
+const PAUSE = '/usr/bin/catatonit';
 const CGROUP_PARENT = `/nodelet-spec-${randomBytes(4).toString('hex')}`;
 const USERS = {
   uids: [{ containerId: 0, hostId: 300_000, length: 65_536 }],
@@ -46,13 +45,14 @@ const USERS = {
 };
 const OWN_PID = { network: NamespaceMode.NODE, ipc: NamespaceMode.NODE, pid: NamespaceMode.CONTAINER };
 
-const skip = skipReason();
+const PROGRAMS = [await usableCrun(), await usableRunc()];
+const isIdle = PROGRAMS.every(({ skip }) => skip);
 let folder = '';
 let machine: SpecMachine;
 let last = 0;
 
 before(async () => {
-  if (skip) return;
+  if (isIdle) return;
   folder = mkdtempSync(join(tmpdir(), 'nodelet-spec-'));
   chmodSync(folder, 0o755); // root of a user namespace has to get through
   machine = await readSpecMachine({ architecture: 'amd64', mayLowerOomScore: false }, linuxFileSystem);
@@ -62,14 +62,14 @@ before(async () => {
 });
 
 after(() => {
-  if (skip) return;
+  if (isIdle) return;
   rmSync(folder, { recursive: true, force: true });
   removeCgroups(CGROUP_PARENT);
 });
 
-for (const program of [CRUN, RUNC]) {
-  const name = program.slice(program.lastIndexOf('/') + 1);
-  const refused = skip || unusable(program);
+for (const { program, skip } of PROGRAMS) {
+  const name = basename(program);
+  const refused = existsSync(PAUSE) ? skip : `not installed: ${PAUSE}`;
 
   test(`${name} runs a confined container as it was asked for`, { skip: refused }, async () => {
     const spec = await generate({
@@ -327,7 +327,7 @@ function startPause(program: string, config: PodSandboxConfig): { readonly pid: 
   const rootfs = join(folder, id, 'rootfs');
   mkdirSync(rootfs, { recursive: true });
   if (config.linux?.securityContext?.namespaceOptions?.usernsOptions) execFileSync('chown', ['300000:300000', rootfs]);
-  bundleOf(pauseSpec({ sandboxId: id, config, rootfs, pauseProgram: '/usr/bin/catatonit', pinned: {}, machine }), id);
+  bundleOf(pauseSpec({ sandboxId: id, config, rootfs, pauseProgram: PAUSE, pinned: {}, machine }), id);
   oci(program, 'create', '--bundle', join(folder, id), id);
   oci(program, 'start', id);
   const { pid } = JSON.parse(execFileSync(program, [...rootOf(program), 'state', id], { encoding: 'utf8' })) as {
@@ -359,24 +359,10 @@ function oci(program: string, ...args: readonly string[]): void {
 }
 
 function rootOf(program: string): string[] {
-  return ['--root', join(folder, program === CRUN ? 'crun' : 'runc')];
+  return ['--root', join(folder, basename(program))];
 }
 
 function nextId(): string {
   last += 1;
   return `spec-${process.pid}-${last}`;
-}
-
-function skipReason(): string | false {
-  if (process.getuid?.() !== 0) return 'needs root';
-  const missing = FILES.filter((file) => !existsSync(file));
-  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : false;
-}
-
-/** crun refuses some cgroup layouts; the runtime takes the other program then. */
-function unusable(program: string): string | false {
-  const { stderr = '' } = spawnSync(program, ['--root', '/nonexistent', 'run', '--bundle', '/nonexistent', 'x'], {
-    encoding: 'utf8',
-  });
-  return /hybrid mode not supported/.test(stderr) ? 'refuses the cgroup layout of this machine' : false;
 }

@@ -5,12 +5,9 @@ import { silentLog } from '../../src/base/log.ts';
 import type { WebSocketConnection } from '../../src/host/network.ts';
 import { serveExec } from '../../src/runtime/streaming/serve-exec.ts';
 import { createStreamingServer } from '../../src/runtime/streaming/streaming-server.ts';
-import { host, never, OciWorld, ociSkipReason, processOf } from './oci-fixture.ts';
+import { host, never, OciWorld, preferredProgram, processOf } from './oci-fixture.ts';
 
-const [CRUN, RUNC] = ['/usr/bin/crun', '/usr/sbin/runc'];
-const crunFault = await ociSkipReason(CRUN);
-const program = crunFault ? RUNC : CRUN;
-const skip = crunFault ? await ociSkipReason(RUNC) : false;
+const { program, skip } = await preferredProgram();
 
 interface Exec {
   readonly args: readonly string[];

@@ -26,18 +26,26 @@ export async function removeDeadContainer(
   deps: RemovalDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, fs, settings } = deps;
+  const { runtime, fs } = deps;
   const containerId = container.id;
   if (container.state === 'unknown') {
     await unlessGone(runtime.stopContainer({ containerId, timeout: GRACE_SECONDS }, signal));
   }
   if (container.logPath !== '') await removeLogs(container.logPath, fs);
-  if (settings.containerLogsDir !== undefined) {
-    const owner = orphanPod(pod.uid, pod.name, pod.namespace);
-    await fs.remove(`${settings.containerLogsDir}/${logLinkName(owner, container.name, containerId)}`);
-  }
+  await removeLogLink(pod, container, deps);
   await removeTerminationMessage(pod, container, deps);
   await unlessGone(runtime.removeContainer({ containerId }, signal));
+}
+
+/** The link of a container is known by its name; one that is gone is fine. */
+export async function removeLogLink(
+  pod: ObservedPod,
+  { name, id }: ObservedContainer,
+  { fs, settings }: Pick<RemovalDeps, 'fs' | 'settings'>,
+): Promise<void> {
+  if (settings.containerLogsDir === undefined) return;
+  const owner = orphanPod(pod.uid, pod.name, pod.namespace);
+  await fs.remove(`${settings.containerLogsDir}/${logLinkName(owner, name, id)}`);
 }
 
 async function removeLogs(logPath: string, fs: FileSystem): Promise<void> {

@@ -29,14 +29,6 @@ test('a link is named as kubelet names it, and leads to the log of the container
   assert.deepEqual(await found(), { 'web_default_main-c1.log': '/var/log/pods/default_web_uid-web/main/0.log' });
 });
 
-test('the links of a pod go with it, those of others stay', async () => {
-  const { links, found } = await setUp();
-  await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
-  await links.add(podOf('more'), 'main', 'c2', 'main/0.log');
-  await links.purge({ ...podOf('web'), metadata: { ...podOf('web').metadata, name: '' } });
-  assert.deepEqual(Object.keys(await found()), ['more_default_main-c2.log']);
-});
-
 test('a long name is cut to what a file system takes', () => {
   const name = logLinkName(podOf('p'.repeat(253)), 'main', 'c'.repeat(64));
   assert.equal(name.length, 255);
@@ -48,6 +40,5 @@ test('nothing is made where nobody looks', async () => {
   const links = new LogLinks({ fs, settings: { podLogsDir: '/var/log/pods' } });
   await links.prepare();
   await links.add(podOf('web'), 'main', 'c1', 'main/0.log');
-  await links.purge(podOf('web'));
   assert.equal(await fs.stat('/var'), undefined);
 });

@@ -23,8 +23,10 @@ export interface LogLinksDeps {
 }
 
 /**
- * Links to the log files of containers in one flat folder, /var/log/containers: where log collectors look for them. They
- * go with the pod, whatever it was called: a link of a pod points into the folder of its logs.
+ * Links to the log files of containers in one flat folder, /var/log/containers: where log collectors look for them. The
+ * folder has those of all pods, so it is not read for one of them: a link goes by its name with its container
+ * (`remove-dead-container.ts`), and links whose container the runtime forgot are found on the whole node each minute
+ * (`dead-log-links.ts`), as in kubelet.
  */
 export class LogLinks implements PodStep {
   readonly name = 'log links';
@@ -51,14 +53,4 @@ export class LogLinks implements PodStep {
   }
 
   async release(): Promise<void> {}
-
-  async purge({ metadata }: Pod): Promise<void> {
-    const { containerLogsDir } = this.#settings;
-    if (containerLogsDir === undefined || !(await this.#fs.stat(containerLogsDir))) return;
-    for (const { name, kind } of await this.#fs.readDirectory(containerLogsDir)) {
-      if (kind !== 'symlink') continue;
-      const target = await this.#fs.readLink(`${containerLogsDir}/${name}`);
-      if (target.includes(`_${metadata.uid}/`)) await this.#fs.remove(`${containerLogsDir}/${name}`);
-    }
-  }
 }

@@ -115,9 +115,25 @@ async function removalCalls(removeSandbox: (isStopped: boolean) => CriError | un
       return {};
     },
   };
-  await removePod(pod, stopped, { runtime, timeline: new Timeline(host.clock) }, new AbortController().signal);
+  const deps = { ...host, runtime, timeline: new Timeline(host.clock), settings: { rootDir: '/root' } };
+  await removePod(pod, stopped, deps, new AbortController().signal);
   return calls;
 }
+
+test('removePod() removes the links to the logs of its containers, and no other', async () => {
+  const host = createMemoryHost();
+  const { runtime } = createFakeRuntime(host).cri;
+  const names = [logLinkName(pod, 'a', 'id-a'), logLinkName(pod, 'other', 'id-c')];
+  await host.fs.makeDirectory('/links');
+  for (const name of names) await host.fs.symbolicLink('/nowhere', `/links/${name}`);
+  const settings = { rootDir: '/root', containerLogsDir: '/links' };
+  const deps = { ...host, runtime, timeline: new Timeline(host.clock), settings };
+  await removePod(pod, stopped, deps, new AbortController().signal);
+  assert.deepEqual(
+    (await host.fs.readDirectory('/links')).map(({ name }) => name),
+    ['web_default_other-id-c.log'],
+  );
+});
 
 test('removePod() removes the containers, then the sandbox, which was stopped before', async () => {
   assert.deepEqual(await removalCalls(() => undefined), ['remove id-a', 'remove id-b', 'remove s1']);

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { unlessGone } from '../../cri/unless-gone.ts';
 import type { Timeline } from '../events/timeline.ts';
-import { type RemovalDeps, removeDeadContainer } from '../gc/remove-dead-container.ts';
+import { type RemovalDeps, removeDeadContainer, removeLogLink } from '../gc/remove-dead-container.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import { allOf } from './all-of.ts';
 
@@ -48,16 +48,21 @@ export async function removeContainer(
   await unlessGone(runtime.removeContainer({ containerId }, signal));
 }
 
-/** Removes everything that the runtime remembers of a stopped pod. */
+/** Removes everything that the runtime remembers of a stopped pod; first the links to logs that are known by it. */
 export async function removePod(
   pod: Pod,
   observed: ObservedPod | undefined,
-  { runtime, timeline }: { readonly runtime: RuntimeService; readonly timeline: Timeline },
+  deps: RemovalDeps & { readonly timeline: Timeline },
   signal: AbortSignal,
 ): Promise<void> {
   if (!observed) return;
+  const { runtime, timeline } = deps;
+  const remove = async (container: ObservedContainer): Promise<void> => {
+    await removeLogLink(observed, container, deps);
+    await removeContainer(container.id, runtime, signal);
+  };
   await timeline.during(pod.metadata.uid, 'remove', undefined, async () => {
-    await allOf(observed.containers.map(({ id }) => removeContainer(id, runtime, signal)));
+    await allOf(observed.containers.map(remove));
     for (const { id } of observed.sandboxes) await removeSandbox(id, runtime, signal);
   });
 }

@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { textOf } from '../../base/text-of.ts';
 import { NamespaceMode, UserNamespace } from '../../cri/generated/runtime-v1.ts';
+import { FileSystemError } from '../../host/file-system.ts';
 import type { RuntimeFeatures } from '../pleg/runtime-features.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
@@ -116,10 +117,18 @@ export class UserNamespaces implements PodStep {
   }
 
   async #read(uid: string): Promise<IdRange | undefined> {
-    const path = this.#file(uid);
-    if (!(await this.#deps.fs.stat(path))) return undefined;
-    const text = await this.#deps.fs.readText(path);
+    const text = await this.#textOf(uid);
     return text === '' ? undefined : parseMappings(text);
+  }
+
+  /** Empty when there is no file; another pod's may be removed at any moment. */
+  async #textOf(uid: string): Promise<string> {
+    try {
+      return await this.#deps.fs.readText(this.#file(uid));
+    } catch (error) {
+      if (error instanceof FileSystemError && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return '';
+      throw error;
+    }
   }
 
   #file(uid: string): string {

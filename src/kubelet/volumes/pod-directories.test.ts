@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { MemoryMounts } from '../../host/fake/memory-mounts.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
@@ -10,6 +11,11 @@ import { PodDirectories } from './pod-directories.ts';
 const signal = new AbortController().signal;
 const settings = { rootDir: '/k', podLogsDir: '/log', clusterDomain: 'cluster.local' };
 const pod = examplePod();
+
+/** Of which only traces are known. */
+function nameless(uid: string): Pod {
+  return { metadata: { uid, name: '', namespace: '' }, spec: { containers: [] } };
+}
 
 function machine() {
   const fs = new MemoryFileSystem(() => 0);
@@ -45,7 +51,7 @@ test('PodDirectories finds a pod of which only the logs are left', async () => {
   const { fs, directories } = machine();
   for (const folder of ['default_web_u3', 'not-a-pod', 'a_b_']) await fs.makeDirectory(`/log/${folder}`);
   assert.deepEqual(await directories.existing(), ['u3']);
-  await directories.purgeByUid('u3');
+  await directories.purge(nameless('u3'), signal);
   assert.deepEqual(await directories.existing(), []);
 });
 
@@ -61,7 +67,8 @@ test('PodDirectories removes nothing through a mount', async () => {
 
 test('PodDirectories refuses a UID that would lead elsewhere', async () => {
   const { directories } = machine();
-  for (const uid of ['', '.', '..', 'a/b']) await assert.rejects(directories.purgeByUid(uid), /invalid pod UID/);
+  for (const uid of ['', '.', '..', 'a/b'])
+    await assert.rejects(directories.purge(nameless(uid), signal), /invalid pod UID/);
 });
 
 test('prepareContainerFiles() makes a termination message of its own for each start', async () => {

@@ -20,6 +20,8 @@ export class PodDirectories implements PodStep {
   readonly name = 'directories';
   readonly #fs: FileSystem;
   readonly #settings: PodDirectoriesDeps['settings'];
+  /** Names of the folders of logs by UID when all of them were last read. */
+  #logFolders: ReadonlyMap<string | undefined, readonly string[]> = new Map();
 
   constructor({ fs, settings }: PodDirectoriesDeps) {
     this.#fs = fs;
@@ -38,20 +40,17 @@ export class PodDirectories implements PodStep {
 
   async release(): Promise<void> {}
 
-  async purge(pod: Pod, _signal: AbortSignal): Promise<void> {
-    await this.purgeByUid(pod.metadata.uid);
-  }
-
   /**
-   * For a pod of which nothing else is known; its logs are found by the UID at the end of their folder. Rejects while
-   * something is still mounted below: nothing is removed through a mount.
+   * The folders of all pods are not read for one: the logs of a pod without a name are where `existing` saw them last.
+   * Rejects while something is still mounted below: nothing is removed through a mount.
    */
-  async purgeByUid(uid: string): Promise<void> {
+  async purge(pod: Pod, _signal: AbortSignal): Promise<void> {
     const { rootDir, podLogsDir } = this.#settings;
+    const { uid, name } = pod.metadata;
     const folder = podDirectory(rootDir, uid);
-    for (const name of await this.#foldersIn(podLogsDir)) {
-      if (name.endsWith(`_${uid}`)) await this.#fs.removeTree(`${podLogsDir}/${name}`);
-    }
+    const ofLogs = new Set(this.#logFolders.get(uid)?.map((each) => `${podLogsDir}/${each}`));
+    if (name !== '') ofLogs.add(podLogDirectory(podLogsDir, pod));
+    for (const path of ofLogs) await this.#fs.removeTree(path);
     await this.#fs.removeTree(folder);
   }
 
@@ -59,7 +58,8 @@ export class PodDirectories implements PodStep {
   async existing(): Promise<readonly string[]> {
     const { rootDir, podLogsDir } = this.#settings;
     const own = (await this.#foldersIn(`${rootDir}/pods`)).filter((name) => !name.startsWith('.'));
-    const ofLogs = (await this.#foldersIn(podLogsDir)).flatMap((name) => LOG_FOLDER.exec(name)?.[1] ?? []);
+    this.#logFolders = Map.groupBy(await this.#foldersIn(podLogsDir), (name) => LOG_FOLDER.exec(name)?.[1]);
+    const ofLogs = [...this.#logFolders.keys()].filter((uid) => uid !== undefined);
     return [...new Set([...own, ...ofLogs])];
   }
 

@@ -232,6 +232,7 @@ export class PodWorker {
   }
 
   #name(): string {
-    return `${this.#pod.metadata.namespace}/${this.#pod.metadata.name}`;
+    const { namespace, name } = this.#pod.metadata;
+    return name === '' ? `with UID ${this.uid}` : `${namespace}/${name}`;
   }
 }

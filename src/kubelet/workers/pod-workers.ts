@@ -103,7 +103,7 @@ export class PodWorkers {
     const onGone = (worker: PodWorker): void => this.#forget(worker);
     const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone }, this.#life);
     this.#workers.set(worker.uid, worker);
-    const name = podFullName(pod);
+    const name = takenName(pod);
     const queue = this.#names.get(name) ?? [];
     this.#names.set(name, [...queue, worker.uid]);
     // Before it could take its first step.
@@ -113,7 +113,7 @@ export class PodWorkers {
 
   #onPhase(worker: PodWorker): void {
     this.#deps.onPhase(worker);
-    if (worker.state.phase === 'finished') this.#freeName(podFullName(worker.pod), worker.uid);
+    if (worker.state.phase === 'finished') this.#freeName(takenName(worker.pod), worker.uid);
   }
 
   #forget(worker: PodWorker): void {
@@ -129,6 +129,11 @@ export class PodWorkers {
     const next = left[0] === undefined ? undefined : this.#workers.get(left[0]);
     next?.nameFree();
   }
+}
+
+/** A pod of which only traces are known has no name, and so waits for no other and keeps none waiting. */
+function takenName(pod: Pod): string {
+  return pod.metadata.name === '' ? `/${pod.metadata.uid}` : podFullName(pod);
 }
 
 function deletionOf(pod: Pod): (PodEnding & { readonly removed: boolean }) | undefined {
