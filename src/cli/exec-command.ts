@@ -31,9 +31,10 @@ export async function execCommand(options: ExecOptions, { terminal, host }: Comm
     const connection = await connectExec(host.network, address, wish, over.signal);
     const sending = [sendInput(terminal, wish, connection, over.signal)];
     if (wish.tty) sending.push(sendSizes(terminal, connection, over.signal));
+    const { stdout, stderr } = terminal;
     const received = connection.receive({
-      stdout: (data) => terminal.stdout.write(data),
-      stderr: (data) => terminal.stderr.write(data),
+      stdout: (data) => (wish.tty ? stdout.writeRaw(data) : stdout.write(data)),
+      stderr: (data) => stderr.write(data), // a tty has one output only
     });
     return await exitCodeOf(await Promise.race([received, failureOf(sending)]), terminal);
   } finally {

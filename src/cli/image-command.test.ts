@@ -352,7 +352,7 @@ const refused: Record<string, { verb: Verb; options?: ScriptedContextOptions; me
   },
   'an archive on a terminal': {
     verb: { ...SAVE, output: '-' },
-    options: { terminal: { stdout: { isTerminal: true, write: async () => assert.fail('it is written') } } },
+    options: { terminals: ['stdout'] },
     message: 'an archive is not for a terminal: give -o FILE, or redirect standard output',
     exitCode: 2,
   },

@@ -1,5 +1,6 @@
 import type { Pod, PodStatus } from '../api/generated/core-v1.ts';
 import { assertNever } from '../base/assert-never.ts';
+import { visibleText } from '../base/visible-text.ts';
 import { configTrouble } from '../kubelet/explain/config-error.ts';
 import { errorText } from '../kubelet/explain/plain-words.ts';
 import type { PodEvent } from '../kubelet/explain/pod-events.ts';
@@ -72,7 +73,7 @@ export class Progress {
     this.#paint = options.paint ?? plain;
   }
 
-  /** The lines that `event` is worth, without line feeds. */
+  /** The lines that `event` is worth, without line feeds; they have no escape sequences but the paint's. */
   lines(event: AgentEvent, nowMs: number): string[] {
     switch (event.kind) {
       case 'manifest':
@@ -212,7 +213,7 @@ export class Progress {
       case 'ready':
         return [
           this.#mark('green', '●', `ready${span}`),
-          ...podSummary(pod, status).flatMap((text) => this.#once(told, `  ${text}`)),
+          ...podSummary(pod, status).flatMap((text) => this.#once(told, `  ${visibleText(text)}`)),
         ];
       case 'succeeded':
         return [this.#mark('green', '●', `done${span}`)];
@@ -236,7 +237,7 @@ export class Progress {
   }
 
   #mark(colour: Colour, mark: string, text: string): string {
-    return `${this.#paint(colour, mark)} ${text}`;
+    return `${this.#paint(colour, mark)} ${visibleText(text)}`;
   }
 }
 

@@ -53,7 +53,7 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   }
   requireRootOnLinux(context);
   const run: Run = { options, context, wanted, screen, ending };
-  const whole = agentLog(context, options.verbosity);
+  const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : untoldLog(whole, (pod, error) => screen.isNews(pod, error));
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
