@@ -179,6 +179,19 @@ test('exec passes keys and the size of the terminal on', async (t) => {
   assert.deepEqual(new Set(received), new Set(['\x00ls\r', '\x04{"Width":80,"Height":24}']));
 });
 
+test('exec of a program that is not there says so, and ends as a shell would', async (t) => {
+  const given = await setUp(t);
+  serveExec(given, async (connection) => {
+    const why = 'error executing command in container: exec: "ls": executable file not found in $PATH';
+    const end = { status: 'Failure', reason: 'InternalError', message: `Internal error occurred: ${why}` };
+    await connection.send(message(3, JSON.stringify(end)));
+  });
+  await assert.rejects(execCommand(exec, given.context), {
+    message: 'cannot execute "ls": executable file not found in $PATH',
+    exitCode: 127,
+  });
+});
+
 test('exec fails when the connection is lost', async (t) => {
   const given = await setUp(t);
   serveExec(given, async (connection) => connection.close());

@@ -3,8 +3,9 @@ import { connectExec, type ExecWish } from '../kubelet/server/exec-connect.ts';
 import type { ExecConnection } from '../kubelet/server/exec-connection.ts';
 import type { ExecEnd } from '../kubelet/server/exec-protocol.ts';
 import { createLocalClient } from '../kubelet/server/local-client.ts';
-import { type CommandContext, CommandError } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import type { ExecOptions } from './commands.ts';
+import { execFailure } from './exec-failure.ts';
 import { localSocket } from './local-socket.ts';
 import { podArgument } from './pod-argument.ts';
 import type { Terminal } from './terminal.ts';
@@ -12,7 +13,7 @@ import type { Terminal } from './terminal.ts';
 /** kubectl's words. */
 const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind of file\n';
 
-/** `nodelet exec`: the exit code is the command's. */
+/** `nodelet exec`: the exit code is the command's, or a shell's where it could not be executed. */
 export async function execCommand(options: ExecOptions, { terminal, host }: CommandContext): Promise<number> {
   const { stateDir, namespace, container, command, stdin } = options;
   const pod = podArgument(options.pod, namespace);
@@ -36,7 +37,7 @@ export async function execCommand(options: ExecOptions, { terminal, host }: Comm
       stdout: (data) => (wish.tty ? stdout.writeRaw(data) : stdout.write(data)),
       stderr: (data) => stderr.write(data), // a tty has one output only
     });
-    return await exitCodeOf(await Promise.race([received, failureOf(sending)]), terminal);
+    return await exitCodeOf(await Promise.race([received, failureOf(sending)]), command, terminal);
   } finally {
     over.abort();
   }
@@ -47,8 +48,11 @@ function wishOf({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): Exe
   return tty && inputIsTerminal ? { input: 'keys', tty: true } : { input: 'bytes', tty: false };
 }
 
-async function exitCodeOf(end: ExecEnd, terminal: Terminal): Promise<number> {
-  if ('failure' in end) throw new CommandError(end.failure);
+async function exitCodeOf(end: ExecEnd, command: readonly string[], terminal: Terminal): Promise<number> {
+  if ('failure' in end) {
+    const { message, exitCode } = execFailure(end.failure, command) ?? { message: end.failure, exitCode: EXIT.failed };
+    throw new CommandError(message, exitCode);
+  }
   if (end.exitCode !== 0) await terminal.stderr.write(`command terminated with exit code ${end.exitCode}\n`);
   return end.exitCode;
 }
