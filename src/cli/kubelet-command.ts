@@ -187,7 +187,7 @@ async function joinCluster(
     return await connectCluster(certificate, options, { ...host, log }, signal);
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;
-    throw new CommandError(`--kubeconfig: ${error.message}`, undefined, { cause: error });
+    throw new CommandError(`--kubeconfig: ${error.message}`, EXIT.badInput, { cause: error });
   }
 }
 

@@ -12,7 +12,7 @@ import { problemText } from '../kubelet/server/problem-text.ts';
 import { containerEnds } from './container-ends.ts';
 import { eventNews } from './event-news.ts';
 import { type Colour, type Paint, plain } from './paint.ts';
-import { type PodOutcome, podOutcome } from './pod-outcome.ts';
+import { isCompleting, type PodOutcome, podOutcome } from './pod-outcome.ts';
 import { podSummary } from './pod-summary.ts';
 
 /** Steps by the word that a user sees. */
@@ -46,6 +46,8 @@ interface Told {
   /** Wall-clock time of its first step. */
   beganMs: number | undefined;
   outcome: PodOutcome;
+  /** The last one. */
+  status: PodStatus;
   /** While it is, that its containers end or fail their probes is no news. */
   isStopping: boolean;
   /** When a container was started, in wall-clock time. */
@@ -153,7 +155,9 @@ export class Progress {
   #eventTexts(pod: Pod, event: PodEvent): string[] {
     const told = this.#toldOf(pod);
     const { reason, message } = event;
-    if (reason === 'Killing' && message.startsWith('Stopping container')) told.isStopping = true;
+    const isEnd = reason === 'Killing' && message.startsWith('Stopping container');
+    // Sidecars are stopped when their pod is done, which is news.
+    if (isEnd && !isCompleting(pod, told.status)) told.isStopping = true;
     const present = /^Container image "(.+)" already present on machine/.exec(message)?.[1];
     if (present) told.once.add(`present ${present}`);
     const pulling = /^Pulling image "(.+)"$/.exec(message)?.[1];
@@ -180,6 +184,7 @@ export class Progress {
 
   #statusTexts(pod: Pod, status: PodStatus, nowMs: number): string[] {
     const told = this.#toldOf(pod);
+    told.status = status;
     if (told.isStopping) return [];
     return [...this.#endTexts(status, told, nowMs), ...this.#outcomeTexts(pod, status, told, nowMs)];
   }
@@ -220,7 +225,7 @@ export class Progress {
       case 'failed':
         return [this.#mark('red', '✗', failedText(status, told))];
       case 'pending':
-        return [this.#mark('yellow', '○', 'not ready any more')];
+        return isCompleting(pod, status) ? [] : [this.#mark('yellow', '○', 'not ready any more')];
     }
   }
 
@@ -246,6 +251,7 @@ function nothingTold(name: string): Told {
     name,
     beganMs: undefined,
     outcome: 'pending',
+    status: {},
     isStopping: false,
     started: new Map(),
     stopped: new Set(),
