@@ -99,6 +99,40 @@ test('logs prints nothing but the log', async (t) => {
   assert.deepEqual(written, { stdout: 'new\n', stderr: '' });
 });
 
+const HOSTILE = '\u001b[2Jred\u001b]0;title\u0007';
+const HARMLESS = '^[[2Jred^[]0;title^G';
+const allLogs = { container: undefined, follow: false, previous: false, timestamps: false, tailLines: undefined };
+
+test('logs shows escape sequences on a terminal, and gives a pipe the very bytes', async (t) => {
+  for (const [terminals, shown] of [
+    [['stdout'], HARMLESS],
+    [[], HOSTILE],
+  ] as const) {
+    const { context, written, host } = await setUp(t, { terminals });
+    await host.fs.writeFile('/logs/0.log', `2026-01-01T00:00:00Z stdout F ${HOSTILE}\n`);
+    assert.equal(await logsCommand({ ...client, ...allLogs, pod: 'hello', sinceMs: undefined }, context), 0);
+    assert.equal(written.stdout, `${shown}\n`);
+  }
+});
+
+test('exec shows escape sequences on a terminal, unless a tty was asked for', async (t) => {
+  const both = ['stdout', 'stderr'] as const;
+  for (const [tty, terminals, out, err] of [
+    [false, both, HARMLESS, HARMLESS],
+    [false, [], HOSTILE, HOSTILE],
+    [true, both, HOSTILE, ''],
+  ] as const) {
+    const given = await setUp(t, { terminals });
+    serveExec(given, async (connection) => {
+      await connection.send(message(1, HOSTILE));
+      if (!tty) await connection.send(message(2, HOSTILE));
+      await connection.send(message(3, SUCCESS));
+    });
+    assert.equal(await execCommand({ ...exec, tty }, given.context), 0);
+    assert.deepEqual(given.written, { stdout: out, stderr: err });
+  }
+});
+
 test('stop names what is gone, and fails when one pod could not be stopped', async (t) => {
   const { context, written, agent } = await setUp(t);
   assert.equal(await stopCommand({ ...client, pods: ['other', 'pod/hello'], graceSeconds: 2 }, context), 1);
@@ -143,6 +177,19 @@ test('exec passes keys and the size of the terminal on', async (t) => {
   });
   assert.equal(await execCommand({ ...exec, stdin: true, tty: true }, given.context), 0);
   assert.deepEqual(new Set(received), new Set(['\x00ls\r', '\x04{"Width":80,"Height":24}']));
+});
+
+test('exec of a program that is not there says so, and ends as a shell would', async (t) => {
+  const given = await setUp(t);
+  serveExec(given, async (connection) => {
+    const why = 'error executing command in container: exec: "ls": executable file not found in $PATH';
+    const end = { status: 'Failure', reason: 'InternalError', message: `Internal error occurred: ${why}` };
+    await connection.send(message(3, JSON.stringify(end)));
+  });
+  await assert.rejects(execCommand(exec, given.context), {
+    message: 'cannot execute "ls": executable file not found in $PATH',
+    exitCode: 127,
+  });
 });
 
 test('exec fails when the connection is lost', async (t) => {

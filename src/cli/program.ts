@@ -21,7 +21,7 @@ Exit codes:
   1   something failed: a pod, the runtime, or no agent is running
   2   wrong usage, or input that cannot be used
   70  a bug in nodelet
-  'exec' ends with the exit code of its command.
+  'exec' ends with the exit code of its command; 127 it was not found, 126 it cannot be executed.
 `;
 
 const RUN_HELP = `

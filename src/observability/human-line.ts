@@ -1,3 +1,4 @@
+import { visibleText } from '../base/visible-text.ts';
 import type { LogLevel } from './verbosity.ts';
 
 export interface LogRecord {
@@ -16,7 +17,7 @@ export function humanLine({ level, time, message, fields }: LogRecord, coloured:
   const letter = level.charAt(0).toUpperCase();
   const head = coloured ? `\u001b[${COLOURS[level]}m${letter}\u001b[0m` : letter;
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(value)}`);
-  return [`${clock} ${head} ${message}`, ...pairs].join(' ');
+  return [`${clock} ${head} ${visibleText(message)}`, ...pairs.map(visibleText)].join(' ');
 }
 
 function fieldText(value: unknown): string {

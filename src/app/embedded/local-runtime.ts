@@ -6,6 +6,7 @@ import type { Cri } from '../../cri/services.ts';
 import type { Host } from '../../host/host.ts';
 import { defaultBridgeConfig } from '../../runtime/network/default-bridge.ts';
 import { ensureMasquerade, removeMasquerade } from '../../runtime/network/masquerade.ts';
+import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
 import { BUSYBOX_IMAGE } from '../images/local-images.ts';
 import { bridgeName } from '../pod-network/bridge-name.ts';
 import {
@@ -76,8 +77,15 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
     nriSocket: undefined,
     pinnedImages: [BUSYBOX_IMAGE],
   };
-  const prepare = async (): Promise<void> => prepared.resolve(await prepareNetwork(parts, signal));
-  const runtime = await startEmbedded({ ...parts, ...choices, prepare }, signal);
+  let isOurs = false;
+  const prepare = async (): Promise<void> => {
+    isOurs = true; // the folders are claimed
+    prepared.resolve(await prepareNetwork(parts, signal));
+  };
+  const runtime = await startEmbedded({ ...parts, ...choices, prepare }, signal).catch(async (error: unknown) => {
+    if (isOurs) await undoStart(parts);
+    throw error;
+  });
   const record = await prepared.promise;
   return {
     connect: (given) => connectInProcess(runtime.cri, given),
@@ -95,8 +103,7 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
   const podCidrs = [podCidr];
   const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: `${runtimeFolders(parts).rootDir}/ipam` });
   await fs.writeAtomic(`${cniConfDir}/10-nodelet.conflist`, config, { mode: 0o600 });
-  const text = (await fs.stat(networkRecord)) === undefined ? undefined : await fs.readText(networkRecord);
-  const earlier = text === undefined ? undefined : earlierRecord(text);
+  const earlier = await readNetworkRecord(parts);
   const owns = earlier?.ownsHostPortChains ?? !(await hostPortChainsExist(network, signal));
   const record = { ownsHostPortChains: owns, podCidrs: [...new Set([...(earlier?.podCidrs ?? []), podCidr])] };
   await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before there is a rule that only it knows of
@@ -104,21 +111,49 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
   return record;
 }
 
+async function readNetworkRecord({ host: { fs }, networkRecord }: Parts): Promise<NetworkRecord | undefined> {
+  return (await fs.stat(networkRecord)) === undefined ? undefined : earlierRecord(await fs.readText(networkRecord));
+}
+
+/** After a start that failed or was given up: without a pod of an earlier run, nothing of it stays. Never rejects. */
+async function undoStart(parts: Parts): Promise<void> {
+  const { host, log, bridge, podCidr } = parts;
+  const { fs, processes, clock } = host;
+  const { sandboxRecords, containerRecords } = runtimePaths(runtimeFolders(parts));
+  try {
+    for (const folder of [sandboxRecords, containerRecords]) {
+      if ((await fs.stat(folder)) !== undefined && (await fs.readDirectory(folder)).length > 0) return;
+    }
+    const record = (await readNetworkRecord(parts)) ?? { ownsHostPortChains: false, podCidrs: [podCidr] };
+    const signal = clock.deadline(CLEANUP_MS);
+    await removeLeftovers(parts, record, await emptyChains({ fs, processes, bridge }, signal), signal);
+  } catch (error) {
+    log.warn('cannot undo a start that was given up; the next one does', { error });
+  }
+}
+
 async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: NetworkRecord): Promise<boolean> {
   const { host, log, bridge } = parts;
-  const { ownsHostPortChains, podCidrs } = record;
-  const { fs, processes, clock } = host;
-  const network = { fs, processes, bridge };
-  const signal = clock.deadline(CLEANUP_MS);
+  const signal = host.clock.deadline(CLEANUP_MS);
   const isEmpty = runtime.isEmpty();
-  const before = { ownsHostPortChains, emptyChains: isEmpty ? await emptyChains(network, signal) : [] };
+  const chains = isEmpty ? await emptyChains({ ...host, bridge }, signal) : [];
   await runtime.close();
   if (!isEmpty) {
     log.warn('pods are left: they and their network stay', { bridge });
     return false;
   }
-  await removeMasquerade(processes, { bridge, podCidrs }, signal);
-  await removeNetwork(network, before, signal);
-  await fs.removeTree(runtimeFolders(parts).stateDir);
+  await removeLeftovers(parts, record, chains, signal);
   return true;
+}
+
+async function removeLeftovers(
+  parts: Parts,
+  { ownsHostPortChains, podCidrs }: NetworkRecord,
+  chains: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { bridge, host } = parts;
+  await removeMasquerade(host.processes, { bridge, podCidrs }, signal);
+  await removeNetwork({ ...host, bridge }, { ownsHostPortChains, emptyChains: chains }, signal);
+  await host.fs.removeTree(runtimeFolders(parts).stateDir);
 }

@@ -4,9 +4,9 @@ import { type CriCode, CriError } from '../../cri/cri-error.ts';
 import { RemoveImageRequest } from '../../cri/generated/runtime-v1.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import type { ImageExporter } from '../../runtime/images/image-exporter.ts';
+import type { LoadedImage } from '../../runtime/images/image-loader.ts';
 import type { ImagePuller } from '../../runtime/images/image-puller.ts';
 import { normalizedReference } from '../../runtime/images/image-reference.ts';
-import type { StoredImage } from '../../runtime/images/image-store.ts';
 import type { Storage } from '../../runtime/open-storage.ts';
 import type { GivenArchive, ImageOperations, NamedImage } from './image-operations.ts';
 
@@ -87,9 +87,8 @@ async function* whileWanted(bytes: AsyncIterable<Uint8Array>, signal: AbortSigna
   }
 }
 
-function namesOf({ id, repoTags, repoDigests }: StoredImage): readonly NamedImage[] {
-  const names = repoTags.length > 0 ? repoTags : repoDigests;
-  return (names.length > 0 ? names : [id]).map((name) => ({ name, id }));
+function namesOf({ id, references }: LoadedImage): readonly NamedImage[] {
+  return (references.length > 0 ? references : [id]).map((name) => ({ name, id }));
 }
 
 /** Whatever is wrong with an image or a file, as a refusal that says what was tried. */

@@ -1,19 +1,18 @@
 import type { Log } from '../../base/log.ts';
-import { createLog } from '../../observability/create-log.ts';
+import { createLog, type LogOptions } from '../../observability/create-log.ts';
 import { logCriCalls } from '../../observability/cri-log.ts';
-import { LineWriter } from '../output/line-writer.ts';
 import type { CommandContext } from './command-context.ts';
 
-/** The agent's log on stderr: for people on a terminal, a JSON record a line elsewhere. */
-export function agentLog({ terminal, host }: CommandContext, verbosity: number): Log {
-  const { isTerminal } = terminal.stderr;
+/** The agent's log on stderr: for people on a terminal, a JSON record a line elsewhere unless `format` says otherwise. */
+export function agentLog({ terminal, host }: CommandContext, verbosity: number, format?: LogOptions['format']): Log {
+  const { isTerminal, hasColours } = terminal.stderr;
   const writer = new LineWriter(terminal.stderr, () => {}); // a log that nobody reads is no reason to stop
   const log = createLog({
     clock: host.clock,
     verbosity,
-    format: isTerminal ? 'human' : 'json',
-    coloured: isTerminal,
-    write: (line) => void writer.write(line),
+    format: format ?? (isTerminal ? 'human' : 'json'),
+    coloured: hasColours,
+    write: (line) => void writer.writeRaw(line),
   });
   if (verbosity >= 4) logCriCalls({ log, clock: host.clock });
   return log;

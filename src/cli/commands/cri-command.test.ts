@@ -22,6 +22,7 @@ interface Refusal {
   readonly options?: ScriptedContextOptions;
   readonly prepare?: (scripted: ScriptedContext) => Promise<unknown>;
   readonly message: string;
+  readonly exitCode?: number;
 }
 
 const refused: Record<string, Refusal> = {
@@ -37,17 +38,18 @@ const refused: Record<string, Refusal> = {
   'a file where the socket should be': {
     prepare: ({ host }) => host.fs.writeFile(SOCKET, 'notes'),
     message: `--listen: ${SOCKET} exists and is not a socket`,
+    exitCode: 2,
   },
 };
 
-for (const [what, { options, prepare, message }] of Object.entries(refused)) {
+for (const [what, { options, prepare, message, exitCode = 1 }] of Object.entries(refused)) {
   test(`cri refuses ${what}, and touches nothing`, async () => {
     const scripted = scriptedContext(options);
     const { fs } = scripted.host;
     await fs.makeDirectory('/run/nodelet');
     await prepare?.(scripted);
     const before = await fs.lstat(SOCKET);
-    await assert.rejects(criCommand(OPTIONS, scripted.context), { name: 'CommandError', message });
+    await assert.rejects(criCommand(OPTIONS, scripted.context), { name: 'CommandError', message, exitCode });
     assert.deepEqual(await fs.lstat(SOCKET), before);
     assert.equal(await fs.stat(OPTIONS.rootDir), undefined);
   });

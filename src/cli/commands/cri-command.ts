@@ -49,7 +49,7 @@ export async function criCommand(options: CriOptions, context: CommandContext): 
 /** A socket that nobody answers on any more is replaced; anything else at its place is not ours to remove. */
 async function refuseTakenSocket({ fs, network, clock }: Host, socketPath: string): Promise<void> {
   const kind = (await fs.stat(socketPath))?.kind ?? 'socket';
-  if (kind !== 'socket') throw new CommandError(`--listen: ${socketPath} exists and is not a socket`);
+  if (kind !== 'socket') throw new CommandError(`--listen: ${socketPath} exists and is not a socket`, EXIT.badInput);
   try {
     const connection = await network.dial({ socketPath }, clock.deadline(2_000));
     connection.close();

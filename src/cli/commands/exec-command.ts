@@ -3,17 +3,16 @@ import { connectExec, type ExecWish } from '../../kubelet/local-api/exec-connect
 import type { ExecConnection } from '../../kubelet/local-api/exec-connection.ts';
 import type { ExecEnd } from '../../kubelet/local-api/exec-protocol.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
-import { CommandError } from '../options/command-error.ts';
+import { type CommandContext } from './command-context.ts';
+import { CommandError, EXIT } from '../options/command-error.ts';
 import type { ExecOptions } from '../options/commands.ts';
-import { podArgument } from '../options/pod-argument.ts';
-import type { Terminal } from '../output/terminal.ts';
-import type { CommandContext } from './command-context.ts';
+import { execFailure } from '../exec-failure.ts';
 import { localSocket } from './local-socket.ts';
 
 /** kubectl's words. */
 const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind of file\n';
 
-/** `nodelet exec`: the exit code is the command's. */
+/** `nodelet exec`: the exit code is the command's, or a shell's where it could not be executed. */
 export async function execCommand(options: ExecOptions, { terminal, host }: CommandContext): Promise<number> {
   const { stateDir, namespace, container, command, stdin } = options;
   const pod = podArgument(options.pod, namespace);
@@ -32,11 +31,12 @@ export async function execCommand(options: ExecOptions, { terminal, host }: Comm
     const connection = await connectExec(host.network, address, wish, over.signal);
     const sending = [sendInput(terminal, wish, connection, over.signal)];
     if (wish.tty) sending.push(sendSizes(terminal, connection, over.signal));
+    const { stdout, stderr } = terminal;
     const received = connection.receive({
-      stdout: (data) => terminal.stdout.write(data),
-      stderr: (data) => terminal.stderr.write(data),
+      stdout: (data) => (wish.tty ? stdout.writeRaw(data) : stdout.write(data)),
+      stderr: (data) => stderr.write(data), // a tty has one output only
     });
-    return await exitCodeOf(await Promise.race([received, failureOf(sending)]), terminal);
+    return await exitCodeOf(await Promise.race([received, failureOf(sending)]), command, terminal);
   } finally {
     over.abort();
   }
@@ -47,8 +47,11 @@ function wishOf({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): Exe
   return tty && inputIsTerminal ? { input: 'keys', tty: true } : { input: 'bytes', tty: false };
 }
 
-async function exitCodeOf(end: ExecEnd, terminal: Terminal): Promise<number> {
-  if ('failure' in end) throw new CommandError(end.failure);
+async function exitCodeOf(end: ExecEnd, command: readonly string[], terminal: Terminal): Promise<number> {
+  if ('failure' in end) {
+    const { message, exitCode } = execFailure(end.failure, command) ?? { message: end.failure, exitCode: EXIT.failed };
+    throw new CommandError(message, exitCode);
+  }
   if (end.exitCode !== 0) await terminal.stderr.write(`command terminated with exit code ${end.exitCode}\n`);
   return end.exitCode;
 }

@@ -70,6 +70,16 @@ async function run({ context, written }: ScriptedContext, verb: Verb, exitCode =
 const namesOf = (table: string) =>
   [...table.matchAll(/^(localhost\/\S+) +(\S+)/gm)].map(([, name, tag]) => `${name}:${tag}`);
 
+test('image load names what the archive named, and no name that the image had before', async () => {
+  const scripted = await machine();
+  await run(scripted, load('/a/app.tar'));
+  await run(scripted, { verb: 'tag', image: 'localhost/app:1', name: 'localhost/mine:3' });
+  assert.match(
+    await run(scripted, load('/a/app.tar')),
+    /^localhost\/app:1 loaded \(\w{12}\)\nlocalhost\/app:2 loaded \(\w{12}\)\n$/,
+  );
+});
+
 test('image load takes an archive in, and ls shows its names', async () => {
   const scripted = await machine();
   assert.match(await run(scripted, load('/a/app.tar')), /^localhost\/app:1 loaded \(\w{12}\)\nlocalhost\/app:2 loaded/);
@@ -352,7 +362,7 @@ const refused: Record<string, { verb: Verb; options?: ScriptedContextOptions; me
   },
   'an archive on a terminal': {
     verb: { ...SAVE, output: '-' },
-    options: { terminal: { stdout: { isTerminal: true, write: async () => assert.fail('it is written') } } },
+    options: { terminals: ['stdout'] },
     message: 'an archive is not for a terminal: give -o FILE, or redirect standard output',
     exitCode: 2,
   },

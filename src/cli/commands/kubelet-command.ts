@@ -58,7 +58,7 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
   for (const problem of problems) {
     await terminal.stderr.write(`nodelet kubelet: ${problem.severity}: ${formatProblem(problem)}\n`);
   }
-  if (problems.some(({ severity }) => severity === 'error')) return EXIT.failed;
+  if (problems.some(({ severity }) => severity === 'error')) return EXIT.badInput;
   requireRootOnLinux(context);
   const log = agentLog(context, settings.config.logging.verbosity || DEFAULT_VERBOSITY);
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
@@ -188,7 +188,7 @@ async function joinCluster(
     return await connectCluster(certificate, options, { ...host, log }, signal);
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;
-    throw new CommandError(`--kubeconfig: ${error.message}`, undefined, { cause: error });
+    throw new CommandError(`--kubeconfig: ${error.message}`, EXIT.badInput, { cause: error });
   }
 }
 

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Log, silentLog } from '../../base/log.ts';
-import { READY, reportOf } from '../../kubelet/local-api/fake/scripted-view.ts';
+import { exitedContainer, observedOf, READY, reportOf } from '../../kubelet/local-api/fake/scripted-view.ts';
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
-import { ScriptedAgent } from '../fake/scripted-agent.ts';
-import { type ScriptedContextOptions, scriptedContext } from '../fake/scripted-context.ts';
-import type { RunOptions } from '../options/commands.ts';
 import { firstWanted } from './check-manifests.ts';
 import { runCommand } from './run-command.ts';
 
@@ -89,6 +86,59 @@ test('run logs each failure of a pod once, and with --v each time', async () => 
     interrupt();
     assert.equal(await exitCode, 0);
     assert.equal(written.stderr.match(/no disk/g)?.length, count);
+  }
+});
+
+test('run logs in words among its progress, also where it is not read on a terminal', async () => {
+  const { agent, exitCode, working, interrupt, written, log } = await start();
+  await working();
+  log().error('cannot sync', { error: 'no disk' });
+  agent.drained.resolve();
+  interrupt();
+  assert.equal(await exitCode, 0);
+  assert.match(written.stderr, /^[\d:.]+ E cannot sync error="no disk"$/m);
+});
+
+test('run shows escape sequences of containers on a terminal, and writes only its own colours', async () => {
+  const { agent, exitCode, working, interrupt, written, log, host } = await start({ terminals: ['stdout', 'stderr'] });
+  await working();
+  const hostile = '\u001b[2Jx\u009by';
+  await host.fs.makeDirectory('/logs');
+  await host.fs.writeFile('/logs/0', `2030-01-01T00:00:00Z stdout F ${hostile}\n`);
+  const [report = assert.fail('no pod')] = agent.pods();
+  agent.show({ ...report, observed: observedOf(report.pod, [exitedContainer('c', 'web', '/logs/0')]) });
+  const event = {
+    type: 'Warning',
+    reason: 'Unhealthy',
+    message: `failed: ${hostile}`,
+    fieldPath: '',
+    atMs: 0,
+  } as const;
+  agent.tell({ kind: 'event', pod: report.pod, event });
+  log().error(hostile, { error: hostile });
+  agent.drained.resolve();
+  interrupt();
+  assert.equal(await exitCode, 0);
+  assert.ok(written.stdout.includes('hello/web |\u001b[0m ^[[2Jx\\u009by\n'), JSON.stringify(written.stdout));
+  assert.equal(written.stderr.match(/2Jx\\u009by/g)?.length, 3);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
+  assert.doesNotMatch(written.stdout + written.stderr, /\u001b(?!\[\d+m)|\u009b/);
+});
+
+test('run writes no colours where the user wants none', async () => {
+  for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+    const { agent, exitCode, working, becomeReady, interrupt, written, log } = await start({
+      terminals: ['stdout', 'stderr'],
+      env,
+    });
+    await working();
+    becomeReady();
+    log().error('cannot sync');
+    agent.drained.resolve();
+    interrupt();
+    assert.equal(await exitCode, 0);
+    assert.match(written.stderr, /● ready/);
+    assert.ok(!written.stderr.includes('\u001b'), JSON.stringify(written.stderr));
   }
 });
 

@@ -16,6 +16,9 @@ import { firstWanted, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
 import { Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
+import { missingFolders, removeEmptyFolders } from '../made-folders.ts';
+import { isSettled, podOutcome } from '../output/pod-outcome.ts';
+import { podRow } from '../output/pod-row.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { stopPods, whenTakenBack } from './stop-pods.ts';
 import { waitForPods } from './wait-for-pods.ts';
@@ -32,6 +35,8 @@ interface Run {
   readonly wanted: SourceSnapshot;
   readonly screen: RunScreen;
   readonly ending: Ending;
+  /** Folders that were not there before: what is empty of them at the end is removed. */
+  readonly made: readonly string[];
 }
 
 /** `nodelet run`: from manifests to pods, until the user, the socket or `--once` ends it. */
@@ -53,8 +58,9 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
     return EXIT.badInput;
   }
   requireRootOnLinux(context);
-  const run: Run = { options, context, wanted, screen, ending };
-  const whole = agentLog(context, options.verbosity);
+  const made = await missingFolders([options.rootDir, options.stateDir], fs);
+  const run: Run = { options, context, wanted, screen, ending, made };
+  const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : untoldLog(whole, (pod, error) => screen.isNews(pod, error));
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
@@ -88,7 +94,8 @@ async function runPods(run: Run, wiring: AgentWiring): Promise<number> {
 }
 
 /** `undefined` when the user ended it before it had started. */
-async function start({ options, context, screen, ending }: Run, wiring: AgentWiring): Promise<LocalAgent | undefined> {
+async function start(run: Run, wiring: AgentWiring): Promise<LocalAgent | undefined> {
+  const { options, context, screen, ending } = run;
   const { version, pid, host } = context;
   const began = host.clock.monotonic();
   try {
@@ -109,6 +116,7 @@ async function start({ options, context, screen, ending }: Run, wiring: AgentWir
       ending.asked,
     );
   } catch (error) {
+    await removeEmptyFolders(run.made, host.fs);
     if (!ending.asked.aborted) throw error;
     ending.tellPodsGone();
     screen.line('stopped before the pods were started');
@@ -136,13 +144,14 @@ function lateText({ pod, status }: PodReport, nodeName: string): string {
   return `${manifestName(pod, nodeName)} (${podRow({ ...pod, status }, 0, false).status})`;
 }
 
-async function end({ context, ending, screen }: Run, local: LocalAgent, exitCode: number): Promise<number> {
+async function end({ context, ending, screen, made }: Run, local: LocalAgent, exitCode: number): Promise<number> {
   try {
     await stopPods(local.agent, ending, (line) => screen.line(line));
     await whenTakenBack(local, context.host.clock, ending.insisted);
     ending.tellPodsGone();
     await screen.finishLogs();
     const isClean = await local.stop();
+    await removeEmptyFolders(made, context.host.fs);
     screen.line(isClean ? 'nothing left behind' : "something is left behind; the next 'nodelet run' takes it away");
     await screen.flush();
     return isClean ? exitCode : EXIT.failed;

@@ -1,6 +1,7 @@
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
 import type { CommandContext, Interrupt } from '../commands/command-context.ts';
-import type { Output, Terminal } from '../output/terminal.ts';
+import { createOutput, type Output } from '../output.ts';
+import type { Terminal } from '../output/terminal.ts';
 
 /** A user at pipes, on a machine in memory. */
 export interface ScriptedContext {
@@ -14,18 +15,23 @@ export interface ScriptedContext {
 
 export interface ScriptedContextOptions extends Partial<Omit<CommandContext, 'terminal' | 'host'>> {
   readonly terminal?: Partial<Terminal>;
+  /** Streams that are terminals. */
+  readonly terminals?: readonly ('stdout' | 'stderr')[];
 }
 
-export function scriptedContext({ terminal, ...more }: ScriptedContextOptions = {}): ScriptedContext {
+export function scriptedContext({ terminal, terminals = [], ...more }: ScriptedContextOptions = {}): ScriptedContext {
   const host = createMemoryHost();
   const written = { stdout: '', stderr: '' };
   const listeners = new Set<(interrupt: Interrupt) => void>();
-  const outputTo = (stream: 'stdout' | 'stderr'): Output => ({
-    isTerminal: false,
-    write: async (text) => {
-      written[stream] += Buffer.from(text).toString();
-    },
-  });
+  const env = more.env ?? { HOME: '/root', PATH: '/usr/bin' };
+  const outputTo = (stream: 'stdout' | 'stderr'): Output =>
+    createOutput({
+      isTerminal: terminals.includes(stream),
+      env,
+      write: async (text) => {
+        written[stream] += Buffer.from(text).toString();
+      },
+    });
   const context: CommandContext = {
     terminal: {
       stdout: outputTo('stdout'),
@@ -42,12 +48,12 @@ export function scriptedContext({ terminal, ...more }: ScriptedContextOptions = 
     machine: { hostname: 'Box', memoryBytes: 2 ** 30, addresses: ['192.0.2.1'] },
     platform: 'linux',
     isRoot: true,
-    env: { HOME: '/root', PATH: '/usr/bin' },
     onInterrupt: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     ...more,
+    env,
   };
   const interrupt = (kind: Interrupt = 'SIGINT'): void => {
     for (const listener of listeners) listener(kind);

@@ -1,4 +1,4 @@
-import type { Output } from './terminal.ts';
+import type { Output } from '../output.ts';
 
 /** Writes whole lines in order, without making whoever tells them wait. */
 export class LineWriter {
@@ -13,18 +13,14 @@ export class LineWriter {
     this.#broken = broken;
   }
 
-  get isTerminal(): boolean {
-    return this.#output.isTerminal;
-  }
-
+  /** A terminal shows its control characters instead of acting on them. */
   line(text: string): void {
-    void this.write(`${text}\n`);
+    void this.#append(() => this.#output.write(`${text}\n`));
   }
 
-  /** Resolves when the text is handed on: for who has more than fits into memory. */
-  write(text: string): Promise<void> {
-    this.#last = this.#last.then(() => this.#write(text));
-    return this.#last;
+  /** Text that may have escape sequences of our own, and no others. Resolves when it is handed on. */
+  writeRaw(text: string): Promise<void> {
+    return this.#append(() => this.#output.writeRaw(text));
   }
 
   /** Resolves when everything told so far is written. */
@@ -32,10 +28,15 @@ export class LineWriter {
     return this.#last;
   }
 
-  async #write(text: string): Promise<void> {
+  #append(write: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(() => this.#unlessBroken(write));
+    return this.#last;
+  }
+
+  async #unlessBroken(write: () => Promise<void>): Promise<void> {
     if (this.#isBroken) return;
     try {
-      await this.#output.write(text);
+      await write();
     } catch (error) {
       this.#isBroken = true;
       this.#broken(error);

@@ -22,7 +22,7 @@ async function setUp(sinceMs?: number) {
   const logs = new PodLogLines({
     view,
     fs,
-    write: async (line) => void lines.push(line),
+    write: async (prefix, line) => void lines.push(`${prefix} ${line}`),
     ...(sinceMs !== undefined && { sinceMs }),
   });
   return { fs, clock, view, lines, logs };

@@ -13,8 +13,8 @@ const COLOURS: readonly Colour[] = ['cyan', 'yellow', 'green', 'magenta', 'blue'
 export interface PodLogOptions {
   readonly view: Pick<AgentView, 'nodeName' | 'pods' | 'subscribe'>;
   readonly fs: FileSystem;
-  /** Resolves when the line is handed on; a slow reader slows the reading. */
-  write(line: string): Promise<void>;
+  /** Takes a line as its container wrote it. Resolves when it is handed on; a slow reader slows the reading. */
+  write(prefix: string, line: string): Promise<void>;
   readonly paint?: Paint;
   /** Lines before this wall-clock time are left out: what a container wrote before we came. */
   readonly sinceMs?: number;
@@ -85,6 +85,6 @@ export class PodLogLines {
     const colour = COLOURS[this.#prefixes.size % COLOURS.length] ?? 'cyan';
     const prefix = this.#prefixes.get(source) ?? paint(colour, `${source} |`);
     this.#prefixes.set(source, prefix);
-    for (const { text } of lines) await this.#options.write(`${prefix} ${Buffer.from(text).toString('utf8')}`);
+    for (const { text } of lines) await this.#options.write(prefix, Buffer.from(text).toString('utf8'));
   }
 }

@@ -14,3 +14,15 @@ export function isSettled({ spec }: Pod, status: PodStatus): boolean {
   const outcome = podOutcome(status);
   return outcome === 'ready' ? spec.restartPolicy === 'Always' : outcome !== 'pending';
 }
+
+/** Whether every container but the sidecars has ended for good: the sidecars are ended next, and the pod is done. */
+export function isCompleting({ spec }: Pod, { containerStatuses = [] }: PodStatus): boolean {
+  const policy = spec.restartPolicy ?? 'Always';
+  return (
+    policy !== 'Always' &&
+    spec.containers.every(({ name }) => {
+      const end = containerStatuses.find((container) => container.name === name)?.state?.terminated;
+      return end !== undefined && (policy === 'Never' || end.exitCode === 0);
+    })
+  );
+}

@@ -28,11 +28,15 @@ const step = (name: string, subject: string | undefined, outcome: StepOutcome): 
 });
 const done = (name: string, subject?: string): AgentEvent => step(name, subject, { kind: 'done', tookMs: 42 });
 const failed = (name: string, error: string): AgentEvent => step(name, 'web', { kind: 'failed', tookMs: 42, error });
-const told = (type: 'Normal' | 'Warning', reason: string, message: string): AgentEvent => ({
-  kind: 'event',
-  pod,
-  event: { type, reason, message, fieldPath: 'spec.containers{web}', atMs: BEGAN },
-});
+const told = (
+  type: 'Normal' | 'Warning',
+  reason: string,
+  message: string,
+  fieldPath = 'spec.containers{web}',
+): AgentEvent => ({ kind: 'event', pod, event: { type, reason, message, fieldPath, atMs: BEGAN } });
+/** The same event of a pod that runs to completion. */
+const ofJob = (event: AgentEvent): AgentEvent =>
+  event.kind === 'manifest' ? event : { ...event, pod: { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } } };
 const status = (value: PodStatus): AgentEvent => ({ kind: 'status', pod, status: value });
 const container = { name: 'web', image: IMAGE, imageID: '', ready: false, restartCount: 0 };
 const ready: PodStatus = { conditions: [{ type: 'Ready', status: 'True' }], podIPs: [{ ip: '10.87.0.5' }] };
@@ -193,6 +197,52 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
       'hello  ○ not ready any more',
       'hello  ● ready',
     ],
+  },
+  'shows that a pod with a sidecar is done': {
+    events: [
+      ofJob(status(ready)),
+      ofJob(status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 0 } } }] })),
+      ofJob(told('Normal', 'Killing', 'Stopping container proxy', 'spec.initContainers{proxy}')),
+      ofJob(done('stop container', 'proxy')),
+      ofJob(done('stop sandbox')),
+      ofJob(
+        status({
+          phase: 'Succeeded',
+          initContainerStatuses: [{ ...container, name: 'proxy', state: { terminated: { exitCode: 143 } } }],
+          containerStatuses: [{ ...container, state: { terminated: { exitCode: 0 } } }],
+        }),
+      ),
+    ],
+    lines: [
+      'hello  ● ready',
+      'hello    IP 10.87.0.5',
+      'hello    curl http://10.87.0.5:8080/',
+      'hello  ✓ container  web  exit 0',
+      'hello  ✓ stop       proxy  42 ms',
+      'hello  ✓ stop       sandbox  42 ms',
+      'hello  ● done in 1.5 s',
+    ],
+  },
+  'shows that a pod with a sidecar has failed': {
+    events: [
+      ofJob(status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 3 } } }] })),
+      ofJob(told('Normal', 'Killing', 'Stopping container proxy', 'spec.initContainers{proxy}')),
+      ofJob(status({ phase: 'Failed', containerStatuses: [{ ...container, state: { terminated: { exitCode: 3 } } }] })),
+    ],
+    lines: ['hello  ! container  web  exit 3', 'hello  ✗ failed'],
+  },
+  'shows no outcome of a pod with a sidecar that is stopped': {
+    events: [
+      ofJob(status({ containerStatuses: [{ ...container, state: { running: {} } }] })),
+      ofJob(told('Normal', 'Killing', 'Stopping container web')),
+      ofJob(status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 0 } } }] })),
+      ofJob(told('Normal', 'Killing', 'Stopping container proxy', 'spec.initContainers{proxy}')),
+      ofJob(
+        status({ phase: 'Succeeded', containerStatuses: [{ ...container, state: { terminated: { exitCode: 0 } } }] }),
+      ),
+      { kind: 'gone', pod },
+    ],
+    lines: ['hello  ○ gone'],
   },
   'shows why a pod failed': {
     events: [status({ phase: 'Failed', reason: 'OutOfcpu', message: 'Node did not have enough resource: cpu' })],

@@ -1,17 +1,18 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
-import type { PodEvent } from '../../kubelet/events/pod-events.ts';
-import { ABANDONED, type Step } from '../../kubelet/events/timeline.ts';
-import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
+import { visibleText } from '../../base/visible-text.ts';
 import { configTrouble } from '../../kubelet/explain/config-error.ts';
 import { errorText } from '../../kubelet/explain/plain-words.ts';
+import type { PodEvent } from '../../kubelet/events/pod-events.ts';
+import { ABANDONED, type Step } from '../../kubelet/events/timeline.ts';
 import { volumeTrouble } from '../../kubelet/explain/volume-words.ts';
-import { problemText } from '../../kubelet/local-api/problem-text.ts';
+import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
+import { problemText } from '../../kubelet/local-api/problem-text.ts';
 import { containerEnds } from './container-ends.ts';
 import { eventNews } from './event-news.ts';
 import { type Colour, type Paint, plain } from './paint.ts';
-import { type PodOutcome, podOutcome } from './pod-outcome.ts';
+import { isCompleting, type PodOutcome, podOutcome } from './pod-outcome.ts';
 import { podSummary } from './pod-summary.ts';
 
 /** Steps by the word that a user sees. */
@@ -45,6 +46,8 @@ interface Told {
   /** Wall-clock time of its first step. */
   beganMs: number | undefined;
   outcome: PodOutcome;
+  /** The last one. */
+  status: PodStatus;
   /** While it is, that its containers end or fail their probes is no news. */
   isStopping: boolean;
   /** When a container was started, in wall-clock time. */
@@ -72,7 +75,7 @@ export class Progress {
     this.#paint = options.paint ?? plain;
   }
 
-  /** The lines that `event` is worth, without line feeds. */
+  /** The lines that `event` is worth, without line feeds; they have no escape sequences but the paint's. */
   lines(event: AgentEvent, nowMs: number): string[] {
     switch (event.kind) {
       case 'manifest':
@@ -152,7 +155,9 @@ export class Progress {
   #eventTexts(pod: Pod, event: PodEvent): string[] {
     const told = this.#toldOf(pod);
     const { reason, message } = event;
-    if (reason === 'Killing' && message.startsWith('Stopping container')) told.isStopping = true;
+    const isEnd = reason === 'Killing' && message.startsWith('Stopping container');
+    // Sidecars are stopped when their pod is done, which is news.
+    if (isEnd && !isCompleting(pod, told.status)) told.isStopping = true;
     const present = /^Container image "(.+)" already present on machine/.exec(message)?.[1];
     if (present) told.once.add(`present ${present}`);
     const pulling = /^Pulling image "(.+)"$/.exec(message)?.[1];
@@ -179,6 +184,7 @@ export class Progress {
 
   #statusTexts(pod: Pod, status: PodStatus, nowMs: number): string[] {
     const told = this.#toldOf(pod);
+    told.status = status;
     if (told.isStopping) return [];
     return [...this.#endTexts(status, told, nowMs), ...this.#outcomeTexts(pod, status, told, nowMs)];
   }
@@ -212,14 +218,14 @@ export class Progress {
       case 'ready':
         return [
           this.#mark('green', '●', `ready${span}`),
-          ...podSummary(pod, status).flatMap((text) => this.#once(told, `  ${text}`)),
+          ...podSummary(pod, status).flatMap((text) => this.#once(told, `  ${visibleText(text)}`)),
         ];
       case 'succeeded':
         return [this.#mark('green', '●', `done${span}`)];
       case 'failed':
         return [this.#mark('red', '✗', failedText(status, told))];
       case 'pending':
-        return [this.#mark('yellow', '○', 'not ready any more')];
+        return isCompleting(pod, status) ? [] : [this.#mark('yellow', '○', 'not ready any more')];
     }
   }
 
@@ -236,7 +242,7 @@ export class Progress {
   }
 
   #mark(colour: Colour, mark: string, text: string): string {
-    return `${this.#paint(colour, mark)} ${text}`;
+    return `${this.#paint(colour, mark)} ${visibleText(text)}`;
   }
 }
 
@@ -245,6 +251,7 @@ function nothingTold(name: string): Told {
     name,
     beganMs: undefined,
     outcome: 'pending',
+    status: {},
     isStopping: false,
     started: new Map(),
     stopped: new Set(),

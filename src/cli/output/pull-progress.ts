@@ -1,4 +1,5 @@
 import { assertNever } from '../../base/assert-never.ts';
+import { visibleText } from '../../base/visible-text.ts';
 import type { LayerState, PullProgress } from '../../runtime/images/image-puller.ts';
 import { byteSize } from './byte-size.ts';
 import { shortId } from './short-id.ts';
@@ -46,7 +47,7 @@ export function pullLines(state: PullState, { columns, rows }: TerminalSize): re
   const room = columns - 1; // behind the last column some terminals go to the next line
   const lines = [headLine(state), ...shown.map((layer) => `  ${layerLine(layer, room - 2)}`)];
   if (hidden.length > 0) lines.push(`  and ${hidden.length} more, ${hidden.filter(isOver).length} of them here`);
-  return lines.map((line) => line.slice(0, room));
+  return lines.map((line) => visibleText(line).slice(0, room));
 }
 
 /** What is worth a line where nothing can be drawn twice. */

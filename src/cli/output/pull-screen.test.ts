@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PullProgress, PullWatcher } from '../../runtime/images/image-puller.ts';
 import { scriptedContext } from '../fake/scripted-context.ts';
+import { createOutput } from '../output.ts';
 import { redrawn, shownPull } from './pull-screen.ts';
 import type { TerminalSize } from './terminal.ts';
 
@@ -14,11 +15,11 @@ const coming = (receivedBytes: number): PullProgress => ({
 });
 const DONE: PullProgress = { kind: 'layer', digest: LAYER.digest, state: { phase: 'done' } };
 
-function screen(isTerminal: boolean, sizes: readonly TerminalSize[] = []) {
+function screen(isTerminal: boolean, sizes: readonly TerminalSize[] = [], env: Record<string, string> = {}) {
   const writes: string[] = [];
   const { host, context } = scriptedContext({
     terminal: {
-      stderr: { isTerminal, write: async (text) => void writes.push(String(text)) },
+      stderr: createOutput({ isTerminal, env, write: async (text) => void writes.push(String(text)) }),
       async *sizes() {
         yield* sizes;
       },
@@ -106,9 +107,33 @@ test('shownPull() shows where a pull failed, and rejects as it did', async () =>
   assert.match(writes.join(''), /25% {2}250B of 1.0kB/);
 });
 
+test('shownPull() moves no cursor on a dumb terminal', async () => {
+  const { writes, show } = screen(true, [], { TERM: 'dumb' });
+  await show(async (watch) => {
+    watch(RESOLVED);
+    watch(DONE);
+    return '';
+  });
+  assert.equal(writes.join(''), `${'a'.repeat(12)}  done  1.0kB\n`);
+});
+
+test('shownPull() shows escape sequences of a registry', async () => {
+  for (const env of [{}, { TERM: 'dumb' }]) {
+    const { writes, show } = screen(true, [], env);
+    await show(async (watch) => {
+      watch(RESOLVED);
+      const state = { phase: 'retrying', receivedBytes: 0, reason: 'bad\u001b]0;title\u0007' } as const;
+      watch({ kind: 'layer', digest: LAYER.digest, state });
+      return '';
+    });
+    assert.match(writes.join(''), /bad\^\[\]0;title\^G/);
+    assert.ok(!writes.join('').includes('\u001b]'));
+  }
+});
+
 test('shownPull() goes on when nobody looks', async () => {
   const { context, host } = scriptedContext({
-    terminal: { stderr: { isTerminal: true, write: () => Promise.reject(new Error('EPIPE')) } },
+    terminal: { stderr: createOutput({ isTerminal: true, env: {}, write: () => Promise.reject(new Error('EPIPE')) }) },
   });
   const pulled = shownPull('app:1', { terminal: context.terminal, clock: host.clock }, async () => 'pulled');
   assert.equal(await pulled, 'pulled');

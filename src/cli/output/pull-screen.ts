@@ -14,7 +14,7 @@ export interface PullScreenDeps {
   readonly clock: Pick<Clock, 'sleep'>;
 }
 
-/** Shows a pull while it goes on: drawn in place on a terminal, else a line for each layer that is here. */
+/** Shows a pull while it goes on: drawn in place where the cursor can be moved, else a line for each layer that is here. */
 export async function shownPull<T>(
   image: string,
   deps: PullScreenDeps,
@@ -23,7 +23,7 @@ export async function shownPull<T>(
   const over = new AbortController();
   const bell = new ChangeBell();
   let state = beginPull(image);
-  const showing = deps.terminal.stderr.isTerminal
+  const showing = deps.terminal.stderr.canRedraw
     ? drawAgain(deps, bell, () => state, over.signal)
     : tellNews(deps, bell, () => state);
   bell.ring();
@@ -59,7 +59,7 @@ async function drawAgain(
   const draw = async (): Promise<void> => {
     const lines = pullLines(state(), size);
     if (lines.join('\n') === drawn.join('\n')) return;
-    await terminal.stderr.write(redrawn(lines, drawn.length));
+    await terminal.stderr.writeRaw(redrawn(lines, drawn.length));
     drawn = lines;
   };
   while (await bell.heard()) {

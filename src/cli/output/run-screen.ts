@@ -1,5 +1,6 @@
 import { resolve } from 'node:path/posix';
 import { textOf } from '../../base/text-of.ts';
+import { visibleText } from '../../base/visible-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { AgentView } from '../../kubelet/explain/agent-view.ts';
@@ -37,7 +38,7 @@ export class RunScreen {
       nodeName,
       nameWidth,
       here: resolve(),
-      paint: terminal.stderr.isTerminal ? ansi : plain,
+      paint: terminal.stderr.hasColours ? ansi : plain,
     });
     this.#err = new LineWriter(terminal.stderr, closed);
     this.#out = new LineWriter(terminal.stdout, closed);
@@ -48,7 +49,7 @@ export class RunScreen {
   }
 
   problem(location: string, message: string): void {
-    for (const line of this.#progress.problem(location, message)) this.#err.line(line);
+    for (const line of this.#progress.problem(location, message)) void this.#err.writeRaw(`${line}\n`);
   }
 
   /** Whether the user has not been told of this failure of a pod. */
@@ -57,20 +58,21 @@ export class RunScreen {
   }
 
   runtimeReady(tookMs: number): void {
-    this.#err.line(this.#progress.ready('runtime', tookMs));
+    void this.#err.writeRaw(`${this.#progress.ready('runtime', tookMs)}\n`);
   }
 
   /** Shows what the agent tells from now on. */
   attach(view: AgentView): void {
     const { terminal, clock, fs, followLogs } = this.#options;
+    const shown = terminal.stdout.isTerminal ? visibleText : String;
     view.subscribe((event) => {
-      for (const line of this.#progress.lines(event, clock.now())) this.#err.line(line);
+      for (const line of this.#progress.lines(event, clock.now())) void this.#err.writeRaw(`${line}\n`);
     });
     this.#logs = new PodLogLines({
       view,
       fs,
-      write: (line) => this.#out.write(`${line}\n`),
-      paint: terminal.stdout.isTerminal ? ansi : plain,
+      write: (prefix, text) => this.#out.writeRaw(`${prefix} ${shown(`${text}\n`)}`),
+      paint: terminal.stdout.hasColours ? ansi : plain,
       ...(followLogs && { sinceMs: clock.now() }),
     });
     if (followLogs) this.#logs.follow(this.#over.signal);

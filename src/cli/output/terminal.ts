@@ -1,12 +1,6 @@
 import process from 'node:process';
 import { ReadStream } from 'node:tty';
-
-/** Where text for the user goes. */
-export interface Output {
-  readonly isTerminal: boolean;
-  /** Resolves when the text is handed on; rejects with `EPIPE` when nobody reads any more. */
-  write(text: string | Uint8Array): Promise<void>;
-}
+import { createOutput, type Output } from '../output.ts';
 
 export interface TerminalSize {
   readonly columns: number;
@@ -28,10 +22,10 @@ export interface Terminal {
 
 /** The one place that touches the standard streams of this process. */
 export function processTerminal(): Terminal {
-  const { stdin, stdout, stderr } = process;
+  const { stdin, stdout, stderr, env } = process;
   return {
-    stdout: outputTo(stdout),
-    stderr: outputTo(stderr),
+    stdout: outputTo(stdout, env),
+    stderr: outputTo(stderr, env),
     inputIsTerminal: stdin.isTTY === true,
     input: () => stdin,
     keys: (signal) => rawKeys(stdin, signal),
@@ -39,16 +33,14 @@ export function processTerminal(): Terminal {
   };
 }
 
-function outputTo(stream: NodeJS.WriteStream): Output {
+function outputTo(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
   // Every write tells its own failure; without a listener the same failure would also end the process.
   stream.on('error', () => {});
-  return {
-    isTerminal: stream.isTTY === true,
-    write: (text) =>
-      new Promise((resolve, reject) => {
-        stream.write(text, (error) => (error ? reject(error) : resolve()));
-      }),
-  };
+  const write = (text: string | Uint8Array): Promise<void> =>
+    new Promise((resolve, reject) => {
+      stream.write(text, (error) => (error ? reject(error) : resolve()));
+    });
+  return createOutput({ isTerminal: stream.isTTY === true, env, write });
 }
 
 async function* rawKeys(stdin: NodeJS.ReadStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {

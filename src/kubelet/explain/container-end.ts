@@ -5,6 +5,8 @@ import { ownGraceOf } from '../pod/pod-grace.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, lastWords } from './plain-words.ts';
+import type { PodEvent } from '../events/pod-events.ts';
+import { fatalAnswer, killingProbe } from './probe-answer.ts';
 
 type End = NonNullable<ContainerState['terminated']>;
 
@@ -40,8 +42,14 @@ export function endText(end: End, container: ExplainedContainer): string {
     case 'StartError':
       return `could not be started${when}: ${errorText(end.message ?? '')}`;
     default:
-      return `ended${when} with exit code ${codeText(end.exitCode)}${causeText(end, container)}${lastWords(end.message)}`;
+      return `ended${when} with exit code ${codeText(end.exitCode)}${causeText(end, container)}${ownWords(end, container)}`;
   }
+}
+
+/** `: "no such host"`; where the cause of its end has words of its own, which is which is said. */
+function ownWords(end: End, container: ExplainedContainer): string {
+  const words = lastWords(end.message);
+  return words === '' || probeOfKill(end, container) === undefined ? words : `; its own last words${words}`;
 }
 
 function codeText(exitCode: number): string {
@@ -57,8 +65,21 @@ function memoryText({ spec }: ExplainedContainer): string {
 
 /** An end that the agent brought about has a cause that no exit code tells. */
 function causeText(end: End, container: ExplainedContainer): string {
-  const cause = killCause(killOf(end, container)?.message ?? '');
-  return cause === undefined ? '' : `, killed because ${cause}`;
+  const kill = killOf(end, container);
+  const cause = killCause(kill?.message ?? '');
+  if (kill === undefined || cause === undefined) return '';
+  const startedMs = end.startedAt === undefined ? 0 : parseTime(end.startedAt);
+  return `, killed because ${cause}${fatalAnswer(kill, container.spec.name, container.report.events, startedMs)}`;
+}
+
+/** Whether the agent itself ended the container, so that its exit code says nothing of it. */
+export function wasKilled(end: End, container: ExplainedContainer): boolean {
+  return killCause(killOf(end, container)?.message ?? '') !== undefined;
+}
+
+/** The probe for whose failure the container was ended. */
+export function probeOfKill(end: End, container: ExplainedContainer): 'liveness' | 'startup' | undefined {
+  return killingProbe(killOf(end, container)?.message ?? '');
 }
 
 /** The event of the agent's own stop, if that is how the container ended. */

@@ -6,6 +6,7 @@ import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { agoText, errorText, forText, inText, lastWords, sentence, spanText, timesText } from './plain-words.ts';
+import { failedCheck } from './probe-answer.ts';
 
 /** Why a container that runs is not ready, and what else is to be known of it. */
 export function whyContainerRuns(container: ExplainedContainer): Finding[] {
@@ -59,10 +60,9 @@ function limit(kind: ProbeKind, probe: Probe): string[] {
 
 /** `failed 12 times, the last time 3 s ago: "…"`; `undefined` when no failure is known of this run. */
 function failuresOf({ report, spec, nowMs }: ExplainedContainer, kind: ProbeKind, sinceMs: number): string | undefined {
-  const pattern = new RegExp(`^${kind} probe (?:failed|errored[^:]*): ([^]*)$`, 'i');
   const failures = report.events.flatMap((event) => {
-    const isOfThisRun = event.reason === 'Unhealthy' && isEventOf(event, spec.name) && event.atMs >= sinceMs;
-    const output = isOfThisRun ? pattern.exec(event.message)?.[1] : undefined;
+    const isOfThisRun = isEventOf(event, spec.name) && event.atMs >= sinceMs;
+    const output = isOfThisRun ? failedCheck(event, kind) : undefined;
     return output === undefined ? [] : [{ output, atMs: event.atMs }];
   });
   const last = failures.at(-1);
@@ -84,10 +84,7 @@ function failingLiveness(container: ExplainedContainer, sinceMs: number): Findin
   const { periodMs, failureThreshold } = probeSpec('liveness', probe);
   const isRecent = report.events.some(
     (event) =>
-      isEventOf(event, spec.name) &&
-      event.reason === 'Unhealthy' &&
-      event.message.startsWith('Liveness probe') &&
-      event.atMs >= nowMs - 2 * periodMs,
+      isEventOf(event, spec.name) && failedCheck(event, 'liveness') !== undefined && event.atMs >= nowMs - 2 * periodMs,
   );
   const failures = failuresOf(container, 'liveness', sinceMs);
   if (!isRecent || failures === undefined) return [];

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../base/duration.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { activeTimeLeft } from '../pod/active-deadline.ts';
 import { configTrouble } from './config-error.ts';
-import { endText, hookFailure, lastEnd } from './container-end.ts';
+import { endText, hookFailure, lastEnd, probeOfKill, wasKilled } from './container-end.ts';
 import type { ExplainedContainer } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { errorText, inText, quoted, sentence, timesText } from './plain-words.ts';
@@ -34,14 +34,16 @@ function keepsEnding(container: ExplainedContainer, message: string): Finding {
   const isNeverUp = end?.reason === 'StartError';
   const count = timesText(status.restartCount + 1);
   const hook = hookFailure(container);
+  const probe = end && probeOfKill(end, container);
+  const keeps = probe === undefined ? 'keeps ending' : `keeps failing its ${probe} probe`;
   return {
     kind: 'blocked',
-    cause: isNeverUp ? `${title} cannot be started` : `${title} keeps ending`,
+    cause: isNeverUp ? `${title} cannot be started` : `${title} ${keeps}`,
     sentences: [
       sentence(isNeverUp ? `the start of ${title} was tried ${count}` : `${title} has ended ${count}`),
       ...(end ? [sentence(`the last time, it ${endText(end, container)}`)] : []),
       ...(hook === undefined ? [] : [sentence(`the hook failed: ${hook}`)]),
-      ...expectation(container, end?.exitCode),
+      ...(end && !wasKilled(end, container) ? expectation(container, end.exitCode) : []),
       backOffText(container, message),
       ...(end?.reason === 'Error' && !end.message && hook === undefined ? [logHint(container)] : []),
     ],
@@ -49,7 +51,7 @@ function keepsEnding(container: ExplainedContainer, message: string): Finding {
 }
 
 /** A program that thinks it is done is a misunderstanding, not a crash. */
-function expectation({ report, role }: ExplainedContainer, exitCode: number | undefined): string[] {
+function expectation({ report, role }: ExplainedContainer, exitCode: number): string[] {
   const policy = role === 'sidecar' ? 'Always' : (report.pod.spec.restartPolicy ?? 'Always');
   if (exitCode !== 0 || policy !== 'Always') return [];
   return ['It ends without an error, but its restart policy is Always: it is expected to go on running.'];

@@ -39,13 +39,18 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     given: {
       unreadyFor: 3,
       report: {
-        events: [event('Killing', 'Container web failed liveness probe, will be restarted', ago(2))],
+        events: [
+          unhealthy('Liveness', 'an answer to the run before', 90),
+          event('Started', 'Container started', ago(60)),
+          unhealthy('Liveness', 'connection refused', 2),
+          event('Killing', 'Container web failed liveness probe, will be restarted', ago(2)),
+        ],
         steps: [step('stop container', 'web', ago(2))],
       },
     },
     says: [
-      'hello is not ready (for 3 s): it is stopping container web, because it failed its liveness probe.',
-      'It has been stopping container web for 2 s, because it failed its liveness probe.',
+      'hello is not ready (for 3 s): it is stopping container web, because it failed its liveness probe: "connection refused".',
+      'It has been stopping container web for 2 s, because it failed its liveness probe: "connection refused".',
     ],
   },
   'its image cannot be pulled': {
@@ -231,14 +236,51 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     given: {
       unreadyFor: 42,
       container: crashed(42, 137),
-      report: { events: [event('Killing', 'Container web failed liveness probe, will be restarted', ago(44))] },
+      report: {
+        events: [
+          unhealthy('Liveness', 'an answer to the run before', 90),
+          unhealthy('Liveness', 'HTTP probe failed with statuscode: 500', 44),
+          event('Killing', 'Container web failed liveness probe, will be restarted', ago(44)),
+        ],
+      },
+    },
+    says: [
+      'hello is not ready (for 42 s): container web keeps failing its liveness probe.',
+      'Container web has ended 4 times.',
+      'The last time, it ended 42 s ago with exit code 137 (SIGKILL), killed because it failed its liveness probe: "HTTP probe failed with statuscode: 500".',
+      'It starts again in 38 s (back-off 1m20s).',
+      'Its log may tell more: nodelet logs hello -c web',
+    ],
+  },
+  'its container takes the kill for a probe as a wish to end': {
+    given: {
+      unreadyFor: 42,
+      container: crashed(42, 0, 'bye', 'Completed'),
+      report: {
+        events: [
+          unhealthy('Startup', 'the answer is 42', 44),
+          event('Killing', 'Container web failed startup probe, will be restarted', ago(44)),
+        ],
+      },
+    },
+    says: [
+      'hello is not ready (for 42 s): container web keeps failing its startup probe.',
+      'Container web has ended 4 times.',
+      'The last time, it ended 42 s ago with exit code 0, killed because it failed its startup probe: "the answer is 42"; its own last words: "bye".',
+      'It starts again in 38 s (back-off 1m20s).',
+    ],
+  },
+  'its container takes the kill for a new definition as a wish to end': {
+    given: {
+      unreadyFor: 42,
+      container: crashed(42, 0, undefined, 'Completed'),
+      report: { events: [event('Killing', 'Container web definition changed, will be restarted', ago(44))] },
     },
     says: [
       'hello is not ready (for 42 s): container web keeps ending.',
       'Container web has ended 4 times.',
-      'The last time, it ended 42 s ago with exit code 137 (SIGKILL), killed because it failed its liveness probe.',
+      'The last time, it ended 42 s ago with exit code 0, killed because its definition changed.',
       'It starts again in 38 s (back-off 1m20s).',
-      'Its log may tell more: nodelet logs hello -c web',
     ],
   },
   'its readiness probe fails': {

@@ -6,6 +6,8 @@ import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, forText, inText, listText, sentence, spanText } from './plain-words.ts';
+import type { PodEvent } from '../events/pod-events.ts';
+import { fatalAnswer } from './probe-answer.ts';
 import { sandboxTrouble } from './sandbox-words.ts';
 import { stepDoing, stepNoun } from './step-words.ts';
 import { volumeTrouble } from './volume-words.ts';
@@ -47,7 +49,9 @@ function stopCause({ name, subject = '', startedMs }: Step, events: readonly Pod
     (event) => event.reason === 'Killing' && isEventOf(event, subject) && event.atMs <= startedMs,
   );
   const cause = killCause(kill?.message ?? '');
-  return cause === undefined ? '' : `, because ${cause}`;
+  if (kill === undefined || cause === undefined) return '';
+  const ranSinceMs = events.findLast((event) => event.reason === 'Started' && isEventOf(event, subject))?.atMs ?? 0;
+  return `, because ${cause}${fatalAnswer(kill, subject, events, ranSinceMs)}`;
 }
 
 /** The last pass of the worker, when it failed in its present phase. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { type TestContext, test } from 'node:test';
+import type { PodStatus } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import type { ExecRequest } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
@@ -288,6 +289,32 @@ const refusals: Record<string, { ask: (client: Client, signal: AbortSignal) => P
     error: { code: 'Conflict', message: 'this agent leaves its pods running when it ends; name the pods to stop' },
   },
 };
+
+const REJECTED = {
+  phase: 'Failed',
+  reason: 'OutOfcpu',
+  message: "Pod was rejected: Node didn't have enough resource: cpu",
+};
+const ended: Record<string, { status: PodStatus; says: string }> = {
+  'a rejected pod': {
+    status: REJECTED,
+    says: `pod "hello-box" was rejected by this node: OutOfcpu: Node didn't have enough resource: cpu`,
+  },
+  'an evicted pod': {
+    status: { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
+    says: 'pod "hello-box" has ended (Failed): Evicted: The node was low on resource: memory.',
+  },
+  'a pod that is done': { status: { phase: 'Succeeded' }, says: 'pod "hello-box" has ended (Succeeded)' },
+};
+
+for (const [name, { status, says }] of Object.entries(ended)) {
+  test(`the local API says that there is nothing to exec in and no log of ${name}`, async (t) => {
+    const { view, client } = await setUp(t, 'in memory');
+    view.show(reportOf(staticPod(), { worker: 'finished', status }));
+    await assert.rejects(client.exec({ ...exec, pod: hello }, t.signal), { code: 'Conflict', message: says });
+    await assert.rejects(client.logs(logs, t.signal), { code: 'Conflict', message: says });
+  });
+}
 
 for (const [name, { ask, error }] of Object.entries(refusals)) {
   test(`the local API refuses ${name}`, async (t) => {

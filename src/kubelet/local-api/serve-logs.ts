@@ -1,10 +1,11 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ServerResponse } from '../../host/network.ts';
-import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { logText } from '../logs/log-text.ts';
 import { missingLog } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import { newestContainer, type ObservedContainer } from '../pod/observed-pod.ts';
+import { isTerminal } from '../status/pod-phase.ts';
+import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { ApiError } from './api-error.ts';
 import { chooseContainer } from './choose-container.ts';
 import { containerEnded } from './container-ended.ts';
@@ -49,6 +50,7 @@ async function* abortAfter<T>(items: AsyncIterable<T>, end: AbortController): As
 function startedContainer(report: PodReport, name: string): ObservedContainer {
   const container = newestContainer(report.observed, name);
   if (container !== undefined && container.state !== 'created') return container;
+  if (container === undefined) refuseEnded(report);
   const reason = waitingReason(report, name) ?? 'ContainerCreating';
   throw new ApiError(
     'BadRequest',
@@ -66,6 +68,16 @@ function previousContainer(report: PodReport, name: string): ObservedContainer {
     'BadRequest',
     `previous terminated container "${name}" in pod "${report.pod.metadata.name}" not found`,
   );
+}
+
+/** Throws for a pod that has ended, or was rejected: a container that it does not have is not one that still comes. */
+export function refuseEnded({ pod, status }: PodReport): void {
+  if (!isTerminal(status.phase)) return;
+  const { reason, message = '' } = status;
+  const rejection = /^Pod was rejected: (.*)$/s.exec(message)?.[1];
+  const what = rejection === undefined ? `has ended (${status.phase})` : 'was rejected by this node';
+  const why = [reason, rejection ?? message].filter(Boolean).join(': ');
+  throw new ApiError('Conflict', `pod "${pod.metadata.name}" ${what}${why === '' ? '' : `: ${why}`}`);
 }
 
 /** Why a container waits, as the pod's status says it. */

@@ -9,6 +9,7 @@ import { writeTar } from './archive/write-tar.ts';
 import { imagesInArchive } from './archived-images.ts';
 import { documentBytes } from './image-documents.ts';
 import type { ImageIngest } from './image-ingest.ts';
+import { normalizedReference } from './image-reference.ts';
 import type { StoredImage } from './image-store.ts';
 
 export interface LoadOptions {
@@ -28,6 +29,11 @@ export interface RootfsOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
+export interface LoadedImage extends StoredImage {
+  /** What the archive, or the caller, called it: whole names, maybe none. It may have had others before. */
+  readonly references: readonly string[];
+}
+
 /** Brings images in without a registry. */
 export interface ImageLoader {
   /**
@@ -35,7 +41,7 @@ export interface ImageLoader {
    * a stream of them, which goes to the disk first. Of several platforms the one that fits this machine. Rejects as
    * `ImageIngest.ingest` does, or with what the stream threw; images before the wrong one stay.
    */
-  loadArchive(source: ArchiveSource, options: LoadOptions, signal: AbortSignal): Promise<readonly StoredImage[]>;
+  loadArchive(source: ArchiveSource, options: LoadOptions, signal: AbortSignal): Promise<readonly LoadedImage[]>;
 
   /** An image of one layer: a folder with all that is in it, or the path of a tar archive, compressed or not. */
   buildFromRootfs(source: string, options: RootfsOptions, signal: AbortSignal): Promise<StoredImage>;
@@ -61,10 +67,11 @@ export function createImageLoader(deps: ImageLoaderDeps): ImageLoader {
         if (reference !== undefined && images.length !== 1) {
           throw new SyntaxError(`the archive has ${images.length} images: one name cannot be given to them`);
         }
-        const loaded: StoredImage[] = [];
+        const loaded: LoadedImage[] = [];
         for (const image of images) {
           const named = reference === undefined ? image : { ...image, references: [reference] };
-          loaded.push(await deps.ingest.ingest(named, signal));
+          const stored = await deps.ingest.ingest(named, signal);
+          loaded.push({ ...stored, references: named.references.flatMap((name) => normalizedReference(name) ?? []) });
         }
         return loaded;
       });
