@@ -51,6 +51,8 @@ export class MemoryFileSystem implements FileSystem {
   readonly faults = new Faults<FileOperation>();
   /** While it is set, whatever needs space fails with ENOSPC. */
   isFull = false;
+  /** The same below this folder alone, as if it were a file system of its own. */
+  fullFolder: string | undefined;
   /** Inodes and mounts: shared with the other fakes of a host. */
   readonly tree: MemoryTree;
   readonly #watches = new MemoryWatches();
@@ -242,7 +244,7 @@ export class MemoryFileSystem implements FileSystem {
 
   async #do<T>(operation: FileOperation, path: string, work: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    const fault = this.faults.take(operation, path) ?? (this.isFull && NEEDS_SPACE.has(operation) && 'ENOSPC');
+    const fault = this.faults.take(operation, path) ?? this.#outOfSpace(operation, path);
     if (fault) throw new FileSystemError(fault, operation, path);
     try {
       return work();
@@ -251,10 +253,17 @@ export class MemoryFileSystem implements FileSystem {
     }
   }
 
+  #outOfSpace(operation: FileOperation, path: string): 'ENOSPC' | undefined {
+    const isFull = this.isFull || (this.fullFolder !== undefined && `${path}/`.startsWith(`${this.fullFolder}/`));
+    if (!isFull || !NEEDS_SPACE.has(operation)) return undefined;
+    const isThere = operation === 'makeDirectory' && unlessMissing(() => this.#files.find(path, true)) !== undefined;
+    return isThere ? undefined : 'ENOSPC';
+  }
+
   #tree(root: string, options: TreeWriterOptions): MemoryTreeWriter {
     const { inode } = this.#files.find(root, true);
     if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
-    const trouble = (path: string) => this.faults.take('writeTree', path) ?? (this.isFull ? 'ENOSPC' : undefined);
+    const trouble = (path: string) => this.faults.take('writeTree', path) ?? this.#outOfSpace('writeTree', path);
     return new MemoryTreeWriter(root, inode, { ...options, tree: this.tree, trouble });
   }
 
