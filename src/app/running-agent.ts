@@ -1,4 +1,5 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/observe/observed-pods.ts';
 import type { RuntimeHealth } from '../kubelet/observe/runtime-health.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
@@ -56,9 +57,15 @@ export class RunningAgent implements Agent {
     return this.#parts.reports.manifests;
   }
 
-  troubles(): readonly string[] {
+  async troubles(): Promise<readonly string[]> {
     const { health, garbage } = this.#parts;
-    return [health.trouble(), garbage.trouble()].filter((trouble) => trouble !== undefined);
+    const known = [health.trouble(), garbage.trouble()].filter((trouble) => trouble !== undefined);
+    return [...known, ...(await this.fullDisks())];
+  }
+
+  fullDisks(): Promise<readonly string[]> {
+    const { host, settings } = this.#parts;
+    return fullDisks([settings.rootDir, settings.podLogsDir], host.fs);
   }
 
   syncLoopFault(): string | undefined {

@@ -160,6 +160,6 @@ export class FileSystemError extends Error {
 }
 
 /** Whether there was no space for what was to be written. */
-export function isOutOfSpace({ code }: FileSystemError): boolean {
+export function isOutOfSpace({ code }: { readonly code: string }): boolean {
   return Object.hasOwn(WORDS, code);
 }
