@@ -1,8 +1,7 @@
 import type { Pod } from '../api/generated/core-v1.ts';
-import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
+import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
-import { ownGraceOf } from '../kubelet/pod/pod-grace.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
@@ -56,9 +55,15 @@ export class RunningAgent implements Agent {
     return this.#parts.reports.manifests;
   }
 
-  troubles(): readonly string[] {
+  async troubles(): Promise<readonly string[]> {
     const { health, garbage } = this.#parts;
-    return [health.trouble(), garbage.trouble()].filter((trouble) => trouble !== undefined);
+    const known = [health.trouble(), garbage.trouble()].filter((trouble) => trouble !== undefined);
+    return [...known, ...(await this.fullDisks())];
+  }
+
+  fullDisks(): Promise<readonly string[]> {
+    const { host, settings } = this.#parts;
+    return fullDisks([settings.rootDir, settings.podLogsDir], host.fs);
   }
 
   syncLoopFault(): string | undefined {

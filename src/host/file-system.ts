@@ -139,6 +139,12 @@ export interface FileSystemUsage {
   readonly inodesFree: number;
 }
 
+/** What Go prints for these: a user finds more by it than by the name of the errno. */
+const WORDS: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left on device',
+  EDQUOT: 'disk quota exceeded',
+};
+
 export class FileSystemError extends Error {
   override readonly name = 'FileSystemError';
   /** `ENOENT`, `EACCES`, … */
@@ -146,8 +152,14 @@ export class FileSystemError extends Error {
   readonly path: string;
 
   constructor(code: string, operation: string, path: string, options?: ErrorOptions) {
-    super(`${operation} ${path}: ${code}`, options);
+    const words = WORDS[code];
+    super(`${operation} ${path}: ${words === undefined ? code : `${words} (${code})`}`, options);
     this.code = code;
     this.path = path;
   }
+}
+
+/** Whether there was no space for what was to be written. */
+export function isOutOfSpace({ code }: { readonly code: string }): boolean {
+  return Object.hasOwn(WORDS, code);
 }

@@ -28,6 +28,7 @@ import { seccompProfileFor } from './spec/load-seccomp-profile.ts';
 import { readSpecMachine } from './spec/read-spec-machine.ts';
 import { specBuilder } from './spec/spec-builder.ts';
 import { openRecordStore } from './store/open-record-store.ts';
+import { writeBackRecords } from './store/write-back-records.ts';
 import { createStreamingServer } from './streaming/streaming-server.ts';
 
 export interface EmbeddedParts {
@@ -88,13 +89,16 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
   });
   await sandboxes.recover(signal);
   await containers.recover(signal);
-  const background = [podNetwork, sandboxes, containers, nri, { run: () => storage.sweep() }].map(async (each) => {
-    try {
-      await each.run(life.signal);
-    } catch (error) {
-      if (!life.signal.aborted) log.error('a part of the runtime has ended', { error });
-    }
-  });
+  const records = writeBackRecords(clock, [bases.sandboxRecords.store, bases.containerRecords.store]);
+  const background = [podNetwork, sandboxes, containers, nri, records, { run: () => storage.sweep() }].map(
+    async (each) => {
+      try {
+        await each.run(life.signal);
+      } catch (error) {
+        if (!life.signal.aborted) log.error('a part of the runtime has ended', { error });
+      }
+    },
+  );
   const close = async (): Promise<void> => {
     life.abort(new Error('the runtime is stopping'));
     await Promise.all([...background, streaming.close()]);
@@ -180,8 +184,20 @@ async function openBases(
     probeRuntimes({ host, paths, settings, log }, signal),
     readSpecMachine({ architecture, mayLowerOomScore }, fs),
     fs.readText('/proc/sys/kernel/random/boot_id').then((text) => text.trim()),
-    openRecordStore({ folder: paths.sandboxRecords, fs, log, decode: decodeSandboxRecord }),
-    openRecordStore({ folder: paths.containerRecords, fs, log, decode: decodeContainerRecord }),
+    openRecordStore({
+      folder: paths.sandboxRecords,
+      overflowFolder: paths.sandboxOverflow,
+      fs,
+      log,
+      decode: decodeSandboxRecord,
+    }),
+    openRecordStore({
+      folder: paths.containerRecords,
+      overflowFolder: paths.containerOverflow,
+      fs,
+      log,
+      decode: decodeContainerRecord,
+    }),
   ]);
   return { storage, runtimes, machine, bootId, sandboxRecords, containerRecords };
 }

@@ -544,3 +544,31 @@ test('openStorage() mounts an image without layers, and knows no unknown one', a
 function imageSpec(image: string) {
   return { image, annotations: {}, userSpecifiedImage: '', runtimeHandler: '', imageRef: '' };
 }
+
+test('openStorage() on a full disk goes on with the layers that are there, and containers and images can be removed', async () => {
+  const host = createMemoryHost();
+  const before = await open(host);
+  await host.fs.writeFile('/image.tar', await ociArchiveOf(await twoLayers()));
+  await before.loader.loadArchive('/image.tar', {}, signal);
+  await before.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/run/c/rootfs' }, signal);
+  await before.close();
+  host.fs.fullFolder = ROOT;
+  const storage = await open(host);
+  assert.equal(storage.snapshots.driver, 'overlayfs');
+  assert.equal(storage.images.list().length, 1);
+  await storage.snapshots.unmount('/run/c/rootfs');
+  await storage.snapshots.remove('c');
+  await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
+  await storage.settled();
+  assert.deepEqual(await storage.snapshots.list(), []);
+  host.fs.fullFolder = undefined;
+  await storage.loader.loadArchive('/image.tar', {}, signal);
+  assert.equal(storage.images.list().length, 1);
+});
+
+test('openStorage() on a full disk without any layer fails for want of space', async () => {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory(ROOT);
+  host.fs.fullFolder = ROOT;
+  await assert.rejects(open(host), { code: 'ENOSPC' });
+});

@@ -1,9 +1,10 @@
 import type { Log } from '../base/log.ts';
 import type { ImageService } from '../cri/services.ts';
 import type { Clock } from '../host/clock.ts';
-import type { FileSystem } from '../host/file-system.ts';
-import type { Mounts } from '../host/mounts.ts';
+import { type FileSystem, FileSystemError, isOutOfSpace } from '../host/file-system.ts';
+import { MountError, type Mounts } from '../host/mounts.ts';
 import type { Random } from '../host/random.ts';
+import { hexOf } from './storage/digest.ts';
 import { createImageExporter } from './images/export-images.ts';
 import type { ImageExporter } from './images/image-exporter.ts';
 import { createImageIngest, type ImageIngest } from './images/image-ingest.ts';
@@ -11,20 +12,19 @@ import { createImageLoader, type ImageLoader } from './images/image-loader.ts';
 import type { ImagePuller } from './images/image-puller.ts';
 import { ImageRecords, type RecordedLayer } from './images/image-records.ts';
 import type { ImageStore, StoredImage } from './images/image-store.ts';
+import type { RuntimePaths } from './settings/runtime-paths.ts';
+import type { RuntimeSettings } from './settings/runtime-settings.ts';
 import { imageFsInfo } from './server/image-fs-info.ts';
 import { imageStatus } from './server/image-status.ts';
 import { listImages } from './server/list-images.ts';
 import { pullImage } from './server/pull-image.ts';
 import { removeImage } from './server/remove-image.ts';
 import { streamImages } from './server/stream-list.ts';
-import type { RuntimePaths } from './settings/runtime-paths.ts';
-import type { RuntimeSettings } from './settings/runtime-settings.ts';
-import { hexOf } from './storage/digest.ts';
 import { LayerHolds } from './storage/layer-holds.ts';
 import { LayerStore } from './storage/layer-store.ts';
 import { LayerUse } from './storage/layer-use.ts';
 import { LayeredSnapshots } from './storage/layered-snapshots.ts';
-import { NATIVE, probeDriver, type StorageDriver } from './storage/probe-driver.ts';
+import { driverOfForms, NATIVE, probeDriver, type StorageDriver } from './storage/probe-driver.ts';
 import type { Snapshots } from './storage/snapshots.ts';
 import { type StorageLayout, storageLayout } from './storage/storage-layout.ts';
 import { sweepStorage } from './storage/sweep-storage.ts';
@@ -149,13 +149,31 @@ async function prepareFolders(
   const unfinished = storageLayout(paths.storage, 'native', life).unfinished;
   // Nobody else may come by: images hold setuid programs of their own.
   await fs.makeDirectory(paths.storage, 0o700);
-  await fs.makeDirectory(unfinished, 0o700);
-  const driver = parts.driver === 'native' ? NATIVE : await probeDriver(parts, `${unfinished}/probe`);
+  const driver = parts.driver === 'native' ? NATIVE : await chooseDriver(parts, unfinished);
   if (parts.driver === 'overlayfs' && driver.form === 'native')
     throw new Error(`overlayfs does not work in ${paths.storage}`);
   const layout = storageLayout(paths.storage, driver.form, life);
   for (const folder of [layout.images, layout.empty, layout.snapshots, layout.views]) await fs.makeDirectory(folder);
   return { driver, layout };
+}
+
+/** A start on a full disk goes on with what is there: pods that run are to be seen, and stopped. */
+async function chooseDriver({ fs, mounts, paths, log }: StorageParts, unfinished: string): Promise<StorageDriver> {
+  try {
+    await fs.makeDirectory(unfinished, 0o700);
+    return await probeDriver({ fs, mounts }, `${unfinished}/probe`);
+  } catch (error) {
+    if (!(error instanceof FileSystemError || error instanceof MountError) || !isOutOfSpace(error)) throw error;
+    const layers = `${paths.storage}/layers`;
+    const forms = (await fs.stat(layers)) === undefined ? [] : await fs.readDirectory(layers);
+    const driver = driverOfForms(forms.map(({ name }) => name));
+    if (driver === undefined) throw error;
+    log.warn('the disk of the images is full: the way to mount layers is taken from those that are there', {
+      form: driver.form,
+      error,
+    });
+    return driver;
+  }
 }
 
 function layersOf(records: ImageRecords): IteratorObject<RecordedLayer> {

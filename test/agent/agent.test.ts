@@ -252,14 +252,14 @@ test('a runtime that is away is trouble of the node; a pod that is stuck is not'
   it.runtime.faults.everyCall((method) => (method === 'stopContainer' ? { kind: 'hang' } : undefined));
   it.source.set();
   await it.host.clock.advance(60_000);
-  assert.deepEqual(it.agent.troubles(), []);
+  assert.deepEqual(await it.agent.troubles(), []);
   it.runtime.faults.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'connection refused') }));
   it.runtime.breakEventStreams();
   await it.host.clock.advance(10_000);
-  assert.deepEqual(it.agent.troubles(), ['the runtime has not answered for 10 s: connection refused']);
+  assert.deepEqual(await it.agent.troubles(), ['the runtime has not answered for 10 s: connection refused']);
   it.runtime.faults.everyCall(() => undefined);
   await it.host.clock.advance(10_000);
-  assert.deepEqual(it.agent.troubles(), []);
+  assert.deepEqual(await it.agent.troubles(), []);
   await it.stop();
 });
 

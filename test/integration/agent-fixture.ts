@@ -98,7 +98,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
 function nextEvent(agent: Agent, fits: (event: AgentEvent) => boolean, what: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const late = setTimeout(
-    () => reject(new Error(`not within ${PATIENCE_MS} ms: ${what}\n${told(agent)}`)),
+    async () => reject(new Error(`not within ${PATIENCE_MS} ms: ${what}\n${await told(agent)}`)),
     PATIENCE_MS,
   );
   const stop = agent.subscribe((event) => fits(event) && resolve(performance.now()));
@@ -109,14 +109,14 @@ function nextEvent(agent: Agent, fits: (event: AgentEvent) => boolean, what: str
 }
 
 /** All that the agent says of its pods, for whoever has to find out why a test waited in vain. */
-function told(agent: Agent): string {
+async function told(agent: Agent): Promise<string> {
   const nowMs = Date.now();
   const ofPods = agent.pods().map((report) => {
     const { pod, worker, steps, status } = report;
     const states = JSON.stringify(status.containerStatuses?.map(({ name, state }) => [name, state]));
     return [pod.metadata.name, worker, states, ...why(report, nowMs), timelineText(steps, [], nowMs)].join('\n');
   });
-  return [...agent.troubles(), ...ofPods].join('\n');
+  return [...(await agent.troubles()), ...ofPods].join('\n');
 }
 
 function isNamed(event: AgentEvent, name: string): boolean {

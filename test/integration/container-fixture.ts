@@ -63,6 +63,7 @@ export class ContainerFixture {
       paths: this.paths,
       records: await openRecordStore({
         folder: this.paths.containerRecords,
+        overflowFolder: this.paths.containerOverflow,
         fs: host.fs,
         log: silentLog,
         decode: decodeContainerRecord,

@@ -87,13 +87,14 @@ export class TestNodelet {
     ];
   }
 
-  /** Ends what still runs, then everything that is left, and removes the folder. */
-  async cleanUp(): Promise<void> {
+  /** Ends what still runs, then everything that is left, and removes the folder; `tidy` runs just before. */
+  async cleanUp(tidy?: () => void): Promise<void> {
     for (const started of this.#running) await endNow(started);
     if (this.traces().length > 0) {
       const last = this.run(this.write('empty.yaml', EMPTY), '--once');
       await last.exited;
     }
+    tidy?.();
     rmSync(this.folder, { recursive: true, force: true });
   }
 

@@ -72,6 +72,7 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
       paths,
       records: await openRecordStore({
         folder: paths.sandboxRecords,
+        overflowFolder: paths.sandboxOverflow,
         fs: host.fs,
         log: silentLog,
         decode: decodeSandboxRecord,

@@ -86,7 +86,13 @@ async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: 
   const sandboxes = createSandboxes({
     ...common,
     network,
-    records: await openRecordStore({ folder: paths.sandboxRecords, fs, log: silentLog, decode: decodeSandboxRecord }),
+    records: await openRecordStore({
+      folder: paths.sandboxRecords,
+      overflowFolder: paths.sandboxOverflow,
+      fs,
+      log: silentLog,
+      decode: decodeSandboxRecord,
+    }),
     containers: {
       stopAll: (id, until) => containers.ofSandbox.stopAll(id, until),
       removeAll: (id, until) => containers.ofSandbox.removeAll(id, until),
@@ -99,6 +105,7 @@ async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: 
     machine: MACHINE,
     records: await openRecordStore({
       folder: paths.containerRecords,
+      overflowFolder: paths.containerOverflow,
       fs,
       log: silentLog,
       decode: decodeContainerRecord,

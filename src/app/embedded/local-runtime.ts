@@ -1,12 +1,14 @@
 import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
+import { textOf } from '../../base/text-of.ts';
 import type { ConnectOptions, CriConnection } from '../../cri/client.ts';
 import { connectInProcess } from '../../cri/in-process.ts';
 import type { Cri } from '../../cri/services.ts';
+import { FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
 import { defaultBridgeConfig } from '../../runtime/network/default-bridge.ts';
 import { ensureMasquerade, removeMasquerade } from '../../runtime/network/masquerade.ts';
-import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
+import { SpaceError } from '../../runtime/storage/space-guard.ts';
 import { BUSYBOX_IMAGE } from '../images/local-images.ts';
 import { bridgeName } from '../pod-network/bridge-name.ts';
 import {
@@ -19,6 +21,7 @@ import { runtimeFolders } from './embedded-settings.ts';
 import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
 import { earlierRecord, type NetworkRecord } from './network-record.ts';
+import { RuntimeStartError } from './runtime-start-error.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 
 const CLEANUP_MS = 30_000;
@@ -89,10 +92,28 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
   const record = await prepared.promise;
   return {
     connect: (given) => connectInProcess(runtime.cri, given),
-    prepare: (cri, until) => ensureBusybox({ ...host, cri, loader: runtime.loader }, until),
+    prepare: (cri, until) => prepareImages(parts, runtime, cri, until),
     isEmpty: async () => runtime.isEmpty(),
     stop: () => stopRuntime(parts, runtime, record),
   };
+}
+
+/** Without space for the image, what is there already goes on. */
+async function prepareImages(
+  { host, rootDir, log }: Parts,
+  runtime: RunningEmbedded,
+  cri: Cri,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await ensureBusybox({ ...host, cri, loader: runtime.loader }, signal);
+  } catch (error) {
+    const isFull = error instanceof SpaceError || (error instanceof FileSystemError && isOutOfSpace(error));
+    if (!isFull) throw error;
+    if (runtime.isEmpty())
+      throw new RuntimeStartError(`cannot load image ${BUSYBOX_IMAGE}: ${textOf(error)}`, { cause: error });
+    log.warn('the disk is full: the local image is not loaded', { image: BUSYBOX_IMAGE, rootDir, error });
+  }
 }
 
 async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<NetworkRecord> {

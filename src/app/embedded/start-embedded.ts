@@ -10,6 +10,8 @@ import { whenQuiet } from '../../observability/when-quiet.ts';
 import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
+import { goArchitecture } from '../../base/go/go-architecture.ts';
+import { checkDiskSpace, startFailure } from './disk-space.ts';
 import { type EmbeddedChoices, embeddedSettings, ownerSocket } from './embedded-settings.ts';
 import { serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
@@ -51,6 +53,8 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   const { host, version, env, log, stateDir } = options;
   const missing = missingText(await missingForRuntime(host.fs));
   if (missing !== undefined) throw new RuntimeStartError(missing);
+  const disks = { ...options, fs: host.fs };
+  await checkDiskSpace(disks);
   await makeStateFolder(stateDir, host.fs);
   const ready = Promise.withResolvers<ImageOperations>();
   const owner = await claim(options, ready.promise);
@@ -81,7 +85,8 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   } catch (error) {
     ready.reject(error);
     await owner.close();
-    throw error instanceof NriSocketError ? new RuntimeStartError(error.message, { cause: error }) : error;
+    if (error instanceof NriSocketError) throw new RuntimeStartError(error.message, { cause: error });
+    throw await startFailure(error, disks);
   }
 }
 

@@ -14,7 +14,7 @@ import type { TreeFiles, TreeMember, TreeUsage, TreeWriter, TreeWriterOptions } 
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
 import { MemoryFiles } from './memory-files.ts';
-import { type Inode, statOf } from './memory-inode.ts';
+import { opened, statOf } from './memory-inode.ts';
 import { MemoryTree } from './memory-tree.ts';
 import { membersOf, treeUsageOf } from './memory-tree-reader.ts';
 import { MemoryTreeWriter } from './memory-tree-writer.ts';
@@ -51,6 +51,8 @@ export class MemoryFileSystem implements FileSystem {
   readonly faults = new Faults<FileOperation>();
   /** While it is set, whatever needs space fails with ENOSPC. */
   isFull = false;
+  /** The same below this folder alone, as if it were a file system of its own. */
+  fullFolder: string | undefined;
   /** Inodes and mounts: shared with the other fakes of a host. */
   readonly tree: MemoryTree;
   readonly #watches = new MemoryWatches();
@@ -220,8 +222,12 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   treeUsage(root: string, signal: AbortSignal): Promise<TreeUsage> {
-    const found = () => unlessMissing(() => this.#files.find(root, false).inode);
-    return this.#do('treeUsage', root, () => treeUsageOf(found()), signal);
+    return this.#do(
+      'treeUsage',
+      root,
+      () => treeUsageOf(unlessMissing(() => this.#files.find(root, false).inode)),
+      signal,
+    );
   }
 
   /** What `usage` tells from now on of the file system that holds `path`. */
@@ -242,7 +248,7 @@ export class MemoryFileSystem implements FileSystem {
 
   async #do<T>(operation: FileOperation, path: string, work: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    const fault = this.faults.take(operation, path) ?? (this.isFull && NEEDS_SPACE.has(operation) && 'ENOSPC');
+    const fault = this.faults.take(operation, path) ?? this.#outOfSpace(operation, path);
     if (fault) throw new FileSystemError(fault, operation, path);
     try {
       return work();
@@ -251,10 +257,16 @@ export class MemoryFileSystem implements FileSystem {
     }
   }
 
+  #outOfSpace(operation: FileOperation, path: string): 'ENOSPC' | undefined {
+    const isFull = this.isFull || (this.fullFolder !== undefined && `${path}/`.startsWith(`${this.fullFolder}/`));
+    const isThere = () => operation === 'makeDirectory' && unlessMissing(() => this.#files.find(path, true));
+    return isFull && NEEDS_SPACE.has(operation) && !isThere() ? 'ENOSPC' : undefined;
+  }
+
   #tree(root: string, options: TreeWriterOptions): MemoryTreeWriter {
     const { inode } = this.#files.find(root, true);
     if (inode.kind !== 'directory') throw new Errno('ENOTDIR');
-    const trouble = (path: string) => this.faults.take('writeTree', path) ?? (this.isFull ? 'ENOSPC' : undefined);
+    const trouble = (path: string) => this.faults.take('writeTree', path) ?? this.#outOfSpace('writeTree', path);
     return new MemoryTreeWriter(root, inode, { ...options, tree: this.tree, trouble });
   }
 
@@ -278,16 +290,4 @@ function unlessMissing<T>(work: () => T): T | undefined {
     if (error instanceof Errno && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
     throw error;
   }
-}
-
-function opened(inode: Inode | undefined): OpenFile {
-  if (inode === undefined) throw new Errno('ENOENT');
-  if (inode.kind === 'symlink') throw new Errno('ELOOP');
-  if (inode.kind === 'directory') throw new Errno('EISDIR');
-  if (inode.kind !== 'file') throw new Errno('ENXIO');
-  return {
-    stat: async () => statOf(inode),
-    read: async (offset, length) => inode.bytes.slice(offset, offset + length),
-    [Symbol.asyncDispose]: async () => {},
-  };
 }

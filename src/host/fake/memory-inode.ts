@@ -1,4 +1,5 @@
-import type { DeviceNumbers, FileStat } from '../file-system.ts';
+import type { DeviceNumbers, FileStat, OpenFile } from '../file-system.ts';
+import { Errno } from './errno.ts';
 
 interface Common {
   readonly inode: number;
@@ -60,4 +61,17 @@ function sizeOf(inode: Inode): number {
   if (inode.kind === 'file') return inode.bytes.byteLength;
   if (inode.kind === 'symlink') return Buffer.byteLength(inode.target);
   return 0;
+}
+
+/** As `openFile` does. */
+export function opened(inode: Inode | undefined): OpenFile {
+  if (inode === undefined) throw new Errno('ENOENT');
+  if (inode.kind === 'symlink') throw new Errno('ELOOP');
+  if (inode.kind === 'directory') throw new Errno('EISDIR');
+  if (inode.kind !== 'file') throw new Errno('ENXIO');
+  return {
+    stat: async () => statOf(inode),
+    read: async (offset, length) => inode.bytes.slice(offset, offset + length),
+    [Symbol.asyncDispose]: async () => {},
+  };
 }

@@ -50,7 +50,9 @@ export interface AgentView {
   putAside(): readonly Pod[];
   manifests(): readonly ManifestReport[];
   /** What is wrong with the node as a whole; empty when nothing is. */
-  troubles(): readonly string[];
+  troubles(): Promise<readonly string[]>;
+  /** Which disks of the agent have no space left, a sentence each. */
+  fullDisks(): Promise<readonly string[]>;
   /**
    * Ends a pod as if it had been taken out of its source, until its manifest changes. Resolves when nothing of it is
    * left; `graceSeconds` can only shorten what the pod asks for.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sizeText } from '../../base/size-text.ts';
 import {
   type DiskVerdict,
   diskFailure,
@@ -8,7 +9,6 @@ import {
   isOldEnough,
   isTooOld,
   judgeDisk,
-  sizeText,
 } from './image-policy.ts';
 
 const POLICY: ImagePolicy = { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000, maximumAgeMs: 0 };

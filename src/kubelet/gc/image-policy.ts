@@ -1,4 +1,5 @@
 import { assertNever } from '../../base/assert-never.ts';
+import { sizeText } from '../../base/size-text.ts';
 import type { ImageRecord } from './image-records.ts';
 
 /** When unused images go. kubelet's `imageGC*` and `image*GCAge`. */
@@ -73,13 +74,4 @@ export function diskFailure(
     default:
       return assertNever(verdict);
   }
-}
-
-const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'] as const;
-
-/** `512 B`, `1.5 MiB` */
-export function sizeText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const exponent = Math.min(Math.floor(Math.log2(bytes) / 10), UNITS.length);
-  return `${(bytes / 1024 ** exponent).toFixed(1)} ${UNITS[exponent - 1]}`;
 }

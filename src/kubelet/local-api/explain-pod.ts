@@ -1,5 +1,5 @@
 import type { Clock } from '../../host/clock.ts';
-import type { AgentView, PodReport } from '../explain/agent-view.ts';
+import { sentence } from '../explain/plain-words.ts';
 import { podWaits } from '../explain/pod-waits.ts';
 import { why } from '../explain/why.ts';
 import { ApiError } from './api-error.ts';
@@ -8,9 +8,16 @@ import type { TimelineAnswer, WhyAnswer } from './local-api-types.ts';
 import { problemText } from './problem-text.ts';
 
 /** Why the pod is where it is. Throws an `ApiError` when it is not there. */
-export function explainPod(view: AgentView, reference: PodReference, clock: Pick<Clock, 'now'>): WhyAnswer {
+export async function explainPod(
+  view: AgentView,
+  reference: PodReference,
+  clock: Pick<Clock, 'now'>,
+): Promise<WhyAnswer> {
+  const fullDisks = await view.fullDisks();
   const report = podOrProblems(view, reference);
-  return { pod: nameOf(report), sentences: why(report, clock.now()) };
+  const [verdict = '', ...reasons] = why(report, clock.now());
+  // A full disk explains whatever else goes wrong.
+  return { pod: nameOf(report), sentences: [verdict, ...fullDisks.map(sentence), ...reasons] };
 }
 
 /** What was done for the pod, and when. Throws an `ApiError` when it is not there. */

@@ -187,6 +187,9 @@ test('the local API says why a pod is where it is, and what was done for it', as
     pod: 'default/hello-box',
     sentences: ['hello is not ready: it is creating its sandbox.', 'It has been creating its sandbox for 3 s.'],
   });
+  view.disks.push('the disk of /var/lib/kubelet is full: 0 B of 1.0 GiB are free');
+  const [, reason] = (await client.why(hello, t.signal)).sentences;
+  assert.equal(reason, 'The disk of /var/lib/kubelet is full: 0 B of 1.0 GiB are free.');
   assert.deepEqual(await client.timeline(hello, t.signal), {
     pod: 'default/hello-box',
     nowMs: NOW,

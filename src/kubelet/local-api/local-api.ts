@@ -65,11 +65,11 @@ async function route(parts: LocalApiParts, request: ServerRequest): Promise<Serv
     case 'GET version':
       return json(parts.identity);
     case 'GET pods':
-      return json(listPods(running(parts).view, query.get('namespace') ?? undefined));
+      return json(await listPods(running(parts).view, query.get('namespace') ?? undefined));
     case 'GET pods/NAME/log':
       return await serveLogs({ view: running(parts).view, fs: parts.fs }, logsQuery(request), request.signal);
     case 'GET pods/NAME/why':
-      return json(explainPod(running(parts).view, podReference(request), parts.clock));
+      return json(await explainPod(running(parts).view, podReference(request), parts.clock));
     case 'GET pods/NAME/timeline':
       return json(podTimeline(running(parts).view, podReference(request), parts.clock));
     case 'POST pods/NAME/exec':

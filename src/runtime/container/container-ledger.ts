@@ -2,8 +2,7 @@ import { Sequencer } from '../../base/sequencer.ts';
 import type { ContainerMetadata } from '../../cri/generated/runtime-v1.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import { NameRegistry } from '../store/name-registry.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { SandboxRecord } from '../store/sandbox-record.ts';
+import type { PutOptions, RecordStore } from '../store/record-store.ts';
 import { type ContainerEvent, nextLife } from './container-life.ts';
 
 /** As containerd names it: of one pod's containers only one has it. */
@@ -81,18 +80,21 @@ export class ContainerLedger {
 
   /** The record then; `undefined` when there is none any more. */
   change(id: string, event: ContainerEvent): Promise<ContainerRecord | undefined> {
-    return this.edit(id, async (record) => ({ ...record, life: nextLife(record.life, event) }));
+    const next = async (record: ContainerRecord) => ({ ...record, life: nextLife(record.life, event) });
+    // A full disk keeps no container from ending: the next start finds out by itself that this one is gone.
+    return this.edit(id, next, { mayLag: event.type === 'ended' });
   }
 
   edit(
     id: string,
     change: (record: ContainerRecord) => Promise<ContainerRecord>,
+    options: PutOptions = {},
   ): Promise<ContainerRecord | undefined> {
     return this.#writes.run(id, async () => {
       const record = this.#store.all.get(id);
       if (record === undefined) return undefined;
       const next = await change(record);
-      await this.#store.put(next);
+      await this.#store.put(next, options);
       return next;
     });
   }

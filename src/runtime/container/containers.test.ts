@@ -119,16 +119,43 @@ test('a monitor that is gone is told: the container is killed, its end is unknow
   );
 });
 
-test('the end is recorded when the disk has space again', async () => {
+test('an end that cannot be recorded at once is recorded later', async () => {
   const world = await createContainerWorld();
   const id = await runContainer(world);
-  world.host.fs.isFull = true;
+  world.host.fs.faults.failNext('writeReplacing', 'EIO');
   world.oci.exit(id, 0);
-  await world.host.clock.advance(5000);
+  await world.host.clock.advance(100);
   assert.equal((await statusOf(world, id)).state, ContainerState.CONTAINER_RUNNING);
-  world.host.fs.isFull = false;
   await world.host.clock.advance(60_000);
   assert.equal((await statusOf(world, id)).state, ContainerState.CONTAINER_EXITED);
+});
+
+for (const [where, fullFolder] of [
+  ['the disk', '/lib'],
+  ['every file system', ''],
+] as const) {
+  test(`a container ends and goes while ${where} is full`, async () => {
+    const world = await createContainerWorld();
+    const id = await runContainer(world);
+    world.host.fs.fullFolder = fullFolder;
+    await world.host.clock.runUntil(stop(world, id, 10));
+    assert.equal((await statusOf(world, id)).state, ContainerState.CONTAINER_EXITED);
+    await world.containers.verbs.removeContainer({ containerId: id }, signal);
+    assert.deepEqual([...world.containers.records.all], []);
+    await world.restart();
+    assert.deepEqual([...world.containers.records.all], []);
+  });
+}
+
+test('an exit code that had no space on the disk is known to the next start', async () => {
+  const world = await createContainerWorld();
+  const id = await runContainer(world);
+  world.host.fs.fullFolder = '/lib';
+  world.oci.exit(id, 7);
+  await world.host.clock.advance(0);
+  await world.restart();
+  const { state, exitCode } = await statusOf(world, id);
+  assert.deepEqual([state, exitCode], [ContainerState.CONTAINER_EXITED, 7]);
 });
 
 test('one that ends before anybody watches has ended', async () => {

@@ -134,6 +134,7 @@ async function withSpooled<T>(
   signal: AbortSignal,
   work: (archive: ImageArchive) => Promise<T>,
 ): Promise<T> {
+  await fs.makeDirectory(layout.unfinished, 0o700); // a start on a full disk had to leave it out
   const path = `${layout.unfinished}/${Buffer.from(random.bytes(8)).toString('hex')}.tar`;
   try {
     await spool({ fs, space: new SpaceGuard(fs, layout.root) }, decompressed(bytes), path, signal);

@@ -70,7 +70,8 @@ export class SandboxLedger {
   /** The record with another state, written. An end of `ready` is told. */
   async become(record: SandboxRecord, life: SandboxLife, changes: Partial<SandboxRecord> = {}): Promise<SandboxRecord> {
     const next = { ...record, ...changes, life };
-    await this.put(next);
+    // A full disk keeps no sandbox from ending: a repeated stop finds what is left of it by its id.
+    await this.#store.put(next, { mayLag: life.phase === 'notReady' });
     if (record.life.phase === 'ready' && life.phase !== 'ready') {
       this.tell(ContainerEventType.CONTAINER_STOPPED_EVENT, record.id);
     }

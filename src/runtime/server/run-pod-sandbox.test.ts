@@ -201,7 +201,7 @@ const steps: Record<string, { pod?: keyof typeof NAMESPACES; disturb: Disturb; c
   'the last record': {
     pod: 'sharedProcesses',
     disturb: (world) => {
-      world.nri = { ...noNri, runPodSandbox: async () => world.host.fs.faults.failNext('writeReplacing', 'ENOSPC') };
+      world.nri = { ...noNri, runPodSandbox: async () => world.host.fs.faults.failNext('writeReplacing', 'EIO') };
     },
   },
 };
@@ -309,7 +309,7 @@ test('RunPodSandbox takes away by itself what it could neither undo nor record',
   const tearDown = world.network.tearDown.bind(world.network);
   world.network.tearDown = (pod, limit) => {
     world.network.tearDown = tearDown;
-    world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
+    world.host.fs.faults.failNext('writeReplacing', 'EIO');
     return tearDown(pod, limit);
   };
   await assert.rejects(run(world));

@@ -69,10 +69,9 @@ test('startContainer() leaves no process behind that it could not record', async
   fillDiskAtStart(world);
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), /ENOSPC/);
   assert.deepEqual([...world.oci.containers], []);
-  world.host.fs.isFull = false;
   await world.containers.verbs.stopContainer({ containerId, timeout: 5n }, signal);
   const { status } = await world.containers.verbs.containerStatus({ containerId, verbose: false }, signal);
-  assert.deepEqual([status?.state, status?.reason], [ContainerState.CONTAINER_EXITED, 'Unknown']);
+  assert.deepEqual([status?.state, status?.reason], [ContainerState.CONTAINER_EXITED, 'StartError']);
   await world.containers.verbs.removeContainer({ containerId }, signal);
   assert.deepEqual(await leftovers(world), []);
 });

@@ -87,9 +87,9 @@ const stopFaults: Record<string, { disturb: (world: SandboxWorld, id: string) =>
   },
   'the record cannot be written at the end': {
     disturb: (world) => {
-      world.nri = { ...noNri, stopPodSandbox: async () => world.host.fs.faults.failNext('writeReplacing', 'ENOSPC') };
+      world.nri = { ...noNri, stopPodSandbox: async () => world.host.fs.faults.failNext('writeReplacing', 'EIO') };
     },
-    message: /ENOSPC/,
+    message: /EIO/,
   },
 };
 for (const [what, { disturb, message }] of Object.entries(stopFaults)) {
@@ -214,7 +214,7 @@ test('the end of a process that cannot be recorded at once is recorded later', a
   const world = await createSandboxWorld();
   const request = { config: podWith('sharedProcesses'), runtimeHandler: '' };
   const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
-  world.host.fs.faults.failNext('writeReplacing', 'ENOSPC');
+  world.host.fs.faults.failNext('writeReplacing', 'EIO');
   world.oci.exit(id, 0);
   await world.host.clock.advance(0);
   assert.deepEqual(verbsOf(world, id).life(), { phase: 'ready' });

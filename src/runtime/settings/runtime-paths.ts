@@ -5,6 +5,9 @@ export interface RuntimePaths {
   /** One file for each sandbox and container: `<id>.json`. */
   readonly sandboxRecords: string;
   readonly containerRecords: string;
+  /** The same for changes of records while the disk is full. */
+  readonly sandboxOverflow: string;
+  readonly containerOverflow: string;
   /** Images, blobs and unpacked layers; storage/ and images/ divide it among themselves. */
   readonly storage: string;
   /** Results of CNI ADD, kept until DEL has succeeded. */
@@ -25,6 +28,8 @@ export function runtimePaths({ rootDir, stateDir }: Pick<RuntimeSettings, 'rootD
   return {
     sandboxRecords: `${rootDir}/sandboxes`,
     containerRecords: `${rootDir}/containers`,
+    sandboxOverflow: `${stateDir}/overflow/sandboxes`,
+    containerOverflow: `${stateDir}/overflow/containers`,
     storage: `${rootDir}/storage`,
     cniCache: `${rootDir}/cni`,
     ociState: `${stateDir}/oci`,

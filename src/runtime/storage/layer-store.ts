@@ -166,6 +166,7 @@ export class LayerStore {
 
   async #add(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
     const { fs } = this.#deps;
+    await fs.makeDirectory(this.#deps.layout.unfinished, 0o700); // a start on a full disk had to leave it out
     const folder = this.#unfinished();
     await fs.makeDirectory(folder, 0o755);
     try {

@@ -72,7 +72,7 @@ export class LayeredSnapshots implements Snapshots {
   }
 
   async #mountView(view: Snapshot, signal: AbortSignal): Promise<void> {
-    const { mounts, layout } = this.#deps;
+    const { fs, mounts, layout } = this.#deps;
     const { folder, chain, target, idMap } = view;
     const bind = (source: string) => mounts.mount({ source, target, flags: ['bind', 'readOnly'] });
     if (this.driver === 'native') {
@@ -84,6 +84,7 @@ export class LayeredSnapshots implements Snapshots {
     const request = { target, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() };
     if (idMap === undefined) return mounts.mountOverlay(request);
     try {
+      await fs.makeDirectory(layout.unfinished, 0o700); // a start on a full disk had to leave it out
       await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
     } catch (error) {
       if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;
@@ -120,13 +121,14 @@ export class LayeredSnapshots implements Snapshots {
   }
 
   async #mountOverlay(snapshot: Snapshot, isNew: boolean, signal: AbortSignal): Promise<void> {
-    const { mounts, driver, layout } = this.#deps;
+    const { fs, mounts, driver, layout } = this.#deps;
     const { folder, chain, target, idMap } = snapshot;
     const upper = { folder: `${folder}/fs`, work: `${folder}/work` };
     await this.#prepareUpper(upper, snapshot, isNew);
     const request = { target, lower: this.#lower(chain), upper, ...driver.overlay };
     if (idMap === undefined) return mounts.mountOverlay(request);
     try {
+      await fs.makeDirectory(layout.unfinished, 0o700); // a start on a full disk had to leave it out
       await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
     } catch (error) {
       if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;

@@ -1,5 +1,4 @@
-import type { FileSystem } from '../../host/file-system.ts';
-import { FileSystemError } from '../../host/file-system.ts';
+import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import { MountError, type Mounts } from '../../host/mounts.ts';
 import type { LayerForm } from './storage-layout.ts';
 import type { MarkForm } from './unpack-layer.ts';
@@ -33,7 +32,18 @@ const OVERLAYS: readonly StorageDriver[] = [
   },
 ];
 
-/** Found out by trying, in an empty folder of our own on the file system of the layers: no version tells what works. */
+/**
+ * For layers that are there already, where a full disk leaves nothing to try with. `volatile` is left out: what works with
+ * it works without it.
+ */
+export function driverOfForms(forms: readonly string[]): StorageDriver | undefined {
+  return [...OVERLAYS.filter(({ overlay }) => !overlay.volatile), NATIVE].find(({ form }) => forms.includes(form));
+}
+
+/**
+ * Found out by trying, in an empty folder of our own on the file system of the layers: no version tells what works. Rejects
+ * when there is no space to try.
+ */
 export async function probeDriver(
   { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
   folder: string,
@@ -61,8 +71,9 @@ async function works(
     await mounts.unmount(target);
     return true;
   } catch (error) {
-    if (error instanceof MountError || error instanceof FileSystemError) return false;
-    throw error;
+    // No answer: taken for one, images would seem to be gone until the next start.
+    if (!(error instanceof MountError || error instanceof FileSystemError) || isOutOfSpace(error)) throw error;
+    return false;
   } finally {
     await fs.removeTree(folder);
   }

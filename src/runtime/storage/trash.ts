@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -20,7 +21,10 @@ export class Trash {
   /** The folder must exist, on the file system of the trash. */
   async discard(folder: string): Promise<void> {
     const { fs, random, log } = this.#deps;
-    const doomed = `${this.#folder}/${Buffer.from(random.bytes(8)).toString('hex')}`;
+    const name = Buffer.from(random.bytes(8)).toString('hex');
+    // A start on a full disk could not make the folder of this process.
+    const hasFolder = (await fs.stat(this.#folder)) !== undefined;
+    const doomed = `${hasFolder ? this.#folder : posix.dirname(this.#folder)}/${name}`;
     await fs.rename(folder, doomed);
     this.#emptied = this.#emptied
       .then(() => fs.removeTree(doomed))

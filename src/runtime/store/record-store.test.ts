@@ -21,7 +21,10 @@ function decode(value: unknown): Note {
 
 function world() {
   const { fs } = createMemoryHost();
-  return { fs, open: () => openRecordStore({ folder: '/records', fs, log: silentLog, decode }) };
+  return {
+    fs,
+    open: () => openRecordStore({ folder: '/records', overflowFolder: '/overflow', fs, log: silentLog, decode }),
+  };
 }
 
 test('a record store shows what was put, and a later one finds it', async () => {
@@ -81,8 +84,8 @@ test('a record store does not show what it could not write, and keeps what it co
   const { fs, open } = world();
   const { store } = await open();
   await store.put({ id: 'a', text: 'old' });
-  fs.faults.failNext('writeReplacing', 'ENOSPC');
-  await assert.rejects(store.put({ id: 'a', text: 'new' }), { code: 'ENOSPC' });
+  fs.faults.failNext('writeReplacing', 'EROFS');
+  await assert.rejects(store.put({ id: 'a', text: 'new' }), { code: 'EROFS' });
   fs.faults.failNext('remove', 'EIO');
   await assert.rejects(store.remove('a'), { code: 'EIO' });
   assert.deepEqual(store.find('a'), { id: 'a', text: 'old' });
@@ -132,4 +135,75 @@ test('NameRegistry gives a name to the first who asks, until that one lets it go
   assert.equal(names.reserve('a', '2'), '1');
   names.release('a', '1');
   assert.equal(names.reserve('a', '2'), undefined);
+});
+
+test('a record store on a full disk keeps changes in the overflow folder, and writes them back', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  await store.put({ id: 'a', text: 'old' });
+  await store.put({ id: 'b', text: 'old' });
+  fs.fullFolder = '/records';
+  await store.put({ id: 'a', text: 'new' });
+  await assert.rejects(store.put({ id: 'c', text: 'first' }, { mayLag: true }), { code: 'ENOSPC' });
+  assert.deepEqual(
+    [...store.all.values()],
+    [
+      { id: 'a', text: 'new' },
+      { id: 'b', text: 'old' },
+    ],
+  );
+  assert.equal(await store.writeBack(), false);
+  assert.equal((await fs.stat('/overflow/a.json'))?.mode, 0o600);
+
+  const { store: again, damaged } = await open();
+  assert.deepEqual([again.all, damaged], [store.all, []]);
+  fs.fullFolder = undefined;
+  assert.equal(await again.writeBack(), true);
+  assert.deepEqual(await fs.readDirectory('/overflow'), []);
+  assert.deepEqual((await open()).store.all, store.all);
+});
+
+test('a record store writes a newer change over one in the overflow folder', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  await store.put({ id: 'a', text: 'one' });
+  fs.fullFolder = '/records';
+  await store.put({ id: 'a', text: 'two' });
+  fs.fullFolder = undefined;
+  fs.faults.failNext('remove', 'EIO', '/overflow/a.json'); // as if it were killed there
+  await assert.rejects(store.put({ id: 'a', text: 'three' }), { code: 'EIO' });
+  assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'three' });
+  await store.put({ id: 'a', text: 'four' });
+  assert.deepEqual(await fs.readDirectory('/overflow'), []);
+  assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'four' });
+});
+
+test('a record store removes a record that has overflowed, wherever the removal stops', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  await store.put({ id: 'a', text: 'old' });
+  fs.fullFolder = '/records';
+  await store.put({ id: 'a', text: 'new' });
+  fs.faults.failNext('remove', 'EIO', '/overflow/a.json');
+  await assert.rejects(store.remove('a'), { code: 'EIO' });
+  const again = await open();
+  assert.deepEqual([[...again.store.all], again.damaged], [[], []]);
+  assert.deepEqual(await fs.readDirectory('/overflow'), []);
+});
+
+test('a record store without any space keeps what may lag in memory until there is some', async () => {
+  const { fs, open } = world();
+  const { store } = await open();
+  await store.put({ id: 'a', text: 'old' });
+  fs.isFull = true;
+  await assert.rejects(store.put({ id: 'a', text: 'new' }), { code: 'ENOSPC' });
+  await store.put({ id: 'a', text: 'end' }, { mayLag: true });
+  assert.deepEqual(store.find('a'), { id: 'a', text: 'end' });
+  assert.equal(await store.writeBack(), false);
+  assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'old' });
+  fs.isFull = false;
+  fs.faults.failNext('writeReplacing', 'EIO');
+  assert.equal(await store.writeBack(), false);
+  assert.equal(await store.writeBack(), true);
+  assert.deepEqual((await open()).store.find('a'), { id: 'a', text: 'end' });
 });

@@ -4,12 +4,19 @@ import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
-import { needsRoot, temporaryFolder } from './temporary-folder.ts';
+import { linuxMounts } from '../../../src/host/linux/mount/linux-mounts.ts';
+import { needsMounts, needsRoot, temporaryFolder } from './temporary-folder.ts';
 
 interface FilesWorld {
   readonly fs: FileSystem;
   /** An empty folder. */
   readonly root: string;
+}
+
+/** The space of its file system is used up by `fill()` until `free()`. */
+interface FillableWorld extends FilesWorld {
+  fill(): Promise<void>;
+  free(): Promise<void>;
 }
 
 type MakeWorld = (t: TestContext) => Promise<FilesWorld>;
@@ -20,6 +27,76 @@ fileSystemContract('memory', async () => {
   await fs.makeDirectory('/data');
   return { fs, root: '/data' };
 });
+
+fullDiskContract(
+  'linux',
+  async (t) => {
+    const root = await temporaryFolder(t, (folder) => linuxMounts.unmount(folder, { lazy: true }));
+    await linuxMounts.mount({ source: 'tmpfs', target: root, type: 'tmpfs', data: 'size=64k,nr_inodes=16' });
+    const fillers = Array.from({ length: 16 }, (_, index) => `${root}/filler${index}`);
+    return {
+      fs: linuxFileSystem,
+      root,
+      fill: async () => {
+        await assert.rejects(linuxFileSystem.writeFile(`${root}/filler0`, new Uint8Array(65_536)));
+        await assert.rejects(async () => {
+          for (const path of fillers) await linuxFileSystem.writeFile(path, '');
+        });
+        await assert.rejects(linuxFileSystem.appendFile(`${root}/filler0`, new Uint8Array(65_536)));
+      },
+      free: async () => {
+        for (const path of fillers) await linuxFileSystem.remove(path);
+      },
+    };
+  },
+  needsMounts,
+);
+fullDiskContract('memory', async () => {
+  const { fs } = createMemoryHost();
+  await fs.makeDirectory('/data');
+  const become = (folder: string | undefined) => async () => {
+    fs.fullFolder = folder;
+  };
+  return { fs, root: '/data', fill: become('/data'), free: become(undefined) };
+});
+
+/** What a file system without space does. */
+function fullDiskContract(
+  name: string,
+  makeWorld: (t: TestContext) => Promise<FillableWorld>,
+  skip: string | false = false,
+): void {
+  test(`${name} file system: without space nothing changes, and what is there can be read and removed`, {
+    skip,
+  }, async (t) => {
+    const { fs, root, fill, free } = await makeWorld(t);
+    await fs.writeFile(`${root}/a`, 'kept');
+    await fs.makeDirectory(`${root}/d`);
+    await fill();
+    const writes = [
+      () => fs.writeFile(`${root}/b`, 'new'),
+      () => fs.writeAtomic(`${root}/a`, 'new'),
+      () => fs.writeReplacing(`${root}/a`, 'new'),
+      () => fs.makeDirectory(`${root}/e`),
+      () => fs.symbolicLink('a', `${root}/l`),
+    ];
+    for (const write of writes) {
+      await assert.rejects(write, {
+        name: 'FileSystemError',
+        code: 'ENOSPC',
+        message: /: no space left on device \(ENOSPC\)$/,
+      });
+    }
+    assert.equal(await fs.readText(`${root}/a`), 'kept');
+    await fs.makeDirectory(`${root}/d`);
+    await fs.rename(`${root}/a`, `${root}/c`);
+    await fs.remove(`${root}/c`);
+    await fs.removeTree(`${root}/d`);
+    await free();
+    assert.deepEqual(await fs.readDirectory(root), []);
+    await fs.writeFile(`${root}/a`, 'again');
+  });
+}
 
 function fileSystemContract(name: string, makeWorld: MakeWorld, skipOwners: string | false = false): void {
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

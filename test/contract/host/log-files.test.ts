@@ -1,7 +1,9 @@
 /** What every file system promises to those who read and rotate logs, whether on disk or in memory. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
@@ -92,4 +94,20 @@ test('linux file system: a pipe that nobody writes to holds nobody up', async (t
   execFileSync('mkfifo', [`${root}/pipe`]);
   await assert.rejects(linuxFileSystem.openFile(`${root}/pipe`), { name: 'FileSystemError', code: 'ENXIO' });
   await assert.rejects(linuxFileSystem.openFile('/dev/zero'), { code: 'ENXIO' });
+});
+
+test('linux file system: what is no regular file is not even opened', async (t) => {
+  const root = await temporaryFolder(t);
+  await linuxFileSystem.makeDirectory(`${root}/v`);
+  execFileSync('mkfifo', [`${root}/v/pipe`]);
+  // open(2) of a writer returns as soon as anything opens the pipe to read.
+  const writer = spawn('sh', ['-c', 'exec 3>"$0"', `${root}/v/pipe`], { stdio: 'ignore' });
+  t.after(() => writer.kill('SIGKILL'));
+  const isWaiting = async () => /fifo|partner/.test(await readFile(`/proc/${writer.pid}/wchan`, 'utf8'));
+  for (const limit = AbortSignal.timeout(10_000); !(await isWaiting()); await delay(10)) limit.throwIfAborted();
+  await assert.rejects(linuxFileSystem.openFile(`${root}/v/pipe`), { code: 'ENXIO', path: `${root}/v/pipe` });
+  await assert.rejects(linuxFileSystem.openFile(`${root}/v/pipe`, { followLink: false }), { code: 'ENXIO' });
+  await assert.rejects(linuxFileSystem.openFileBeneath(`${root}/v`, 'pipe'), { code: 'ENXIO' });
+  await delay(100);
+  assert.deepEqual([await isWaiting(), writer.exitCode], [true, null]);
 });

@@ -26,8 +26,15 @@ export class ScriptedView implements AgentView {
   /** What `troubles()` answers. */
   readonly nodeTroubles: string[] = [];
 
-  troubles(): readonly string[] {
+  async troubles(): Promise<readonly string[]> {
     return this.nodeTroubles;
+  }
+
+  /** What `fullDisks()` answers. */
+  readonly disks: string[] = [];
+
+  async fullDisks(): Promise<readonly string[]> {
+    return this.disks;
   }
 
   manifests(): readonly ManifestReport[] {

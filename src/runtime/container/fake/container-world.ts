@@ -109,13 +109,19 @@ export async function createContainerWorld(options: WorldOptions = {}): Promise<
 async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpec }: WorldOptions) {
   const { host, paths, oci, snapshots, sandboxes, images } = world;
   const features = { recursiveReadOnlyMounts: true, userNamespaces: true, idmappedMounts: true };
-  const { containerRecords: folder } = paths;
+  const { containerRecords: folder, containerOverflow: overflowFolder } = paths;
   return {
     ...host,
     paths,
     snapshots,
     log: logTo(world.warnings),
-    records: await openRecordStore({ folder, fs: host.fs, log: logTo(world.warnings), decode: decodeContainerRecord }),
+    records: await openRecordStore({
+      folder,
+      overflowFolder,
+      fs: host.fs,
+      log: logTo(world.warnings),
+      decode: decodeContainerRecord,
+    }),
     sandboxes: {
       all: sandboxes,
       find: (id: string) => sandboxes.get(id),

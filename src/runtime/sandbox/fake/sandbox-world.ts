@@ -113,6 +113,7 @@ async function depsOf(world: Machine, bootId: string): Promise<SandboxDeps> {
     containers,
     records: await openRecordStore({
       folder: paths.sandboxRecords,
+      overflowFolder: paths.sandboxOverflow,
       fs: host.fs,
       log: silentLog,
       decode: decodeSandboxRecord,

@@ -1,0 +1,58 @@
+import { posix } from 'node:path';
+import { sizeText } from '../../base/size-text.ts';
+import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
+import { MountError } from '../../host/mounts.ts';
+import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
+import { type EmbeddedChoices, runtimeFolders } from './embedded-settings.ts';
+import { RuntimeStartError } from './runtime-start-error.ts';
+
+/** An image like busybox, as an archive and unpacked, with the records and logs of a few pods. */
+const ROOT_BYTES = 16 * 2 ** 20;
+/** Bundles, sockets and records of a few pods. */
+const STATE_BYTES = 2 * 2 ** 20;
+
+export type DiskParts = Pick<EmbeddedChoices, 'rootDir' | 'stateDir'> & {
+  readonly fs: Pick<FileSystem, 'stat' | 'usage'>;
+};
+
+/**
+ * Rejects with a `RuntimeStartError` where a runtime would not even get to its first pod. Folders that were in use before
+ * are not looked at: whatever runs there has to be seen and stopped, above all on a full disk.
+ */
+export async function checkDiskSpace(parts: DiskParts): Promise<void> {
+  const { containerRecords } = runtimePaths(runtimeFolders(parts));
+  if ((await parts.fs.stat(containerRecords)) !== undefined) return;
+  for (const [folder, needed] of needs(parts)) {
+    const free = await freeBytes(folder, parts.fs);
+    if (free !== undefined && free < needed) throw new RuntimeStartError(tooSmall(folder, free, needed));
+  }
+}
+
+/** The sentence for the user, where a start failed for want of space; the error itself otherwise. */
+export async function startFailure(error: unknown, parts: DiskParts): Promise<unknown> {
+  const isFull = (error instanceof FileSystemError || error instanceof MountError) && isOutOfSpace(error);
+  if (!isFull) return error;
+  const path = error instanceof FileSystemError ? error.path : error.target;
+  const [folder, needed] = needs(parts).findLast(([each]) => path.startsWith(`${each}/`)) ?? [path, ROOT_BYTES];
+  const free = (await freeBytes(folder, parts.fs)) ?? 0;
+  return new RuntimeStartError(tooSmall(folder, free, needed), { cause: error });
+}
+
+function needs({ rootDir, stateDir }: DiskParts): ReadonlyArray<readonly [folder: string, bytes: number]> {
+  return [
+    [rootDir, ROOT_BYTES],
+    [stateDir, STATE_BYTES],
+  ];
+}
+
+function tooSmall(folder: string, free: number, needed: number): string {
+  return `the disk of ${folder} has too little space: the runtime needs ${sizeText(needed)}, and ${sizeText(free)} are free`;
+}
+
+/** `undefined`: the file system has no size of its own. */
+async function freeBytes(folder: string, fs: DiskParts['fs']): Promise<number | undefined> {
+  let existing = folder;
+  while ((await fs.stat(existing)) === undefined) existing = posix.dirname(existing);
+  const { availableBytes, capacityBytes } = await fs.usage(existing);
+  return capacityBytes === 0 ? undefined : availableBytes;
+}

@@ -1,0 +1,41 @@
+import { sizeText } from '../../base/size-text.ts';
+import { type FileSystem, FileSystemError, type FileSystemUsage } from '../../host/file-system.ts';
+
+/** The smallest pod writes more than that, and a file system keeps a little for itself. */
+const FULL_BYTES = 256 * 1024;
+const FULL_INODES = 8;
+
+/** What is wrong with the disks of these folders, one sentence for each file system that is full. */
+export async function fullDisks(
+  folders: readonly string[],
+  fs: Pick<FileSystem, 'stat' | 'usage'>,
+): Promise<readonly string[]> {
+  const troubles = new Map<number, string>();
+  for (const folder of folders) {
+    const found = await fs.stat(folder);
+    if (found === undefined || troubles.has(found.device)) continue;
+    const trouble = diskTrouble(folder, await usageUnlessGone(folder, fs));
+    if (trouble !== undefined) troubles.set(found.device, trouble);
+  }
+  return [...troubles.values()];
+}
+
+export function diskTrouble(folder: string, usage: FileSystemUsage | undefined): string | undefined {
+  // A file system without a size of its own (a tmpfs without a limit, some network file systems) tells zeros.
+  if (usage === undefined || usage.capacityBytes === 0) return undefined;
+  const { availableBytes, capacityBytes, inodes, inodesFree } = usage;
+  if (availableBytes < FULL_BYTES) {
+    return `the disk of ${folder} is full: ${sizeText(availableBytes)} of ${sizeText(capacityBytes)} are free`;
+  }
+  if (inodes > 0 && inodesFree < FULL_INODES) return `the disk of ${folder} is full: no more files fit into it`;
+  return undefined;
+}
+
+async function usageUnlessGone(folder: string, fs: Pick<FileSystem, 'usage'>): Promise<FileSystemUsage | undefined> {
+  try {
+    return await fs.usage(folder);
+  } catch (error) {
+    if (error instanceof FileSystemError && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
