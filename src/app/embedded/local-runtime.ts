@@ -33,9 +33,12 @@ export interface LocalRuntimeOptions {
   readonly podCidr: string;
   readonly registryConfigDirs: readonly string[];
   readonly version: string;
+  readonly pid: number;
   /** Of the process: proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
+  /** Hears of each image command that the start waits for. */
+  waiting?(text: string): void;
 }
 
 /** The runtime of `nodelet run`: embedded, with a bridge network of its own. */
