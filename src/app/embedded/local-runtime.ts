@@ -12,12 +12,13 @@ import {
   emptyChains,
   hostPortChainsExist,
   removeNetwork,
+  removeStaleMasquerade,
   removeUnusedBridge,
 } from '../pod-network/network-leftovers.ts';
 import { runtimeFolders } from './embedded-settings.ts';
 import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
-import { earlierRecord, type NetworkRecord } from './network-record.ts';
+import { type NetworkRecord, nextRecord } from './network-record.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 
 const CLEANUP_MS = 30_000;
@@ -67,7 +68,7 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
   const parts: Parts = {
     ...options,
     bridge: bridgeName(options.rootDir),
-    networkRecord: `${folders.stateDir}/network.json`,
+    networkRecord: `${folders.rootDir}/network.json`,
     cniConfDir: `${folders.stateDir}/cni`,
   };
   const { host } = options;
@@ -99,10 +100,11 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
   const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: `${runtimeFolders(parts).rootDir}/ipam` });
   await fs.writeAtomic(`${cniConfDir}/10-nodelet.conflist`, config, { mode: 0o600 });
   const text = (await fs.stat(networkRecord)) === undefined ? undefined : await fs.readText(networkRecord);
-  const earlier = text === undefined ? undefined : earlierRecord(text);
-  const owns = earlier?.ownsHostPortChains ?? !(await hostPortChainsExist(network, signal));
-  const record = { ownsHostPortChains: owns, podCidrs: [...new Set([...(earlier?.podCidrs ?? []), podCidr])] };
+  const bootId = (await fs.readText('/proc/sys/kernel/random/boot_id')).trim();
+  const chainsExist = await hostPortChainsExist(network, signal);
+  const record = nextRecord(text, { bootId, stateDir: parts.stateDir, podCidr, hostPortChainsExist: chainsExist });
   await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before there is a rule that only it knows of
+  await removeStaleMasquerade(network, record.podCidrs, signal);
   await Promise.all([removeUnusedBridge(network, signal), ensureMasquerade(processes, { bridge, podCidrs }, signal)]);
   return record;
 }
@@ -123,5 +125,6 @@ async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: Netwo
   await removeMasquerade(processes, { bridge, podCidrs }, signal);
   await removeNetwork(network, before, signal);
   await fs.removeTree(runtimeFolders(parts).stateDir);
+  await fs.remove(parts.networkRecord);
   return true;
 }
