@@ -111,7 +111,7 @@ metadata: {name: done}
 spec: {restartPolicy: Never, containers: [{name: main, image: "localhost/nodelet/busybox:1", command: ["true"]}]}
 `;
 
-function watch(started: ChildProcess): RunningNodelet {
+export function watch(started: ChildProcess): RunningNodelet {
   let text = '';
   const watchers = new Set<() => void>();
   for (const stream of [started.stdout, started.stderr]) {

@@ -26,7 +26,10 @@ const coming = (receivedBytes: number): PullProgress => ({
 async function joined(operations: Partial<ImageOperations>) {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
-  const server = await serveImages(host, SOCKET, Promise.resolve(someOperations(operations)));
+  const server = await serveImages(host, SOCKET, Promise.resolve(someOperations(operations)), {
+    pid: 42,
+    use: 'agent',
+  });
   return { host, server, images: imageClient(host.network, SOCKET) };
 }
 

@@ -1,6 +1,7 @@
 import { wholeText } from '../../base/byte-chunks.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
+import type { FolderHolder } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
 import {
   type HttpHandler,
@@ -23,6 +24,9 @@ type SmallVerb = Exclude<keyof ImageOperations, 'pull' | 'save'>;
 const SMALL_VERBS: readonly SmallVerb[] = ['load', 'build', 'tag', 'list', 'remove'];
 
 const ROOT = '/v1/images';
+
+/** GET: which process has the folders, as JSON. */
+export const OWNER_PATH = '/v1/owner';
 
 /**
  * `ImageOperations` for other processes of root: POST /v1/images/VERB with the request as JSON. A refusal is
@@ -52,14 +56,18 @@ export function imageApi(operations: ImageOperations, clock: Pick<Clock, 'sleep'
   };
 }
 
-/** Answers from now on: who asks before the images are there waits for them. Whoever has the socket owns the folders. */
+/** Answers from now on: requests for images that are not opened yet wait for them. `owner` is known at once. */
 export function serveImages(
   { network, clock }: Pick<Host, 'network' | 'clock'>,
   socketPath: string,
   images: Promise<ImageOperations>,
+  owner: FolderHolder,
 ): Promise<HttpServer> {
   images.catch(() => {}); // told by whoever opens them; nobody may be asking
-  return network.serve({ socketPath, mode: 0o600 }, async (request) => imageApi(await images, clock)(request));
+  return network.serve({ socketPath, mode: 0o600 }, async (request) => {
+    if (request.method === 'GET' && request.path === OWNER_PATH) return json(200, owner);
+    return imageApi(await images, clock)(request);
+  });
 }
 
 /** The other end. Rejects with a `NetworkError` when nobody serves the socket. */

@@ -8,6 +8,7 @@ import { FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
 import { defaultBridgeConfig } from '../../runtime/network/default-bridge.ts';
 import { ensureMasquerade, removeMasquerade } from '../../runtime/network/masquerade.ts';
+import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
 import { SpaceError } from '../../runtime/storage/space-guard.ts';
 import { BUSYBOX_IMAGE } from '../images/local-images.ts';
 import { bridgeName } from '../pod-network/bridge-name.ts';
@@ -15,13 +16,13 @@ import {
   emptyChains,
   hostPortChainsExist,
   removeNetwork,
+  removeStaleMasquerade,
   removeUnusedBridge,
 } from '../pod-network/network-leftovers.ts';
 import { runtimeFolders } from './embedded-settings.ts';
 import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
-import { earlierRecord, type NetworkRecord } from './network-record.ts';
-import { RuntimeStartError } from './runtime-start-error.ts';
+import { decodeRecord, type NetworkRecord, nextRecord } from './network-record.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 
 const CLEANUP_MS = 30_000;
@@ -37,9 +38,12 @@ export interface LocalRuntimeOptions {
   readonly podCidr: string;
   readonly registryConfigDirs: readonly string[];
   readonly version: string;
+  readonly pid: number;
   /** Of the process: proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
+  /** Hears of each image command that the start waits for. */
+  waiting?(text: string): void;
 }
 
 /** The runtime of `nodelet run`: embedded, with a bridge network of its own. */
@@ -68,7 +72,7 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
   const parts: Parts = {
     ...options,
     bridge: bridgeName(options.rootDir),
-    networkRecord: `${folders.stateDir}/network.json`,
+    networkRecord: `${folders.rootDir}/network.json`,
     cniConfDir: `${folders.stateDir}/cni`,
   };
   const { host } = options;
@@ -125,15 +129,17 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
   const config = defaultBridgeConfig({ bridge, podCidrs, ipamDir: `${runtimeFolders(parts).rootDir}/ipam` });
   await fs.writeAtomic(`${cniConfDir}/10-nodelet.conflist`, config, { mode: 0o600 });
   const earlier = await readNetworkRecord(parts);
-  const owns = earlier?.ownsHostPortChains ?? !(await hostPortChainsExist(network, signal));
-  const record = { ownsHostPortChains: owns, podCidrs: [...new Set([...(earlier?.podCidrs ?? []), podCidr])] };
+  const bootId = (await fs.readText('/proc/sys/kernel/random/boot_id')).trim();
+  const chainsExist = await hostPortChainsExist(network, signal);
+  const record = nextRecord(earlier, { bootId, stateDir: parts.stateDir, podCidr, hostPortChainsExist: chainsExist });
   await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before there is a rule that only it knows of
+  await removeStaleMasquerade(network, record.podCidrs, signal);
   await Promise.all([removeUnusedBridge(network, signal), ensureMasquerade(processes, { bridge, podCidrs }, signal)]);
   return record;
 }
 
 async function readNetworkRecord({ host: { fs }, networkRecord }: Parts): Promise<NetworkRecord | undefined> {
-  return (await fs.stat(networkRecord)) === undefined ? undefined : earlierRecord(await fs.readText(networkRecord));
+  return (await fs.stat(networkRecord)) === undefined ? undefined : decodeRecord(await fs.readText(networkRecord));
 }
 
 /** After a start that failed or was given up: without a pod of an earlier run, nothing of it stays. Never rejects. */
@@ -169,7 +175,7 @@ async function stopRuntime(parts: Parts, runtime: RunningEmbedded, record: Netwo
 
 async function removeLeftovers(
   parts: Parts,
-  { ownsHostPortChains, podCidrs }: NetworkRecord,
+  { ownsHostPortChains, podCidrs }: Pick<NetworkRecord, 'ownsHostPortChains' | 'podCidrs'>,
   chains: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -177,4 +183,5 @@ async function removeLeftovers(
   await removeMasquerade(host.processes, { bridge, podCidrs }, signal);
   await removeNetwork({ ...host, bridge }, { ownsHostPortChains, emptyChains: chains }, signal);
   await host.fs.removeTree(runtimeFolders(parts).stateDir);
+  await host.fs.remove(parts.networkRecord);
 }

@@ -1,21 +1,44 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { earlierRecord, type NetworkRecord } from './network-record.ts';
+import { decodeRecord, type NetworkRecord, nextRecord } from './network-record.ts';
 
-const texts: Record<string, { text: string; record: NetworkRecord }> = {
-  'as it was written': {
-    text: '{"ownsHostPortChains":true,"podCidrs":["10.88.0.0/16","10.9.0.0/16"]}',
-    record: { ownsHostPortChains: true, podCidrs: ['10.88.0.0/16', '10.9.0.0/16'] },
-  },
-  'of a version that did not write ranges': {
-    text: '{"ownsHostPortChains":true}',
-    record: { ownsHostPortChains: true, podCidrs: [] },
-  },
-  'cut short': { text: '{"ownsHost', record: { ownsHostPortChains: false, podCidrs: [] } },
-  'not even an object': { text: 'null', record: { ownsHostPortChains: false, podCidrs: [] } },
+const EARLIER: NetworkRecord = {
+  bootId: 'boot-1',
+  stateDir: '/run/a',
+  ownsHostPortChains: false,
+  podCidrs: ['10.88.0.0/16', '10.9.0.0/16'],
 };
-for (const [what, { text, record }] of Object.entries(texts)) {
-  test(`a network record ${what} is read`, () => {
-    assert.deepEqual(earlierRecord(text), record);
+const START = { bootId: 'boot-1', stateDir: '/run/a', podCidr: '10.1.0.0/16', hostPortChainsExist: false };
+const FRESH: NetworkRecord = {
+  bootId: 'boot-1',
+  stateDir: '/run/a',
+  ownsHostPortChains: true,
+  podCidrs: ['10.1.0.0/16'],
+};
+
+const cases: Record<string, { text: string | undefined; record: NetworkRecord; chains?: boolean }> = {
+  'of none is fresh': { text: undefined, record: FRESH },
+  'of none owns no chains that are there already': {
+    text: undefined,
+    chains: true,
+    record: { ...FRESH, ownsHostPortChains: false },
+  },
+  'keeps the ranges of the same state folder': {
+    text: JSON.stringify(EARLIER),
+    record: { ...EARLIER, podCidrs: ['10.88.0.0/16', '10.9.0.0/16', '10.1.0.0/16'] },
+  },
+  'drops the ranges of another state folder, and keeps the chains': {
+    text: JSON.stringify({ ...EARLIER, stateDir: '/run/b', ownsHostPortChains: true }),
+    chains: true,
+    record: FRESH,
+  },
+  'of an earlier boot is fresh': { text: JSON.stringify({ ...EARLIER, bootId: 'boot-0' }), record: FRESH },
+  'cut short is fresh': { text: '{"bootId":"boo', record: FRESH },
+  'that is not even an object is fresh': { text: 'null', record: FRESH },
+};
+for (const [what, { text, record, chains = false }] of Object.entries(cases)) {
+  test(`a network record ${what}`, () => {
+    const earlier = text === undefined ? undefined : decodeRecord(text);
+    assert.deepEqual(nextRecord(earlier, { ...START, hostPortChainsExist: chains }), record);
   });
 }

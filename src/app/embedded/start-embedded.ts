@@ -3,17 +3,16 @@ import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { FileSystem } from '../../host/file-system.ts';
+import { FolderTakenError } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
 import { giveBackMemory } from '../../host/linux/process/give-back-memory.ts';
-import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { whenQuiet } from '../../observability/when-quiet.ts';
 import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { goArchitecture } from '../../base/go/go-architecture.ts';
-import { checkDiskSpace, startFailure } from './disk-space.ts';
-import { type EmbeddedChoices, embeddedSettings, ownerSocket } from './embedded-settings.ts';
-import { serveImages } from './image-api.ts';
+import { claimRoot, claimState } from './claim-folders.ts';
+import { type EmbeddedChoices, embeddedSettings } from './embedded-settings.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { mayRaiseLimits } from './may-raise-limits.ts';
 import { missingForRuntime, missingText } from './missing-programs.ts';
@@ -25,9 +24,12 @@ const PASSABLE = 0o711;
 export interface EmbeddedOptions extends EmbeddedChoices {
   readonly host: Host;
   readonly version: string;
+  readonly pid: number;
   /** Of the process: proxies. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
+  /** Hears of each image command that the start waits for. */
+  waiting?(text: string): void;
   /** Done when the folders are ours, before the runtime looks at them. */
   prepare?(signal: AbortSignal): Promise<void>;
 }
@@ -46,7 +48,7 @@ export interface RunningEmbedded {
 }
 
 /**
- * Claims the folders, puts right what an earlier life left, and is ready for calls then. Rejects with a
+ * Claims the folders, waiting for image commands that use them, puts right what an earlier life left, and is ready for calls then. Rejects with a
  * `RuntimeStartError` that tells the user why there is no runtime.
  */
 export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
@@ -57,7 +59,7 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   await checkDiskSpace(disks);
   await makeStateFolder(stateDir, host.fs);
   const ready = Promise.withResolvers<ImageOperations>();
-  const owner = await claim(options, ready.promise);
+  const owner = await claim(options, ready.promise, signal);
   try {
     await options.prepare?.(signal);
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
@@ -97,13 +99,29 @@ export async function makeStateFolder(path: string, fs: FileSystem): Promise<voi
   if ((mode & PASSABLE) !== PASSABLE) await fs.changeMode(path, mode | PASSABLE);
 }
 
-/** The socket that answers is the lock of the folders, so it stands before they are touched. */
-async function claim(options: EmbeddedOptions, images: Promise<ImageOperations>): Promise<HttpServer> {
-  const socketPath = ownerSocket(options);
+/** Both folders, before they are touched. */
+async function claim(
+  options: EmbeddedOptions,
+  images: Promise<ImageOperations>,
+  signal: AbortSignal,
+): Promise<{ close(): Promise<void> }> {
   try {
-    return await serveImages(options.host, socketPath, images);
+    const server = await claimState(options, images, signal);
+    try {
+      const root = await claimRoot(options, 'agent', signal);
+      return {
+        async close() {
+          await root[Symbol.asyncDispose]();
+          await server.close();
+        },
+      };
+    } catch (error) {
+      await server.close();
+      throw error;
+    }
   } catch (error) {
-    if (!(error instanceof NetworkError && error.code === 'EADDRINUSE')) throw error;
-    throw new RuntimeStartError(`another runtime is at work on these folders (${socketPath})`, { cause: error });
+    if (!(error instanceof FolderTakenError)) throw error;
+    const flag = error.folder === options.rootDir ? '--root' : '--state';
+    throw new RuntimeStartError(`${flag}: ${error.message}`, { cause: error });
   }
 }

@@ -6,14 +6,21 @@ import { serveImages } from './image-api.ts';
 import { withImages } from './with-images.ts';
 
 const signal = new AbortController().signal;
-const FOLDERS = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet', env: {}, registryConfigDirs: undefined };
+const FOLDERS = {
+  rootDir: '/var/lib/nodelet',
+  stateDir: '/run/nodelet',
+  env: {},
+  pid: 7,
+  registryConfigDirs: undefined,
+};
 const SOCKET = '/run/nodelet/runtime.sock';
+const AGENT = { pid: 42, use: 'agent' } as const;
 
 test('withImages() asks the runtime that owns the folders, and does not touch them', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
   const listed = { id: 'sha256:1', tags: ['localhost/a:1'], digests: [], sizeBytes: 7, pinned: false };
-  await serveImages(host, SOCKET, Promise.resolve(someOperations({ list: async () => [listed] })));
+  await serveImages(host, SOCKET, Promise.resolve(someOperations({ list: async () => [listed] })), AGENT);
   assert.deepEqual(await withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal), [listed]);
   assert.equal(await host.fs.stat(FOLDERS.rootDir), undefined);
   assert.equal((await host.fs.stat(SOCKET))?.kind, 'socket');
@@ -22,7 +29,7 @@ test('withImages() asks the runtime that owns the folders, and does not touch th
 test('withImages() refuses settings that its owner would not go by', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
-  await serveImages(host, SOCKET, Promise.resolve(someOperations()));
+  await serveImages(host, SOCKET, Promise.resolve(someOperations()), AGENT);
   const asked = withImages(
     { host, ...FOLDERS, registryConfigDirs: ['/d'] },
     (images) => images.list({}, signal),
@@ -98,5 +105,16 @@ test('withImages() stays the owner until those who came meanwhile have their ans
   go.resolve();
   await own;
   await assert.rejects(others ?? assert.fail(), { message: /^cannot load standard input: / });
+  assert.equal(await host.fs.stat(SOCKET), undefined);
+});
+
+test('withImages() refuses a root that an agent has with another state folder', async () => {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory('/var/lib/nodelet/runtime');
+  await using _agent = await host.folderClaims.claim('/var/lib/nodelet/runtime', 'agent');
+  await assert.rejects(
+    withImages({ host, ...FOLDERS }, () => assert.fail(), signal),
+    { message: '/var/lib/nodelet is in use by another agent (pid 1); its --state is not /run/nodelet' },
+  );
   assert.equal(await host.fs.stat(SOCKET), undefined);
 });

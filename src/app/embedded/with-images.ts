@@ -3,20 +3,19 @@ import { goArchitecture } from '../../base/go/go-architecture.ts';
 import { silentLog } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
 import { CriError } from '../../cri/cri-error.ts';
-import type { Host } from '../../host/host.ts';
+import { FolderTakenError } from '../../host/folder-claims.ts';
 import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { createRegistryPuller } from '../../runtime/images/pull/registry-puller.ts';
-import { openStorage, type Storage } from '../../runtime/open-storage.ts';
 import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
+import { openStorage, type Storage } from '../../runtime/open-storage.ts';
+import { goArchitecture } from '../../base/go/go-architecture.ts';
+import { type ClaimedPlaces, claimRoot, serveState } from './claim-folders.ts';
 import { DEFAULT_CHOICES, ownerSocket, runtimeFolders } from './embedded-settings.ts';
-import { imageClient, serveImages } from './image-api.ts';
+import { imageClient } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { storedImages } from './stored-images.ts';
 
-export interface ImagePlaces {
-  readonly host: Host;
-  readonly rootDir: string;
-  readonly stateDir: string;
+export interface ImagePlaces extends ClaimedPlaces {
   /** Of the process: proxies. */
   readonly env: ProxyEnvironment;
   /** Only for who becomes the owner; absent: the usual ones. */
@@ -35,10 +34,12 @@ export async function withImages<T>(
   if (await isOwned(places, signal)) return use(ownersImages(places));
   await fs.makeDirectory(places.stateDir, 0o711);
   const opened = Promise.withResolvers<ImageOperations>();
-  const owner = await claim(places, opened.promise);
+  const owner = await claim(places, opened.promise, signal);
   if (owner === undefined) return use(ownersImages(places));
   let storage: Storage | undefined;
+  let root: AsyncDisposable | undefined;
   try {
+    root = await ownRoot(places, signal);
     storage = await openOwn(places);
     const images = ownImages(places, storage);
     opened.resolve(images);
@@ -50,6 +51,7 @@ export async function withImages<T>(
     await abortable(owner.idle(), signal).catch(() => {}); // whoever came meanwhile is answered first
     await owner.close();
     await storage?.close();
+    await root?.[Symbol.asyncDispose]();
   }
 }
 
@@ -67,12 +69,27 @@ async function isOwned(places: ImagePlaces, signal: AbortSignal): Promise<boolea
 }
 
 /** `undefined`: somebody else was quicker. */
-async function claim(places: ImagePlaces, images: Promise<ImageOperations>): Promise<HttpServer | undefined> {
+async function claim(
+  places: ImagePlaces,
+  images: Promise<ImageOperations>,
+  signal: AbortSignal,
+): Promise<HttpServer | undefined> {
   try {
-    return await serveImages(places.host, ownerSocket(places), images);
+    return await serveState(places, 'image command', images, signal);
   } catch (error) {
-    if (error instanceof NetworkError && error.code === 'EADDRINUSE') return undefined;
+    if (error instanceof FolderTakenError) return undefined;
     throw error;
+  }
+}
+
+/** An agent that has the root with another state folder has its socket there. */
+async function ownRoot(places: ImagePlaces, signal: AbortSignal): Promise<AsyncDisposable> {
+  try {
+    return await claimRoot(places, 'image command', signal);
+  } catch (error) {
+    if (!(error instanceof FolderTakenError)) throw error;
+    const message = `${error.message}; its --state is not ${places.stateDir}`;
+    throw new CriError('FailedPrecondition', message, { cause: error });
   }
 }
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emptyPodChains, hasHostPortChains, hostPortChainRemoval, networkRemoval } from './nat-leftovers.ts';
+import {
+  emptyPodChains,
+  hasHostPortChains,
+  hostPortChainRemoval,
+  masqueradeRemoval,
+  networkRemoval,
+} from './nat-leftovers.ts';
 
 const BARE = `*nat
 :PREROUTING ACCEPT [0:0]
@@ -108,4 +114,22 @@ test('networkRemoval() removes a chain of the network that nothing leads to', ()
 test('emptyPodChains() finds chains of pods that have nothing in them and nothing that leads to them', () => {
   assert.deepEqual(emptyPodChains(HALF_MADE), ['CNI-0f06ab002f654ec110fe5fb2']);
   assert.deepEqual([BARE, UNUSED, IN_USE].flatMap(emptyPodChains), []);
+});
+
+const MASQUERADED = `*nat
+:POSTROUTING ACCEPT [0:0]
+-A POSTROUTING -s 10.1.0.0/16 -j MASQUERADE
+-A POSTROUTING -s 10.87.0.0/16 ! -o nodelet0 -m comment --comment "nodelet nodelet0" -j MASQUERADE
+-A POSTROUTING -s 10.88.0.0/16 ! -o nodelet0 -m comment --comment "nodelet nodelet0" -j MASQUERADE
+-A POSTROUTING -s 10.89.0.0/16 ! -o nodelet01 -m comment --comment "nodelet nodelet01" -j MASQUERADE
+COMMIT
+`;
+
+test('masqueradeRemoval() removes the rules of one network, but those of its ranges', () => {
+  const rest = ['!', '-o', 'nodelet0', '-m', 'comment', '--comment', 'nodelet nodelet0', '-j', 'MASQUERADE'];
+  const first = ['-D', 'POSTROUTING', '-s', '10.87.0.0/16', ...rest];
+  const second = ['-D', 'POSTROUTING', '-s', '10.88.0.0/16', ...rest];
+  assert.deepEqual(masqueradeRemoval(MASQUERADED, 'nodelet0', ['10.88.0.0/16']), [first]);
+  assert.deepEqual(masqueradeRemoval(MASQUERADED, 'nodelet0', []), [first, second]);
+  assert.deepEqual(masqueradeRemoval(MASQUERADED, 'nodelet', []), []);
 });

@@ -29,6 +29,19 @@ export function networkRemoval(saved: string, network: string): readonly NatChan
   return removal(jumps, [...new Set([...jumps.map(targetOf), ...halfMade])]);
 }
 
+/**
+ * Takes away the rules that hide pods of the network behind the machine's address, but those of `podCidrs`. They carry the
+ * name of the network, so that each process that has the root folder knows them, also those of a crashed one.
+ */
+export function masqueradeRemoval(saved: string, network: string, podCidrs: readonly string[]): readonly NatChange[] {
+  const owned = new RegExp(`^-A POSTROUTING -s (\\S+) .*--comment "nodelet ${RegExp.escape(network)}" -j MASQUERADE$`);
+  const stale = rulesOf(saved).filter((rule) => {
+    const [, cidr] = owned.exec(rule) ?? [];
+    return cidr !== undefined && !podCidrs.includes(cidr);
+  });
+  return removal(stale, []);
+}
+
 /** Chains of pods with nothing in them and nothing that leads to them: a plugin is just making them, or was killed. */
 export function emptyPodChains(saved: string): readonly string[] {
   const rules = rulesOf(saved);

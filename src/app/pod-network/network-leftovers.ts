@@ -5,6 +5,7 @@ import {
   emptyPodChains,
   hasHostPortChains,
   hostPortChainRemoval,
+  masqueradeRemoval,
   type NatChange,
   networkRemoval,
 } from './nat-leftovers.ts';
@@ -30,6 +31,7 @@ export async function removeNetwork(
   signal: AbortSignal,
 ): Promise<void> {
   await removeBridge(parts, signal);
+  await removeStaleMasquerade(parts, [], signal);
   await changeNat(parts, networkRemoval(await savedNat(parts, signal), parts.bridge), signal);
   // What has been empty since before the pods were gone, no plugin is just filling.
   const abandoned = (await emptyChains(parts, signal)).filter((chain) => emptyBefore.includes(chain));
@@ -37,6 +39,15 @@ export async function removeNetwork(
   if (!ownsHostPortChains) return;
   const removal = hostPortChainRemoval(await savedNat(parts, signal));
   await changeNat(parts, removal, signal).catch(() => signal.throwIfAborted()); // another network begins to use them
+}
+
+/** Removes masquerade rules of this network for ranges other than `podCidrs`: a crashed process left them. */
+export async function removeStaleMasquerade(
+  parts: NetworkParts,
+  podCidrs: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  await changeNat(parts, masqueradeRemoval(await savedNat(parts, signal), parts.bridge, podCidrs), signal);
 }
 
 /** A bridge keeps the gateway's address of an earlier pod range, which would fail the next pod's network. */

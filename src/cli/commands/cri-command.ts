@@ -19,14 +19,16 @@ const DEFAULT_VERBOSITY = 2;
 /** `nodelet cri`: the embedded runtime on a socket; ends on SIGTERM and leaves the containers running. */
 export async function criCommand(options: CriOptions, context: CommandContext): Promise<number> {
   requireRootOnLinux(context);
-  const { host, version, env } = context;
+  const { host, version, pid, env } = context;
   const log = agentLog(context, options.verbosity || DEFAULT_VERBOSITY);
   const ending = new Ending();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   const socketPath = socketPathOf(options.listen);
   try {
     await refuseTakenSocket(host, socketPath);
-    const runtime = await startEmbedded({ ...options, host, version, env, log, pinnedImages: [] }, ending.asked);
+    const waiting = (text: string): void => log.info(text);
+    const parts = { ...options, host, version, pid, env, log, waiting, pinnedImages: [] };
+    const runtime = await startEmbedded(parts, ending.asked);
     try {
       await host.fs.makeDirectory(dirname(socketPath), 0o711);
       const server = await serveCri({ socketPath, mode: 0o660, fs: host.fs }, instrument(runtime.cri));

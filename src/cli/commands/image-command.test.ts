@@ -56,7 +56,8 @@ async function served(operations: Partial<ImageOperations>, options: ScriptedCon
   const scripted = await machine(options);
   const { host } = scripted;
   await host.fs.makeDirectory(FOLDERS.stateDir);
-  await serveImages(host, `${FOLDERS.stateDir}/runtime.sock`, Promise.resolve(someOperations(operations)));
+  const owner = { pid: 42, use: 'agent' } as const;
+  await serveImages(host, `${FOLDERS.stateDir}/runtime.sock`, Promise.resolve(someOperations(operations)), owner);
   return scripted;
 }
 

@@ -19,11 +19,13 @@ type Work = (images: ImageOperations, signal: AbortSignal) => Promise<number>;
 /** `nodelet image`: through the runtime that is at work on these folders, else by itself. */
 export async function imageCommand(options: ImageOptions, context: CommandContext): Promise<number> {
   requireRootOnLinux(context);
-  const { host, env } = context;
+  const { host, env, pid, terminal } = context;
   const registryConfigDirs = options.verb === 'pull' ? options.registryConfigDirs : undefined;
+  const waiting = (text: string): void => void terminal.stderr.write(`nodelet image: ${text}\n`).catch(() => {});
+  const places = { ...options, host, env, pid, waiting, registryConfigDirs };
   const work = await workOf(options, context);
   return untilInterrupted(context, interruptedText(options.verb), (signal) =>
-    withImages({ ...options, host, env, registryConfigDirs }, (images) => work(images, signal), signal),
+    withImages(places, (images) => work(images, signal), signal),
   );
 }
 

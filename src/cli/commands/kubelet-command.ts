@@ -90,7 +90,7 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
  */
 async function claimRootDir({ flags: { rootDir } }: KubeletSettings, { fs, folderClaims }: Host) {
   await fs.makeDirectory(rootDir, 0o750);
-  return folderClaims.claim(rootDir).catch((error: unknown) => {
+  return folderClaims.claim(rootDir, 'agent').catch((error: unknown) => {
     if (!(error instanceof FolderTakenError)) throw error;
     throw new CommandError(`--root-dir: ${error.message}`, undefined, { cause: error });
   });
@@ -204,12 +204,14 @@ async function foreignRuntime(endpoint: string): Promise<StartedRuntime> {
 
 /** In this process; its containers outlive it. The network is the cluster's, as on any node. */
 async function embeddedRuntime(
-  { host, version, env }: CommandContext,
+  { host, version, pid, env }: CommandContext,
   log: Log,
   signal: AbortSignal,
 ): Promise<StartedRuntime> {
   const places = { rootDir: DEFAULT_ROOT_DIR, stateDir: STATE_DIR };
-  const runtime = await startEmbedded({ ...DEFAULT_CHOICES, ...places, host, version, env, log }, signal);
+  const waiting = (text: string): void => log.info(text);
+  const parts = { ...DEFAULT_CHOICES, ...places, host, version, pid, env, log, waiting };
+  const runtime = await startEmbedded(parts, signal);
   return {
     connect: (options) => connectInProcess(runtime.cri, options),
     prepare: async () => {},

@@ -1,12 +1,13 @@
-import { type FolderClaims, FolderTakenError } from '../folder-claims.ts';
+import { type FolderClaims, FolderTakenError, type FolderUse } from '../folder-claims.ts';
 
 /** Claims of programs on one machine in memory, all of which are process 1. */
 export class MemoryFolderClaims implements FolderClaims {
-  readonly #taken = new Set<string>();
+  readonly #taken = new Map<string, FolderUse>();
 
-  async claim(folder: string): Promise<AsyncDisposable> {
-    if (this.#taken.has(folder)) throw new FolderTakenError(folder, 1);
-    this.#taken.add(folder);
+  async claim(folder: string, use: FolderUse): Promise<AsyncDisposable> {
+    const other = this.#taken.get(folder);
+    if (other !== undefined) throw new FolderTakenError(folder, { pid: 1, use: other });
+    this.#taken.set(folder, use);
     return {
       [Symbol.asyncDispose]: async () => {
         this.#taken.delete(folder);

@@ -1,5 +1,6 @@
 /** What every implementation of claims on folders promises. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { MemoryFolderClaims } from '../../../src/host/fake/memory-folder-claims.ts';
 import { type FolderClaims, FolderTakenError } from '../../../src/host/folder-claims.ts';
@@ -10,25 +11,40 @@ folderClaimsContract('linux', () => linuxFolderClaims);
 folderClaimsContract('memory', () => new MemoryFolderClaims());
 
 function folderClaimsContract(name: string, makeClaims: () => FolderClaims): void {
-  test(`${name} folder claims: a folder is one's own, and who asks for it is told whose`, async (t) => {
+  const pid = name === 'linux' ? process.pid : 1;
+
+  test(`${name} folder claims: a second claim is rejected with the holder of the first`, async (t) => {
     const claims = makeClaims();
     const folder = await temporaryFolder(t);
-    await using _ours = await claims.claim(folder);
-    await assert.rejects(claims.claim(folder), (error) => {
-      assert.ok(error instanceof FolderTakenError);
-      const pid = name === 'linux' ? process.pid : 1;
-      return error.message === `${folder} is in use by another agent (pid ${pid})`;
-    });
-    await using _other = await claims.claim(await temporaryFolder(t));
+    await using _ours = await claims.claim(folder, 'agent');
+    const message = `${folder} is in use by another agent (pid ${pid})`;
+    await assert.rejects(claims.claim(folder, 'image command'), { name: 'FolderTakenError', message });
+    await using _other = await claims.claim(await temporaryFolder(t), 'agent');
   });
 
-  test(`${name} folder claims: a folder that was given up can be had again`, async (t) => {
+  test(`${name} folder claims: the rejection says what the folder is used for`, async (t) => {
+    const claims = makeClaims();
+    const folder = await temporaryFolder(t);
+    await using _ours = await claims.claim(folder, 'image command');
+    const message = `${folder} is in use by an image command (pid ${pid})`;
+    await assert.rejects(claims.claim(folder, 'agent'), { message, holder: { pid, use: 'image command' } });
+  });
+
+  test(`${name} folder claims: a folder that was given up can be claimed again`, async (t) => {
     const claims = makeClaims();
     const folder = await temporaryFolder(t);
     {
-      await using _first = await claims.claim(folder);
+      await using _first = await claims.claim(folder, 'agent');
     }
-    await using _second = await claims.claim(folder);
-    await assert.rejects(claims.claim(folder), FolderTakenError);
+    await using _second = await claims.claim(folder, 'agent');
+    await assert.rejects(claims.claim(folder, 'agent'), FolderTakenError);
   });
 }
+
+test('linux folder claims: the line of a process that was killed names no holder', async (t) => {
+  const folder = await temporaryFolder(t);
+  await using _ours = await linuxFolderClaims.claim(folder, 'agent');
+  writeFileSync(`${folder}/nodelet.lock`, '4194305 image command\n'); // above every pid
+  const message = `${folder} is in use by another agent`;
+  await assert.rejects(linuxFolderClaims.claim(folder, 'agent'), { message, holder: { pid: undefined, use: 'agent' } });
+});

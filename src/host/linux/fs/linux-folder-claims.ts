@@ -1,37 +1,73 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FolderClaims, FolderTakenError } from '../../folder-claims.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type FolderClaims, type FolderHolder, FolderTakenError } from '../../folder-claims.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
 const LOCK_FILE = 'nodelet.lock';
 const LOCK_EX = 2;
 const LOCK_NB = 4;
+/** A holder writes its line right after it has got the lock: until then the file has none, or that of a dead process. */
+const LINE_TRIES = 50;
+const LINE_TRY_MS = 10;
+const LINE = /^(\d+) (agent|image command)\n$/;
 
 /** By flock(2) on a file that stays: removing it would let two have it, each under the same name. */
 export const linuxFolderClaims: FolderClaims = {
-  async claim(folder) {
+  async claim(folder, use) {
     const handle = await open(join(folder, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
       await lock(handle, folder);
       await handle.truncate();
-      await handle.write(`${process.pid}\n`, 0);
+      await handle.write(`${process.pid} ${use}\n`, 0);
     } catch (error) {
       await handle.close();
       throw error;
     }
-    return { [Symbol.asyncDispose]: () => handle.close() };
+    return {
+      async [Symbol.asyncDispose]() {
+        try {
+          await handle.truncate();
+        } finally {
+          await handle.close();
+        }
+      },
+    };
   },
 };
 
 async function lock(handle: FileHandle, folder: string): Promise<void> {
   // Loading the foreign function interface takes a while, and many commands never need it.
   const { flock } = await import('../sys/libc.ts');
+  for (let tries = 1; ; tries++) {
+    try {
+      return await flock(handle.fd, LOCK_EX | LOCK_NB);
+    } catch (error) {
+      if (errnoCode(error) !== 'EAGAIN') throw error;
+      const holder = await holderIn(handle);
+      if (holder !== undefined) throw new FolderTakenError(folder, holder, { cause: error });
+      const unknown = { pid: undefined, use: 'agent' } as const;
+      if (tries === LINE_TRIES) throw new FolderTakenError(folder, unknown, { cause: error });
+      await delay(LINE_TRY_MS);
+    }
+  }
+}
+
+/** `undefined`: it has not written its line yet. */
+async function holderIn(handle: FileHandle): Promise<FolderHolder | undefined> {
+  const buffer = Buffer.alloc(64);
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+  const [, pid, use] = LINE.exec(buffer.toString('latin1', 0, bytesRead)) ?? [];
+  if (pid === undefined || !isAlive(Number(pid))) return undefined;
+  return { pid: Number(pid), use: use === 'image command' ? use : 'agent' };
+}
+
+function isAlive(pid: number): boolean {
   try {
-    await flock(handle.fd, LOCK_EX | LOCK_NB);
+    process.kill(pid, 0);
+    return true;
   } catch (error) {
-    if (errnoCode(error) !== 'EAGAIN') throw error;
-    const pid = Number.parseInt(await handle.readFile('utf8'), 10);
-    throw new FolderTakenError(folder, Number.isNaN(pid) ? undefined : pid, { cause: error });
+    return errnoCode(error) !== 'ESRCH';
   }
 }
