@@ -1,7 +1,9 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
 import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import { ownGraceOf } from '../kubelet/pod/pod-grace.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';

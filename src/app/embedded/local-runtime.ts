@@ -23,6 +23,7 @@ import { runtimeFolders } from './embedded-settings.ts';
 import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
 import { decodeRecord, type NetworkRecord, nextRecord } from './network-record.ts';
+import { RuntimeStartError } from './runtime-start-error.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 
 const CLEANUP_MS = 30_000;

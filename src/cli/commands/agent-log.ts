@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.ts';
 import { createLog, type LogOptions } from '../../observability/create-log.ts';
 import { logCriCalls } from '../../observability/cri-log.ts';
+import { LineWriter } from '../output/line-writer.ts';
 import type { CommandContext } from './command-context.ts';
 
 /** The agent's log on stderr: for people on a terminal, a JSON record a line elsewhere unless `format` says otherwise. */

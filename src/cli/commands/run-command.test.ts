@@ -3,6 +3,9 @@ import { test } from 'node:test';
 import { type Log, silentLog } from '../../base/log.ts';
 import { exitedContainer, observedOf, READY, reportOf } from '../../kubelet/local-api/fake/scripted-view.ts';
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
+import { ScriptedAgent } from '../fake/scripted-agent.ts';
+import { type ScriptedContextOptions, scriptedContext } from '../fake/scripted-context.ts';
+import type { RunOptions } from '../options/commands.ts';
 import { firstWanted } from './check-manifests.ts';
 import { runCommand } from './run-command.ts';
 

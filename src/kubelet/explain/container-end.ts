@@ -5,7 +5,6 @@ import { ownGraceOf } from '../pod/pod-grace.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, lastWords } from './plain-words.ts';
-import type { PodEvent } from '../events/pod-events.ts';
 import { fatalAnswer, killingProbe } from './probe-answer.ts';
 
 type End = NonNullable<ContainerState['terminated']>;

@@ -6,7 +6,6 @@ import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { killCause } from './kill-cause.ts';
 import { agoText, errorText, forText, inText, listText, sentence, spanText } from './plain-words.ts';
-import type { PodEvent } from '../events/pod-events.ts';
 import { fatalAnswer } from './probe-answer.ts';
 import { sandboxTrouble } from './sandbox-words.ts';
 import { stepDoing, stepNoun } from './step-words.ts';

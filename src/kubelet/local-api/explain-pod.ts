@@ -1,4 +1,5 @@
 import type { Clock } from '../../host/clock.ts';
+import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { sentence } from '../explain/plain-words.ts';
 import { podWaits } from '../explain/pod-waits.ts';
 import { why } from '../explain/why.ts';

@@ -3,6 +3,7 @@ import type { ContainerMetadata } from '../../cri/generated/runtime-v1.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import { NameRegistry } from '../store/name-registry.ts';
 import type { PutOptions, RecordStore } from '../store/record-store.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { type ContainerEvent, nextLife } from './container-life.ts';
 
 /** As containerd names it: of one pod's containers only one has it. */
