@@ -5,7 +5,7 @@ import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { createFileSource } from '../../kubelet/sources/file-source.ts';
 import type { PodSource, SourceSnapshot } from '../../kubelet/sources/pod-source.ts';
-import { missingFolders, removeEmptyFolders } from '../made-folders.ts';
+import { missingFolders, removeEmptyFolders } from './made-folders.ts';
 import { EXIT } from '../options/command-error.ts';
 import type { RunOptions } from '../options/commands.ts';
 import { isSettled, podOutcome } from '../output/pod-outcome.ts';

@@ -1,6 +1,6 @@
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
 import type { CommandContext, Interrupt } from '../commands/command-context.ts';
-import { createOutput, type Output } from '../output.ts';
+import { createOutput, type Output } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** A user at pipes, on a machine in memory. */

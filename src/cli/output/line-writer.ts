@@ -1,4 +1,4 @@
-import type { Output } from '../output.ts';
+import type { Output } from './output.ts';
 
 /** Writes whole lines in order, without making whoever tells them wait. */
 export class LineWriter {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PullProgress, PullWatcher } from '../../runtime/images/image-puller.ts';
 import { scriptedContext } from '../fake/scripted-context.ts';
-import { createOutput } from '../output.ts';
+import { createOutput } from './output.ts';
 import { redrawn, shownPull } from './pull-screen.ts';
 import type { TerminalSize } from './terminal.ts';
 

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { ReadStream } from 'node:tty';
-import { createOutput, type Output } from '../output.ts';
+import { createOutput, type Output } from './output.ts';
 
 export interface TerminalSize {
   readonly columns: number;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scriptedContext } from './fake/scripted-context.ts';
-import { kubeletCommand } from './commands/kubelet-command.ts';
+import { scriptedContext } from '../fake/scripted-context.ts';
+import { kubeletCommand } from './kubelet-command.ts';
 
 const cases: Record<string, { flags: readonly string[]; says: RegExp }> = {
   'a flag that does not exist': { flags: ['--nosuch'], says: /error: unknown flag: --nosuch\n/ },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMemoryHost } from '../host/fake/memory-host.ts';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { missingFolders, removeEmptyFolders } from './made-folders.ts';
 
 test('what has to be made for a path is its uppermost missing folder', async () => {

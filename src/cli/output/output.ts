@@ -1,4 +1,4 @@
-import { VisibleBytes, visibleText } from '../base/visible-text.ts';
+import { VisibleBytes, visibleText } from '../../base/visible-text.ts';
 
 /** Where text for the user goes. */
 export interface Output {

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path/posix';
-import type { DirectoryEntry, FileSystem } from '../host/file-system.ts';
+import type { DirectoryEntry, FileSystem } from '../../host/file-system.ts';
 
 /** What lies deeper is not a folder of ours that nothing was put into. */
 const MOST_DEPTH = 8;
