@@ -1,0 +1,54 @@
+import { opendir } from 'node:fs/promises';
+import { fileNameOf } from '../file-name.ts';
+import { type Place, placeIn } from './tree-place.ts';
+import { unlessMissing } from './unless-missing.ts';
+
+/** Read at a time, on a thread of Node's pool. Between two batches the event loop serves everything else. */
+export const BATCH_ENTRIES = 256;
+
+export interface FolderEntry {
+  /** The bytes of the name, one character each: compared as text, names are in the order of their bytes. */
+  readonly name: string;
+  readonly isFolder: boolean;
+}
+
+/** Node.js takes it, though its types do not name it. */
+const AS_BYTES = 'buffer' as string as BufferEncoding;
+const NOT_ASCII = /[^\0-\x7f]/;
+
+/**
+ * The entries of an open folder in batches of at most `BATCH_ENTRIES`, in the file system's order. A container decides
+ * how many there are, so no more than one batch is in memory. Entries may be removed meanwhile.
+ */
+export async function* entriesOf(folder: number): AsyncGenerator<readonly FolderEntry[], void, void> {
+  const options = { bufferSize: BATCH_ENTRIES, encoding: AS_BYTES };
+  const listed = await unlessMissing(opendir(placeIn(folder, '.'), options));
+  if (listed === undefined) return;
+  try {
+    let batch: FolderEntry[] = [];
+    for (let entry = await listed.read(); entry !== null; entry = await listed.read()) {
+      batch.push({ name: bytesAsText(entry.name), isFolder: entry.isDirectory() });
+      if (batch.length < BATCH_ENTRIES) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  } finally {
+    await listed.close();
+  }
+}
+
+/** Where an entry of an open folder is. */
+export function placeOfEntry(folder: number, name: string): Place {
+  const way = `/proc/self/fd/${folder}/${name}`;
+  return NOT_ASCII.test(name) ? Buffer.from(way, 'latin1') : way;
+}
+
+/** The name of an entry as `fileNameOf` spells it. */
+export function nameOfEntry(name: string): string {
+  return NOT_ASCII.test(name) ? fileNameOf(Buffer.from(name, 'latin1')) : name;
+}
+
+function bytesAsText(name: string | Buffer): string {
+  return (typeof name === 'string' ? Buffer.from(name) : name).toString('latin1');
+}
