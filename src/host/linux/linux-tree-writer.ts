@@ -17,7 +17,7 @@ import type { TreeAttributes, TreeNode, TreeWriter, TreeWriterOptions } from '..
 import { atDiskPace } from './disk-pace.ts';
 import { errnoCode } from './errno-code.ts';
 import { fileKind } from './file-kind.ts';
-import { removeIn } from './remove-tree.ts';
+import { removeAllIn, removeIn } from './remove-tree.ts';
 import { makeNode, openInRoot, setXattr, syncFileSystem } from './tree-calls.ts';
 import { nameIn, type Place, parentOf, placeIn } from './tree-place.ts';
 import { setTreeAttributes, writeTreeFile } from './write-tree-file.ts';
@@ -60,6 +60,7 @@ export class LinuxTreeWriter implements TreeWriter {
 
   remove(path: string): Promise<void> {
     return this.#attempt('remove', path, async () => {
+      if (path === '') return this.#removeAll();
       const folder = this.#folder(parentOf(path), false);
       if (folder !== undefined) await this.#removeIn(folder, path);
     });
@@ -159,6 +160,11 @@ export class LinuxTreeWriter implements TreeWriter {
     } finally {
       this.#forgetFolders();
     }
+  }
+
+  async #removeAll(): Promise<void> {
+    await removeAllIn(this.#root, this.#shown);
+    this.#forgetFolders();
   }
 
   async #removeIn(folder: number, path: string): Promise<void> {

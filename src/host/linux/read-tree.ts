@@ -123,6 +123,7 @@ async function* bytesOf(place: Place, stats: Stats, signal: AbortSignal): AsyncG
 async function openSame(place: Place, { dev, ino }: Stats): Promise<FileHandle> {
   await using found = await open(place, O_PATH | constants.O_NOFOLLOW);
   const now = await found.stat();
-  if (now.dev !== dev || now.ino !== ino) throw new FileSystemError('ESTALE', 'read', String(place));
+  // The number of a removed file may be that of a new link.
+  if (!now.isFile() || now.dev !== dev || now.ino !== ino) throw new FileSystemError('ESTALE', 'read', String(place));
   return await open(`/proc/self/fd/${found.fd}`, constants.O_RDONLY);
 }
