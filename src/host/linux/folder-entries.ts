@@ -1,9 +1,11 @@
+import { type Dir, type Dirent, opendirSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { fileNameOf } from '../file-name.ts';
+import { atDiskPace } from './disk-pace.ts';
 import { type Place, placeIn } from './tree-place.ts';
 import { unlessMissing } from './unless-missing.ts';
 
-/** Read at a time, on a thread of Node's pool. Between two batches the event loop serves everything else. */
+/** Read at a time. Between two batches of a folder the event loop serves everything else. */
 export const BATCH_ENTRIES = 256;
 
 export interface FolderEntry {
@@ -21,21 +23,53 @@ const NOT_ASCII = /[^\0-\x7f]/;
  * how many there are, so no more than one batch is in memory. Entries may be removed meanwhile.
  */
 export async function* entriesOf(folder: number): AsyncGenerator<readonly FolderEntry[], void, void> {
+  const place = placeIn(folder, '.');
   const options = { bufferSize: BATCH_ENTRIES, encoding: AS_BYTES };
-  const listed = await unlessMissing(opendir(placeIn(folder, '.'), options));
+  const opening = atDiskPace(
+    () => opendirSync(place, options),
+    () => opendir(place, options),
+  );
+  const listed = await unlessMissing(opening);
   if (listed === undefined) return;
   try {
-    let batch: FolderEntry[] = [];
-    for (let entry = await listed.read(); entry !== null; entry = await listed.read()) {
-      batch.push({ name: bytesAsText(entry.name), isFolder: entry.isDirectory() });
-      if (batch.length < BATCH_ENTRIES) continue;
-      yield batch;
-      batch = [];
-    }
+    // Most folders are small: the way through the pool would take ten times as long. Large ones go on there.
+    let batch = await atDiskPace(
+      () => readBatchSync(listed),
+      () => readBatch(listed),
+    );
+    for (; batch.length === BATCH_ENTRIES; batch = await readBatch(listed)) yield batch;
     if (batch.length > 0) yield batch;
   } finally {
-    await listed.close();
+    await atDiskPace(
+      () => listed.closeSync(),
+      () => listed.close(),
+    );
   }
+}
+
+function readBatchSync(listed: Dir): readonly FolderEntry[] {
+  const batch: FolderEntry[] = [];
+  while (batch.length < BATCH_ENTRIES) {
+    const entry = listed.readSync();
+    if (entry === null) break;
+    batch.push(asEntry(entry));
+  }
+  return batch;
+}
+
+/** In the pool: it reads as many at once as make a batch. */
+async function readBatch(listed: Dir): Promise<readonly FolderEntry[]> {
+  const batch: FolderEntry[] = [];
+  while (batch.length < BATCH_ENTRIES) {
+    const entry = await listed.read();
+    if (entry === null) break;
+    batch.push(asEntry(entry));
+  }
+  return batch;
+}
+
+function asEntry(entry: Dirent): FolderEntry {
+  return { name: bytesAsText(entry.name), isFolder: entry.isDirectory() };
 }
 
 /** Where an entry of an open folder is. */
