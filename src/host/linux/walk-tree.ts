@@ -1,13 +1,13 @@
 import type { Stats } from 'node:fs';
-import { FirstNames } from './first-names.ts';
+import { FirstNames, type NamesInOrder } from './first-names.ts';
 import { entriesOf, type FolderEntry, nameOfEntry } from './folder-entries.ts';
 import { FolderWay, openFolder } from './folder-way.ts';
 import type { Place } from './tree-place.ts';
 
 /** Names of a folder that are kept at a time. */
-const PAGE_NAMES = 16_384;
+const PAGE_NAMES = 65_536;
 /** Names of all folders on the way that are kept; those nearest to the root are read again. */
-const MOST_NAMES = 4 * PAGE_NAMES;
+const MOST_NAMES = 2 * PAGE_NAMES;
 
 /** Descriptors are good until the walk goes on. */
 export type WalkEvent =
@@ -24,7 +24,7 @@ export type WalkEvent =
   | { readonly kind: 'leave'; readonly parent: number; readonly name: string };
 
 export interface WalkOptions {
-  /** `byName`: the order of the names' bytes, one entry at a time. It takes one pass for each 16,384 names of a folder. */
+  /** `byName`: the order of the names' bytes, one entry at a time. It takes one pass for each 65,536 names of a folder. */
   readonly order: 'any' | 'byName';
   /** Names kept, for tests. */
   readonly pageNames?: number;
@@ -100,17 +100,12 @@ export function pathOfEntry(folder: string, name: string): string {
   return folder === '' ? nameOfEntry(name) : `${folder}/${nameOfEntry(name)}`;
 }
 
-interface Page {
-  readonly entries: FolderEntry[];
-  readonly isAll: boolean;
-}
-
 async function* readLevel(
   level: Level,
   folder: number,
   { order, pageNames }: Required<WalkOptions>,
   signal?: AbortSignal,
-): AsyncGenerator<WalkEvent, Page, void> {
+): AsyncGenerator<WalkEvent, NamesInOrder, void> {
   const page = new FirstNames(level.after, pageNames);
   for await (const batch of entriesOf(folder)) {
     signal?.throwIfAborted();
@@ -119,7 +114,7 @@ async function* readLevel(
     const entries = batch.filter(({ isFolder }) => !isFolder);
     if (entries.length > 0) yield { kind: 'entries', path: level.path, folder, entries };
   }
-  return page.result();
+  return page.inOrder();
 }
 
 /** The folders on the way and the names in them that are still to be visited, of which at most so many are kept. */
@@ -159,8 +154,8 @@ class Levels {
   }
 
   /** Names of the folders nearest to the root are forgotten for it: these are returned to last, and read again then. */
-  keep(level: Level, { entries, isAll }: Page): void {
-    level.waiting = entries.reverse();
+  keep(level: Level, { entries, isAll }: NamesInOrder): void {
+    level.waiting = entries;
     level.reading = isAll ? 'done' : 'again';
     this.#kept += entries.length;
     const last = this.#levels.length - 1;
