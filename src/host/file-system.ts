@@ -68,9 +68,14 @@ export interface FileSystem {
   remove(path: string): Promise<void>;
   /**
    * A whole tree; a missing one is fine. Never crosses into another file system: a mount point below `path` fails
-   * with EBUSY and what is mounted there stays untouched.
+   * with EBUSY and what is mounted there stays untouched. An abort ends it between two batches of entries.
    */
-  removeTree(path: string): Promise<void>;
+  removeTree(path: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Gives a file or folder with all that is in it to a group and adds permission bits, folders after what is in them. Safe
+   * while the tree is changed: links are given to the group themselves, and nothing leads out. A missing one is fine.
+   */
+  giveTreeToGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void>;
 
   /**
    * Yields once it is watching, then again after anything in `path` (a file, or a folder and its direct children)
@@ -104,6 +109,14 @@ export interface OpenFile extends AsyncDisposable {
 export interface WriteOptions {
   /** Exact, whatever the umask; absent: 0666 without the umask for a new file. */
   readonly mode?: number;
+}
+
+export interface GroupAccess {
+  readonly gid: number;
+  /** Bits that are added to the mode of what is no folder and no link. */
+  readonly fileMode: number;
+  /** Bits that are added to the mode of folders. */
+  readonly folderMode: number;
 }
 
 export type FileKind = 'file' | 'directory' | 'symlink' | 'socket' | 'characterDevice' | 'blockDevice' | 'fifo';

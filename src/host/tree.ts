@@ -54,7 +54,7 @@ export interface TreeWriter extends AsyncDisposable {
    * extended attributes, or without this one, goes without.
    */
   put(path: string, node: TreeNode): Promise<void>;
-  /** Whatever is there, with all below it. Nothing there is fine. */
+  /** Whatever is there, with all below it; of the root, all that is in it. Nothing there is fine. */
   remove(path: string): Promise<void>;
   /** Of what is there, a link itself and not where it leads; `undefined`: nothing. */
   kind(path: string): Promise<FileKind | undefined>;

@@ -7,6 +7,7 @@ import {
   type FileSystem,
   FileSystemError,
   type FileSystemUsage,
+  type GroupAccess,
   type OpenFile,
   type WriteOptions,
 } from '../file-system.ts';
@@ -16,7 +17,7 @@ import { Faults } from './faults.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { opened, statOf } from './memory-inode.ts';
 import { MemoryTree } from './memory-tree.ts';
-import { membersOf, treeUsageOf } from './memory-tree-reader.ts';
+import { giveToGroup, membersOf, treeUsageOf } from './memory-tree-reader.ts';
 import { MemoryTreeWriter } from './memory-tree-writer.ts';
 import { MemoryWatches } from './memory-watches.ts';
 
@@ -171,11 +172,17 @@ export class MemoryFileSystem implements FileSystem {
     return this.#do('remove', path, () => unlessMissing(() => this.#files.remove(path)));
   }
 
-  removeTree(path: string): Promise<void> {
-    return this.#do('removeTree', path, () => {
+  removeTree(path: string, signal?: AbortSignal): Promise<void> {
+    const remove = (): void => {
       const inTheWay = unlessMissing(() => this.#files.removeTree(path));
       if (inTheWay) throw new FileSystemError('EBUSY', 'removeTree', inTheWay.mountPoint);
-    });
+    };
+    return this.#do('removeTree', path, remove, signal);
+  }
+
+  giveTreeToGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void> {
+    const found = () => unlessMissing(() => this.#files.find(root, false).inode);
+    return this.#do('giveTreeToGroup', root, () => giveToGroup(found(), access), signal);
   }
 
   async *watch(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {

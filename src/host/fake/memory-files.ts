@@ -141,11 +141,21 @@ export class MemoryFiles {
     return undefined;
   }
 
-  #removeBelow(place: Found): void {
-    if (place.inode.kind === 'directory') {
-      for (const name of place.inode.entries.keys()) this.#removeBelow(this.find(`${place.path}/${name}`, false));
+  /** Not recursive: a tree may be deeper than the stack. Folders go after what is in them. */
+  #removeBelow(top: Found): void {
+    const waiting = [{ place: top, isEmptied: false }];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { inode, path } = next.place;
+      if (next.isEmptied || inode.kind !== 'directory') {
+        this.#take(next.place);
+        continue;
+      }
+      waiting.push({ ...next, isEmptied: true });
+      for (const [name, child] of inode.entries) {
+        const place = { path: `${path}/${name}`, name, folder: inode, inode: child, mount: top.mount };
+        waiting.push({ place, isEmptied: false });
+      }
     }
-    this.#take(place);
   }
 
   #put(place: Located, inode: NewInode): void {

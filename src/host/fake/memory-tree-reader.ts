@@ -1,4 +1,5 @@
 import { byFileName } from '../file-name.ts';
+import type { GroupAccess } from '../file-system.ts';
 import type { TreeContent, TreeMember, TreeUsage } from '../tree.ts';
 import type { Inode } from './memory-inode.ts';
 
@@ -23,11 +24,23 @@ export function treeUsageOf(root: Inode | undefined): TreeUsage {
   return { bytes: blocks.reduce((sum, count) => sum + count * BLOCK_BYTES, 0), inodes: inodes.size };
 }
 
+/** In no order that is promised. */
+export function giveToGroup(root: Inode | undefined, { gid, fileMode, folderMode }: GroupAccess): void {
+  for (const { inode } of root ? walk('', root) : []) {
+    inode.gid = gid;
+    if (inode.kind !== 'symlink') inode.mode |= inode.kind === 'directory' ? folderMode : fileMode;
+  }
+}
+
+/** Not recursive: a tree may be deeper than the stack. */
 function* walk(path: string, inode: Inode): Generator<{ path: string; inode: Inode }, void, void> {
-  yield { path, inode };
-  if (inode.kind !== 'directory') return;
-  for (const [name, child] of [...inode.entries].sort(([a], [b]) => byFileName(a, b))) {
-    yield* walk(path === '' ? name : `${path}/${name}`, child);
+  const waiting = [{ path, inode }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    yield next;
+    if (next.inode.kind !== 'directory') continue;
+    for (const [name, child] of [...next.inode.entries].sort(([a], [b]) => byFileName(b, a))) {
+      waiting.push({ path: next.path === '' ? name : `${next.path}/${name}`, inode: child });
+    }
   }
 }
 

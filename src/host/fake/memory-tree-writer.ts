@@ -57,7 +57,10 @@ export class MemoryTreeWriter implements TreeWriter, TreeFiles {
   }
 
   async remove(path: string): Promise<void> {
-    this.#attempt('remove', path, () => this.#resolve(parentOf(path), false)?.entries.delete(nameOf(path)));
+    this.#attempt('remove', path, () => {
+      if (path === '') this.#resolve('', false)?.entries.clear();
+      else this.#resolve(parentOf(path), false)?.entries.delete(nameOf(path));
+    });
   }
 
   async kind(path: string): Promise<FileKind | undefined> {

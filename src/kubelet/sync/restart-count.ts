@@ -23,5 +23,5 @@ export async function nextRestartCount(
     const match = /^(\d+)\.log/.exec(entry.name);
     return match ? [Number(match[1])] : [];
   });
-  return counts.length === 0 ? 0 : Math.max(...counts) + 1;
+  return counts.reduce((next, count) => Math.max(next, count + 1), 0);
 }

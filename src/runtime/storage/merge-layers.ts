@@ -22,7 +22,7 @@ export async function mergeLayers(
   const space = new SpaceGuard(fs, target);
   for (const { folder, removed, opaque } of layers) {
     for (const path of removed) await writer.remove(path);
-    for (const path of opaque) await emptyFolder(fs, writer, target, path);
+    for (const path of opaque) await writer.remove(path);
     await copyInto({ fs, writer, space }, folder, idMap, signal);
   }
   await writer.finish();
@@ -46,10 +46,4 @@ export async function copyInto(
     await space.take(node.kind === 'file' ? node.size : 0, 1);
     await writer.put(path, { ...node, ...shiftedOwner(node, idMap) });
   }
-}
-
-/** A folder that comes after is a new one; the root cannot be one, so what it holds goes. */
-async function emptyFolder(fs: FileSystem, writer: TreeWriter, target: string, path: string): Promise<void> {
-  if (path !== '') return writer.remove(path);
-  for (const { name } of await fs.readDirectory(target)) await writer.remove(name);
 }

@@ -3,7 +3,7 @@ import { HeaderReader } from './header-blocks.ts';
 import { FLAG, HEAD_BYTES, MOST_STREAM_ID, SPDY_VERSION, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
 
 /** Those of Kubernetes have less than 200 bytes. */
-const MOST_CONTROL_BYTES = 64 * 1024;
+const MOST_CONTROL_BYTES = 16 * 1024;
 
 /** The frame that is being read, after its head. */
 type Body =

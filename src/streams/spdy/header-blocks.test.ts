@@ -89,8 +89,13 @@ const refused: Record<string, [block: Uint8Array, message: RegExp]> = {
   ],
   'a block that is broken': [Uint8Array.of(0x78, 0x9c, 0xff, 0, 0, 0xff, 0xff), /cannot be unpacked/],
   'a block that grows beyond all measure': [deflateSync(Buffer.alloc(2 ** 26), flush), /cannot be unpacked/],
-  'more names than there are': [counted(4_000_000_000, ''), /is cut off/],
-  'a length beyond the end': [counted(1, '\xff\xff\xff\xff'), /is cut off/],
+  'a block of more than 8 KiB': [deflateSync(Buffer.alloc(8 * 1024 + 1), flush), /cannot be unpacked/],
+  'more names than there are': [counted(2, '\0\0\0\x01a\0\0\0\x01b'), /is cut off/],
+  'very many names': [counted(33, ''), /a header block has 33 names/],
+  'a length beyond the end': [counted(1, '\0\0\0\x09'), /is cut off/],
+  'a long name': [deflateSync(plainBlock({ ['n'.repeat(1025)]: ['x'] }), flush), /a header has 1025 bytes/],
+  'a long value': [deflateSync(plainBlock({ port: ['8'.repeat(1025)] }), flush), /a header has 1025 bytes/],
+  'very many values': [deflateSync(plainBlock({ port: Array(17).fill('') }), flush), /header port has too many values/],
   'a name that is there twice': [counted(2, '\0\0\0\x01a\0\0\0\x01b\0\0\0\x01A\0\0\0\x01c'), /header a is there twice/],
 };
 

@@ -4,7 +4,11 @@ import { SpdyProtocolError } from './spdy-frames.ts';
 import type { SpdyHeaders } from './spdy-session.ts';
 
 /** What a block may grow to when it is unpacked. Those of Kubernetes have some 60 bytes. */
-const MOST_HEADER_BYTES = 64 * 1024;
+const MOST_HEADER_BYTES = 8 * 1024;
+const MOST_NAMES = 32;
+/** Of a name, and of all its values together. */
+const MOST_WORD_BYTES = 1024;
+const MOST_VALUES = 16;
 
 /** How far deflate looks back. */
 const WINDOW_BYTES = 32 * 1024;
@@ -73,14 +77,19 @@ function parseHeaders(text: Buffer): SpdyHeaders {
   };
   const words = (): string => {
     const length = number();
+    if (length > MOST_WORD_BYTES) throw new SpdyProtocolError(`a header has ${length} bytes`);
     if (at + length > text.length) throw new SpdyProtocolError('a header block is cut off');
     at += length;
     return text.toString('utf8', at - length, at);
   };
-  for (let left = number(); left > 0; left--) {
+  const names = number();
+  if (names > MOST_NAMES) throw new SpdyProtocolError(`a header block has ${names} names`);
+  for (let left = names; left > 0; left--) {
     const name = words().toLowerCase();
     if (headers.has(name)) throw new SpdyProtocolError(`header ${name} is there twice`);
-    headers.set(name, words().split('\0'));
+    const values = words().split('\0', MOST_VALUES + 1);
+    if (values.length > MOST_VALUES) throw new SpdyProtocolError(`header ${name} has too many values`);
+    headers.set(name, values);
   }
   return Object.fromEntries(headers);
 }

@@ -8,7 +8,7 @@ import { FrameDecoder } from './frame-decoder.ts';
 import { HeaderWriter } from './header-blocks.ts';
 import { openSpdySession } from './open-spdy-session.ts';
 import type { SpdyFrame } from './spdy-frames.ts';
-import type { SpdySession, SpdyStream } from './spdy-session.ts';
+import type { SpdyHeaders, SpdySession, SpdyStream } from './spdy-session.ts';
 
 const never = new AbortController().signal;
 const MEBIBYTE = 1024 * 1024;
@@ -27,10 +27,12 @@ function sessions(): Sessions {
   return { client: openSpdySession(left, 'client'), server: openSpdySession(right, 'server'), severed };
 }
 
-async function streamPair(): Promise<Sessions & { readonly near: SpdyStream; readonly far: SpdyStream }> {
+async function streamPair(
+  headers: SpdyHeaders = { streamtype: ['stdin'] },
+): Promise<Sessions & { readonly near: SpdyStream; readonly far: SpdyStream }> {
   const both = sessions();
   const incoming = next(both.server.incoming);
-  const near = await both.client.open({ streamtype: ['stdin'] }, never);
+  const near = await both.client.open(headers, never);
   return { ...both, near, far: await incoming };
 }
 
@@ -71,6 +73,12 @@ const syn = (streamId: number): ControlFrame => ({
   headers: { streamtype: ['data'] },
   fin: false,
   unidirectional: false,
+});
+
+test('of the headers of a stream only those that Kubernetes uses are kept', async () => {
+  const used = { streamtype: ['data'], port: ['80'], requestid: ['1'] };
+  const { far } = await streamPair({ ...used, 'x-other': ['x'.repeat(1000)] });
+  assert.deepEqual(far.headers, used);
 });
 
 test('a stream carries bytes both ways, and each side ends by itself', async () => {

@@ -25,6 +25,13 @@ export function openSpdySession(transport: ByteStream, role: 'client' | 'server'
   return session;
 }
 
+/** What Kubernetes says of a stream. Nothing else is kept, as it would be for as long as the stream lives. */
+const USED_HEADERS: ReadonlySet<string> = new Set(['streamtype', 'port', 'requestid']);
+
+function usedHeaders(headers: SpdyHeaders): SpdyHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => USED_HEADERS.has(name)));
+}
+
 class LiveSession implements SpdySession {
   readonly incoming = new Inbox<SpdyStream>();
   readonly #transport: ByteStream;
@@ -151,7 +158,7 @@ class LiveSession implements SpdySession {
       this.#send({ kind: 'rstStream', streamId, status: RESET_STATUS.refusedStream });
       return;
     }
-    const stream = this.#add(streamId, headers, unidirectional);
+    const stream = this.#add(streamId, usedHeaders(headers), unidirectional);
     if (!unidirectional) this.#send({ kind: 'synReply', streamId, headers: {}, fin: false });
     if (fin) stream.peerEnded();
     this.incoming.put(stream);

@@ -30,6 +30,7 @@ export type SpdyHeaders = Readonly<Record<string, readonly string[]>>;
 /** Bytes both ways, each of which ends by itself. */
 export interface SpdyStream {
   readonly id: number;
+  /** Of a stream that the peer opened: only `streamtype`, `port` and `requestid`. */
   readonly headers: SpdyHeaders;
   /** Read once; ends when the peer has ended its side, has reset the stream, or when the session has ended. */
   readonly chunks: AsyncIterable<Uint8Array>;

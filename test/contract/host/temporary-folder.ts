@@ -5,8 +5,12 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 /** A folder that is gone after the test; `tidy` runs just before. */
-export async function temporaryFolder(t: TestContext, tidy?: (folder: string) => Promise<void>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'nodelet-contract-'));
+export async function temporaryFolder(
+  t: TestContext,
+  tidy?: (folder: string) => Promise<void>,
+  place = tmpdir(),
+): Promise<string> {
+  const folder = await mkdtemp(join(place, 'nodelet-contract-'));
   t.after(async () => {
     await tidy?.(folder);
     await rm(folder, { recursive: true, force: true });

@@ -1,5 +1,7 @@
 /** What every file system promises of whole trees, on disk and in memory. */
 import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../../src/host/file-system.ts';
@@ -55,7 +57,14 @@ async function shown({ fs, root }: World): Promise<Record<string, unknown>> {
   return all;
 }
 
-function treeContract(name: string, make: (t: TestContext) => Promise<World>, skip: string | false = false): void {
+/** `memory`: quick, for very many files. */
+type Disk = 'any' | 'memory';
+
+function treeContract(
+  name: string,
+  make: (t: TestContext, disk?: Disk) => Promise<World>,
+  skip: string | false = false,
+): void {
   const options = { skip };
 
   test(`${name} trees: what was put is read, every attribute of it`, options, async (t) => {
@@ -381,6 +390,78 @@ function treeContract(name: string, make: (t: TestContext) => Promise<World>, sk
     assert.equal(await fs.lstat(root), undefined);
   });
 
+  test(`${name} trees: 150,000 entries of one folder are counted, read in order and removed`, options, async (t) => {
+    const { fs, root } = await make(t, 'memory');
+    const [files, folders] = [149_000, 1_000];
+    for (let index = 0; index < files; index++) await makeEntry(fs, 'file', `${root}/file-${index}`);
+    for (let index = 0; index < folders; index++) await makeEntry(fs, 'directory', `${root}/folder-${index}`);
+    assert.equal((await fs.treeUsage(root, never)).inodes, 1 + files + folders);
+    let [members, last] = [0, ''];
+    for await (const { path } of fs.readTree(root, never)) {
+      assert.ok(members++ === 0 || path > last, `${path} after ${last}`);
+      last = path;
+    }
+    assert.equal(members, 1 + files + folders);
+    await fs.removeTree(root);
+    assert.equal(await fs.lstat(root), undefined);
+  });
+
+  test(`${name} trees: a chain of 2,000 folders is counted, read, given to a group and removed`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    const deep = Array.from({ length: 2000 }, () => 'd').join('/');
+    await writer.put(deep, folder);
+    assert.equal((await fs.treeUsage(root, never)).inodes, 2001);
+    const members = await Array.fromAsync(fs.readTree(root, never), ({ path }) => path);
+    assert.deepEqual([members.length, members.at(-1)], [2001, deep]);
+    await fs.giveTreeToGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
+    const given = await Array.fromAsync(fs.readTree(root, never), ({ node }) => `${node.gid} ${node.mode.toString(8)}`);
+    assert.deepEqual([...new Set(given)], ['7 2775']);
+    await fs.removeTree(root);
+    assert.equal(await fs.lstat(root), undefined);
+  });
+
+  test(`${name} trees: a tree is given to a group, links themselves`, options, async (t) => {
+    const { fs, root, outside } = await make(t);
+    await using writer = await fs.writeTree(root);
+    await writer.put('', folder);
+    await writer.put('file', { ...plain, mode: 0o4600, uid: 5, ...file('') });
+    await writer.put('folder', { ...folder, mode: 0o1700 });
+    await writer.put('folder/link', { ...plain, mode: 0o777, kind: 'symlink', target: `${outside}/secret` });
+    const before = await fs.stat(`${outside}/secret`);
+    await fs.giveTreeToGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 }, never);
+    await fs.giveTreeToGroup(`${root}/none`, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
+    const given: Record<string, string> = {};
+    for await (const { path, node } of fs.readTree(root, never)) {
+      given[path] = `${node.uid}:${node.gid} ${node.mode.toString(8)}`;
+    }
+    const want = { '': '0:7 2775', file: '5:7 4660', folder: '0:7 3770', 'folder/link': '0:7 777' };
+    assert.deepEqual(given, want);
+    assert.deepEqual(await fs.stat(`${outside}/secret`), before);
+  });
+
+  test(`${name} trees: the root is emptied by its removal, and stays`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await using writer = await fs.writeTree(root);
+    await writer.put('a/b/c', { ...plain, ...file('') });
+    await writer.remove('');
+    assert.deepEqual(await fs.readDirectory(root), []);
+    await writer.put('a/b', { ...plain, ...file('new') });
+    assert.equal(await fs.readText(`${root}/a/b`), 'new');
+  });
+
+  test(`${name} trees: an abort ends every operation on a tree`, options, async (t) => {
+    const { fs, root } = await make(t);
+    await fs.writeFile(`${root}/file`, '');
+    const aborted = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(fs.treeUsage(root, aborted), { message: 'enough' });
+    await assert.rejects(Array.fromAsync(fs.readTree(root, aborted)), { message: 'enough' });
+    await assert.rejects(fs.removeTree(root, aborted), { message: 'enough' });
+    const access = { gid: 7, fileMode: 0, folderMode: 0 };
+    await assert.rejects(fs.giveTreeToGroup(root, access, aborted), { message: 'enough' });
+    assert.equal((await fs.stat(`${root}/file`))?.kind, 'file');
+  });
+
   test(`${name} trees: a name or a path that the kernel does not take is refused`, options, async (t) => {
     const { fs, root } = await make(t);
     await using writer = await fs.writeTree(root);
@@ -389,6 +470,13 @@ function treeContract(name: string, make: (t: TestContext) => Promise<World>, sk
     }
     await writer.put('x'.repeat(255), { ...plain, ...file('') });
   });
+}
+
+/** Of the machine without a promise each: 150,000 of them take a while. */
+async function makeEntry(fs: FileSystem, kind: 'file' | 'directory', path: string): Promise<void> {
+  if (fs !== linuxFileSystem) await (kind === 'file' ? fs.writeFile(path, '') : fs.makeDirectory(path));
+  else if (kind === 'file') writeFileSync(path, '');
+  else mkdirSync(path);
 }
 
 async function textOf(files: TreeFiles, path: string, extent = { offset: 0, length: 1000 }): Promise<string> {
@@ -402,5 +490,11 @@ function skipContent(key: string, value: unknown): unknown {
   return value instanceof Map ? [...value] : value;
 }
 
-treeContract('linux', async (t) => makeWorld(linuxFileSystem, await temporaryFolder(t)), needsRoot);
+const tmpfs = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+treeContract(
+  'linux',
+  async (t, disk) =>
+    makeWorld(linuxFileSystem, await temporaryFolder(t, undefined, disk === 'memory' ? tmpfs : tmpdir())),
+  needsRoot,
+);
 treeContract('memory', async () => makeWorld(createMemoryHost().fs, '/data'));

@@ -21,10 +21,13 @@ export async function childrenOf(fs: FileSystem, folder: string): Promise<string
 
 /** Numbers of the processes in a folder of a hierarchy and below it. */
 export async function processesBelow(fs: FileSystem, folder: string): Promise<number[]> {
-  const own = await processesIn(fs, folder);
-  const below: number[] = [];
-  for (const name of await childrenOf(fs, folder)) below.push(...(await processesBelow(fs, join(folder, name))));
-  return [...own, ...below];
+  const found: number[] = [];
+  const waiting = [folder];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const pid of await processesIn(fs, next)) found.push(pid);
+    for (const name of await childrenOf(fs, next)) waiting.push(join(next, name));
+  }
+  return found;
 }
 
 async function processesIn(fs: FileSystem, folder: string): Promise<number[]> {

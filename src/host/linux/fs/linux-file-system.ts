@@ -32,6 +32,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { makeDirectoryBeneath } from './beneath.ts';
 import { compressFile } from './compress-file.ts';
 import { fileKind } from './file-kind.ts';
+import { giveTreeToGroup } from '../give-tree-to-group.ts';
 import { openFile, openFileBeneath, readRange } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
 import { renameUnlessTaken } from './rename-unless-taken.ts';
@@ -70,7 +71,9 @@ export const linuxFileSystem: FileSystem = {
   changeOwner: (path, uid, gid) => attempt('changeOwner', path, () => lchown(path, uid, gid)),
 
   remove: (path) => attempt('remove', path, () => removeOne(path)),
-  removeTree: (path) => attempt('removeTree', path, () => removeTree(path)),
+  removeTree: (path, signal) => attempt('removeTree', path, () => removeTree(path, signal), signal),
+  giveTreeToGroup: (root, access, signal) =>
+    attempt('giveTreeToGroup', root, () => giveTreeToGroup(root, access, signal), signal),
   watch: watchPath,
   usage: (path) => attempt('usage', path, () => usageOf(path)),
 

@@ -19,7 +19,9 @@ import { makeNode, openInRoot, setXattr, syncFileSystem } from '../sys/tree-call
 import { nameIn, type Place, parentOf, placeIn } from '../sys/tree-place.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { fileKind } from './file-kind.ts';
-import { removeIn } from './remove-tree.ts';
+import { removeAllIn, removeIn } from './remove-tree.ts';
+import { makeNode, openInRoot, setXattr, syncFileSystem } from '../sys/tree-calls.ts';
+import { nameIn, type Place, parentOf, placeIn } from '../sys/tree-place.ts';
 import { setTreeAttributes, writeTreeFile } from './write-tree-file.ts';
 
 const O_PATH = 0o10000000;
@@ -60,6 +62,7 @@ export class LinuxTreeWriter implements TreeWriter {
 
   remove(path: string): Promise<void> {
     return this.#attempt('remove', path, async () => {
+      if (path === '') return this.#removeAll();
       const folder = this.#folder(parentOf(path), false);
       if (folder !== undefined) await this.#removeIn(folder, path);
     });
@@ -159,6 +162,11 @@ export class LinuxTreeWriter implements TreeWriter {
     } finally {
       this.#forgetFolders();
     }
+  }
+
+  async #removeAll(): Promise<void> {
+    await removeAllIn(this.#root, this.#shown);
+    this.#forgetFolders();
   }
 
   async #removeIn(folder: number, path: string): Promise<void> {

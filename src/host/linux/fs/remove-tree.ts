@@ -1,24 +1,27 @@
-import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, readFile, realpath, rename, rmdir, unlink } from 'node:fs/promises';
+import { lstat, open, readFile, realpath, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { inGroups } from '../../../base/in-groups.ts';
-import { fileNameOf } from '../../file-name.ts';
 import { FileSystemError } from '../../file-system.ts';
-import { parseMountinfo } from '../proc/mountinfo.ts';
 import { errnoCode } from '../sys/errno-code.ts';
+import { type FolderEntry, placeOfEntry } from '../folder-entries.ts';
+import { parseMountinfo } from '../proc/mountinfo.ts';
 import { type Place, placeIn } from '../sys/tree-place.ts';
 import { unlessMissing } from './unless-missing.ts';
+import { walkTree } from '../walk-tree.ts';
 
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Files of a folder that go side by side: each takes its turn in Node's pool, and most of that is waiting. */
 const AT_ONCE = 64;
+/** A tree into which something is still written is walked as often. */
+const MOST_ROUNDS = 10;
 
 /**
- * Removes a tree without following a link and without entering another file system, also while somebody changes the
- * tree: every folder is held open, and names are looked up below /proc/self/fd, which is what openat(2) does.
+ * Removes a tree without following a link and without entering another file system, also while it is changed: every
+ * folder is held open, and names are looked up below /proc/self/fd, which is what openat(2) does. Folders of any number
+ * of entries and trees of any depth are removed batch by batch.
  */
-export async function removeTree(path: string): Promise<void> {
+export async function removeTree(path: string, signal?: AbortSignal): Promise<void> {
   const top = await unlessMissing(lstat(path));
   if (top === undefined) return;
   if (!top.isDirectory()) {
@@ -31,7 +34,7 @@ export async function removeTree(path: string): Promise<void> {
   await using folder = await open(parent, OPEN_DIRECTORY);
   // The parent's device: so `path` itself may not be a mount point either.
   const { dev } = await folder.stat();
-  await removeTop(folder.fd, basename(path), { device: dev, shown: path });
+  await removeFolder(placeIn(folder.fd, basename(path)), { device: dev, shown: path }, signal);
 }
 
 /** The same for a name in an open folder, in which nothing is mounted. */
@@ -39,85 +42,65 @@ export async function removeIn(folder: number, name: string, shown: string): Pro
   const place = placeIn(folder, name);
   const top = await unlessMissing(lstat(place));
   if (top === undefined) return;
-  if (top.isDirectory()) await removeTop(folder, name, { device: top.dev, shown });
+  if (top.isDirectory()) await removeFolder(place, { device: top.dev, shown });
   else await unlessMissing(unlink(place));
 }
 
-/** How many folders are held open at once: a tree may be deeper than there are descriptors. */
-const DEEPEST = 32;
-const MOVED_PREFIX = '.deep-';
+/** The same for all that is in an open folder, which itself stays. */
+export async function removeAllIn(folder: number, shown: string): Promise<void> {
+  const place = placeIn(folder, '.');
+  const { dev } = await lstat(place);
+  await empty(place, { device: dev, shown });
+}
 
 interface Removal {
   readonly device: number;
-  /** Where folders go that lie too deep, to be removed from there. */
-  readonly top: FileHandle;
-  readonly depth: number;
   /** For error messages. */
   readonly shown: string;
 }
 
-async function removeTop(parent: number, name: string, removal: Pick<Removal, 'device' | 'shown'>): Promise<void> {
-  const path = placeIn(parent, name);
-  const top = await unlessMissing(open(path, OPEN_DIRECTORY));
-  if (top === undefined) return;
-  try {
-    while ((await empty(top, { ...removal, top, depth: 1 })) === 'again');
-  } finally {
-    await top.close();
+async function removeFolder(place: Place, removal: Removal, signal?: AbortSignal): Promise<void> {
+  for (let round = 1; ; round++) {
+    await empty(place, removal, signal);
+    try {
+      await unlessMissing(rmdir(place));
+      return;
+    } catch (error) {
+      if (errnoCode(error) !== 'ENOTEMPTY' || round === MOST_ROUNDS) throw error;
+    }
   }
+}
+
+/** Removes what is there now. What others remove or add meanwhile is fine. */
+async function empty(place: Place, { device, shown }: Removal, signal?: AbortSignal): Promise<void> {
+  for await (const event of walkTree(place, { order: 'any' }, signal)) {
+    switch (event.kind) {
+      case 'enter':
+        if (event.stats.dev === device) break;
+        throw new FileSystemError('EBUSY', 'removeTree', event.path === '' ? shown : `${shown}/${event.path}`);
+      case 'entries':
+        await unlinkAll(event.folder, event.entries);
+        break;
+      case 'leave':
+        await unless('ENOTEMPTY', unlessMissing(rmdir(placeOfEntry(event.parent, event.name))));
+    }
+  }
+}
+
+/** A folder that has taken the place of a file is removed in the next round. */
+async function unlinkAll(folder: number, entries: readonly FolderEntry[]): Promise<void> {
+  await inGroups(entries, AT_ONCE, ({ name }) => unless('EISDIR', unlessMissing(unlink(placeOfEntry(folder, name)))));
+}
+
+async function unless(code: string, result: Promise<void>): Promise<void> {
   try {
-    await unlessMissing(rmdir(path));
+    await result;
   } catch (error) {
-    const left = errnoCode(error) === 'ENOTEMPTY' ? await unlessMissing(readdir(path)) : [];
-    if (!left?.some((each) => each.startsWith(MOVED_PREFIX))) throw error;
-    // Somebody who removes the same tree has moved it there meanwhile.
-    await removeTop(parent, name, removal);
+    if (errnoCode(error) !== code) throw error;
   }
 }
 
-/** What somebody else has removed meanwhile is fine. */
-async function removeDirectory(parent: FileHandle, name: string, removal: Removal): Promise<Emptied> {
-  const path = placeIn(parent.fd, name);
-  if (removal.depth > DEEPEST) return moveUp(path, removal.top);
-  const folder = await unlessMissing(open(path, OPEN_DIRECTORY));
-  if (folder === undefined) return 'done';
-  let emptied: Emptied;
-  try {
-    emptied = await empty(folder, removal);
-  } finally {
-    await folder.close();
-  }
-  await unlessMissing(rmdir(path));
-  return emptied;
-}
-
-/** `again`: something was moved to the top. */
-type Emptied = 'done' | 'again';
-
-async function empty(folder: FileHandle, removal: Removal): Promise<Emptied> {
-  const { dev } = await folder.stat();
-  if (dev !== removal.device) throw new FileSystemError('EBUSY', 'removeTree', removal.shown);
-  const listed = readdir(placeIn(folder.fd, '.'), { withFileTypes: true, encoding: 'buffer' });
-  const entries = (await unlessMissing(listed)) ?? [];
-  const files = entries.filter((entry) => !entry.isDirectory());
-  await inGroups(files, AT_ONCE, ({ name }) => unlessMissing(unlink(placeIn(folder.fd, fileNameOf(name)))));
-  let emptied: Emptied = 'done';
-  for (const entry of entries) {
-    if (!entry.isDirectory()) continue;
-    const name = fileNameOf(entry.name);
-    const inner = { ...removal, depth: removal.depth + 1, shown: `${removal.shown}/${name}` };
-    if ((await removeDirectory(folder, name, inner)) === 'again') emptied = 'again';
-  }
-  return emptied;
-}
-
-/** A name that nobody can have guessed, so that nothing is in the way. */
-async function moveUp(path: Place, top: FileHandle): Promise<Emptied> {
-  await unlessMissing(rename(path, placeIn(top.fd, `${MOVED_PREFIX}${randomUUID()}`)));
-  return 'again';
-}
-
-/** A bind mount of the same device looks like any folder: only the mount table tells it. */
+/** A bind mount of the same device looks like any folder: only the mount table shows it. */
 async function refuseMountPoints(path: string): Promise<void> {
   const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
   const inside = mounts.find(({ target }) => target === path || target.startsWith(`${path}/`));
