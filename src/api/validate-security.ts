@@ -1,4 +1,5 @@
 import { rangeFaults } from '../base/dns-names.ts';
+import { MAX_ID } from '../base/numeric-id.ts';
 import { containersWithPath } from './containers-with-path.ts';
 import {
   duplicate,
@@ -20,7 +21,6 @@ import type {
 } from './generated/core-v1.ts';
 import { descendingPath } from './validate-paths.ts';
 
-const MAX_ID = 2 ** 31 - 1;
 const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const PROFILE_PATH_MAX = 4095;
 

@@ -40,7 +40,7 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'a uid that no process can have': {
     config: secure({ runAsUser: { value: 2n ** 31n } }),
-    message: 'linux.security_context.run_as_user: the image has no user "2147483648"',
+    message: 'linux.security_context.run_as_user: 2147483648: must be between 0 and 2147483647, inclusive',
   },
   'a group of the image that it does not have': {
     request: { image: { ...image, user: '0:wheel' } },
@@ -52,7 +52,7 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'a negative group': {
     config: secure({ supplementalGroups: [1n, -1n] }),
-    message: 'linux.security_context.supplemental_groups[1]: -1 is no group id',
+    message: 'linux.security_context.supplemental_groups[1]: -1: must be between 0 and 2147483647, inclusive',
   },
   'an unknown policy for groups': {
     config: secure({ supplementalGroupsPolicy: unknown as SupplementalGroupsPolicy }),
