@@ -1,6 +1,7 @@
 /** An image cannot hide that it runs as root: neither from kubelet's check of runAsNonRoot, nor behind a number. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ImageSpec } from '../../src/cri/generated/runtime-v1.ts';
 import { busyboxImageWith, disguisedRootImage } from './disguised-root-image.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
 import { type ContainerChange, type Scene, sceneAround, signal } from './runtime-pod.ts';
@@ -20,7 +21,7 @@ describe('the user of an image', { skip: embeddedSkipReason() }, () => {
   });
 
   const statusOf = async (image: string) => {
-    const spec = { image, annotations: {}, userSpecifiedImage: '', runtimeHandler: '' };
+    const spec = ImageSpec.create({ image });
     return (await scene.cri.images.imageStatus({ image: spec, verbose: false }, signal)).image;
   };
 
