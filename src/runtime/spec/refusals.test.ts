@@ -25,6 +25,22 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     message: 'command: no command specified, and image docker.io/library/web:1 has none',
   },
   'a relative working directory': { config: { workingDir: 'x' }, message: 'working_dir: "x" is not absolute' },
+  'a working directory below /proc': {
+    config: { workingDir: '/proc/self/fd/7' },
+    message: 'working_dir: working directory "/proc/self/fd/7" is below /proc',
+  },
+  'a working directory that goes through /proc': {
+    config: { workingDir: '/x/../proc/self/cwd/../..' },
+    message: 'working_dir: working directory "/x/../proc/self/cwd/../.." is below /proc',
+  },
+  'an image whose working directory is below /proc': {
+    request: { image: { ...image, workingDir: '//proc/./self/cwd' } },
+    message: 'image: working directory "//proc/./self/cwd" is below /proc',
+  },
+  'an image with a volume at its root': {
+    request: { image: { ...image, volumes: ['/'] } },
+    message: 'image: image declares a volume at "/", where there cannot be one',
+  },
   'a Windows container': { config: { windows: {} }, message: 'windows: this is a Linux node' },
   'a privileged container in a sandbox that is not': {
     config: secure({ privileged: true }),
