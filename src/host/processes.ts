@@ -30,7 +30,7 @@ export interface Processes {
 
   /**
    * Kills a process, what it started, and the process groups of all these. What left both its parent and its group is
-   * not reached.
+   * not reached. Rejects when something of it may be left.
    */
   killTree(process: ProcessIdentity): Promise<void>;
 
@@ -95,9 +95,9 @@ export interface RunningProgram extends ProcessIdentity {
   closeInput(): void;
   /** Of its terminal. */
   resize(size: TerminalSize): Promise<void>;
-  /** 128 + number when a signal ended it. Its outputs may have more to read. */
+  /** 128 + number when a signal ended it. Its outputs may have more to read. Never rejects. */
   readonly exited: Promise<number>;
-  /** As `killTree`; its outputs end then, whoever else holds them. */
+  /** As `killTree`; its outputs end then, whoever else holds them. Rejects when something of it may be left. */
   kill(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
+import { disguisedRootImage } from './disguised-root-image.ts';
 import { freePort } from './free-port.ts';
 import { type KubeletNode, kubeletNodeSkipReason, type PodChange, startKubeletNode } from './kubelet-node.ts';
 
@@ -49,6 +50,10 @@ function pods(hostPort: number): Readonly<Record<string, PodChange>> {
       container: { command: ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=100M'], resources: memory('20Mi') },
       pod: ONCE,
     },
+    'disguised-root': {
+      container: { image: DISGUISED_ROOT, imagePullPolicy: 'Never', command: ['id', '-u'] },
+      pod: { securityContext: { runAsNonRoot: true }, ...ONCE },
+    },
     'no-program': { container: { command: ['/not-there'] }, pod: ONCE },
     sidecar: {
       pod: {
@@ -58,6 +63,7 @@ function pods(hostPort: number): Readonly<Record<string, PodChange>> {
   };
 }
 
+const DISGUISED_ROOT = 'localhost/nodelet/disguised-root:1';
 const ONCE = { restartPolicy: 'Never' } as const;
 
 suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReason() }, () => {
@@ -67,6 +73,7 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
   before(async () => {
     node = await startKubeletNode({ hostPorts: true });
     hostPort = await freePort();
+    await node.runtime.load(await disguisedRootImage(node.runtime.folder, DISGUISED_ROOT));
     await node.create(pods(hostPort));
   });
   after(() => node?.stop());
@@ -125,6 +132,15 @@ suite("features of pods by Kubernetes' own kubelet", { skip: kubeletNodeSkipReas
       'Seccomp: 2',
       'touch: /new: Read-only file system',
     ]);
+  });
+
+  test('runAsNonRoot: an image whose USER is a number that is the name of a root account does not run', async () => {
+    const state = '.status.containerStatuses[0].state.waiting';
+    await node.became('disguised-root', `${state}.reason`, 'CreateContainerConfigError');
+    assert.match(
+      await node.field('disguised-root', `${state}.message`),
+      /^container has runAsNonRoot and image has non-numeric user \(4294967296\), cannot verify user is non-root/,
+    );
   });
 
   test('why a container ended', async () => {

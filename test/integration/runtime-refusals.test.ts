@@ -244,7 +244,7 @@ const CONTAINERS: Record<string, Refusal<ContainerChange>> = {
   ),
   'a group that is no number of a group': bad(
     context({ supplementalGroups: [-1n] }),
-    /^config\.linux\.security_context\.supplemental_groups\[0\]: -1 is no group id/,
+    /^config\.linux\.security_context\.supplemental_groups\[0\]: -1: must be between 0 and 2147483647, inclusive/,
   ),
   'a groups policy of the future': bad(
     context({ supplementalGroupsPolicy: UNKNOWN_NUMBER }),

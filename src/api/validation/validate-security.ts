@@ -1,13 +1,6 @@
 import { rangeFaults } from '../../base/dns-names.ts';
+import { MAX_ID } from '../../base/numeric-id.ts';
 import { containersWithPath } from '../containers-with-path.ts';
-import type {
-  AppArmorProfile,
-  PodSecurityContext,
-  PodSpec,
-  SeccompProfile,
-  SecurityContext,
-  Sysctl,
-} from '../generated/core-v1.ts';
 import {
   duplicate,
   type FieldErrors,
@@ -20,7 +13,6 @@ import {
 } from './field-error.ts';
 import { descendingPath } from './validate-paths.ts';
 
-const MAX_ID = 2 ** 31 - 1;
 const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const PROFILE_PATH_MAX = 4095;
 

@@ -20,6 +20,8 @@ export interface ImageConfig {
   readonly Cmd?: readonly string[];
   readonly Env?: readonly string[];
   readonly WorkingDir?: string;
+  readonly User?: string;
+  readonly Volumes?: Readonly<Record<string, object>>;
 }
 
 export interface OciArchive {

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { makeDeclaredVolumes } from './declared-volumes.ts';
 
+const signal = new AbortController().signal;
+
 async function image() {
   const { fs, mounts } = createMemoryHost();
   await fs.makeDirectory('/b/rootfs/run/data');
@@ -23,7 +25,7 @@ test('makeDeclaredVolumes() binds folders of the root file system, and makes tho
     { containerPath: '/db', hostPath: '/b/declared/1' },
     { containerPath: '/out/x', hostPath: '/b/declared/2' },
   ];
-  await makeDeclaredVolumes(volumes, '/b/rootfs', idMap, { fs, mounts });
+  await makeDeclaredVolumes(volumes, '/b/rootfs', idMap, { fs, mounts }, signal);
   for (const [place, folder] of Object.entries({ 0: 'run/data', 1: 'db', 2: 'etc/x' })) {
     await fs.writeFile(`/b/declared/${place}/file`, place);
     assert.equal(await fs.readText(`/b/rootfs/${folder}/file`), place);
@@ -31,4 +33,27 @@ test('makeDeclaredVolumes() binds folders of the root file system, and makes tho
   const owner = async (path: string) => [(await fs.stat(path))?.uid, (await fs.stat(path))?.gid];
   assert.deepEqual(await owner('/b/rootfs/db'), [70000, 80000]);
   assert.deepEqual(await owner('/b/rootfs/run/data'), [0, 0]);
+});
+
+test('makeDeclaredVolumes() refuses links to the root, /dev, /proc and /sys', async () => {
+  const { fs, mounts } = await image();
+  await fs.makeDirectory('/b/rootfs/proc');
+  for (const [index, target] of ['/', '/proc', '/proc/self', '../sys', '/dev'].entries()) {
+    const name = `/b/rootfs/link${index}`;
+    await fs.symbolicLink(target, name);
+    const volumes = [{ containerPath: `/link${index}`, hostPath: '/b/declared/0' }];
+    await assert.rejects(makeDeclaredVolumes(volumes, '/b/rootfs', undefined, { fs, mounts }, signal), {
+      message: /^image: volume "\/link\d" leads to \/\S*, where there cannot be one$/,
+    });
+  }
+});
+
+test('makeDeclaredVolumes() stops when the signal aborts', async () => {
+  const { fs, mounts } = await image();
+  const volumes = [{ containerPath: '/db', hostPath: '/b/declared/0' }];
+  const aborted = AbortSignal.abort(new Error('enough'));
+  await assert.rejects(makeDeclaredVolumes(volumes, '/b/rootfs', undefined, { fs, mounts }, aborted), {
+    message: 'enough',
+  });
+  assert.equal(await fs.stat('/b/declared/0'), undefined);
 });

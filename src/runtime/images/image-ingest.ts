@@ -9,6 +9,7 @@ import { parseImageConfig } from './image-config.ts';
 import type { ImageRecords, RecordedLayer } from './image-records.ts';
 import { normalizedReference } from './image-reference.ts';
 import type { StoredImage } from './image-store.ts';
+import { volumesFault } from './volume-paths.ts';
 import { isWrongContent } from './wrong-content.ts';
 
 /** An image on its way in, from a registry or an archive. */
@@ -56,6 +57,8 @@ export function createImageIngest(deps: ImageIngestDeps): ImageIngest {
       refuseOtherThanText(image.config);
       const { config, diffIds } = parseImageConfig(image.config);
       refuseMismatch(image, diffIds);
+      const fault = volumesFault(config.volumes);
+      if (fault !== undefined) throw new SyntaxError(fault);
       const references = image.references.map(wholeReference);
       const chain = chainIds(diffIds);
       try {

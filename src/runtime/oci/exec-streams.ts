@@ -23,7 +23,7 @@ export async function execStreams(
     await started.removeFiles();
     throw error;
   }
-  void program.exited.then(started.removeFiles);
+  program.exited.then(started.removeFiles).catch(() => {}); // files that are left go with the bundle, or at the next start
   return followed(started, process.terminal);
 }
 
@@ -68,7 +68,7 @@ async function runs(
 ): Promise<boolean> {
   const over = new AbortController();
   const hasPid = async (): Promise<boolean> => (await fs.stat(files.pid)) !== undefined;
-  void program.exited.then(() => over.abort());
+  program.exited.then(() => over.abort()).catch(() => {}); // it never rejects
   for await (const _ of fs.watch(bundle, AbortSignal.any([signal, over.signal]))) {
     if (await hasPid()) {
       over.abort();

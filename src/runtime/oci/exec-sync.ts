@@ -17,9 +17,14 @@ export async function execSync(
   const end = timeout === undefined ? signal : AbortSignal.any([signal, timeout]);
   const started = await startExec(container, exec.process, name, deps, 'outputOnly');
   try {
-    const result = await resultOf(started, exec.maxOutputBytes, end);
+    const late = (options?: ErrorOptions): Error =>
+      new ExecTimeoutError(`timeout ${(timeoutMs ?? 0) / 1000}s exceeded`, options);
+    const result = await resultOf(started, exec.maxOutputBytes, end).catch((cause: unknown) => {
+      signal.throwIfAborted();
+      throw timeout?.aborted ? late({ cause }) : cause;
+    });
     signal.throwIfAborted();
-    if (timeout?.aborted) throw new ExecTimeoutError(`timeout ${(timeoutMs ?? 0) / 1000}s exceeded`);
+    if (timeout?.aborted) throw late();
     // What the runtime itself has to say comes instead of the process's output.
     const ran = result.exitCode === 0 || (await deps.fs.stat(started.files.pid)) !== undefined;
     if (!ran) throw new OciError(faultOf(result));
@@ -30,15 +35,17 @@ export async function execSync(
 }
 
 async function resultOf({ program }: StartedExec, maxBytes: number, end: AbortSignal): Promise<ExecResult> {
-  const onEnd = (): void => void program.kill();
+  const { promise: unkilled, reject } = Promise.withResolvers<never>();
+  const onEnd = (): void => void program.kill().catch(reject);
   end.addEventListener('abort', onEnd, { once: true });
   if (end.aborted) onEnd();
   try {
-    const [exitCode, stdout, stderr] = await Promise.all([
+    const ended = Promise.all([
       program.exited,
       firstBytes(program.stdout, maxBytes),
       firstBytes(program.stderr, maxBytes),
     ]);
+    const [exitCode, stdout, stderr] = await Promise.race([ended, unkilled]);
     return { exitCode, stdout, stderr };
   } finally {
     end.removeEventListener('abort', onEnd);

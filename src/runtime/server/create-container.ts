@@ -131,7 +131,7 @@ async function adjustedSpec(
   const mapped = await within('config', () => bindMappedMounts(wanted, mappedOf(deps.paths, record.id), deps));
   const request = specRequest(described, mapped, deps);
   const volumes = imageDeclaredVolumes(request);
-  await makeDeclaredVolumes(volumes, request.rootfs, idMapOf(sandbox), deps);
+  await within('config', () => makeDeclaredVolumes(volumes, request.rootfs, idMapOf(sandbox), deps, signal));
   const built = await within('config', () => buildSpec(request, signal));
   const { spec, updates } = await nri.createContainer(sandbox, record, built, signal);
   // Not before: plugins that one of them made give up have been told already.

@@ -186,3 +186,20 @@ test('pullImage() says what it cannot do', async () => {
   });
   await assert.rejects(pull(''), { code: 'InvalidArgument' });
 });
+
+test('an image with volumes that cannot be does not come in, and leaves nothing', async () => {
+  const { storage, ids } = await world();
+  const tooMany = Object.fromEntries(Array.from({ length: 129 }, (_, index) => [`/v${index}`, {}]));
+  for (const Volumes of [{ '/': {} }, { '/proc': {} }, { '/data': {}, '/sys/': {} }, { '/dev': {} }, tooMany]) {
+    const archive = await ociArchiveOf({
+      names: ['bad:1'],
+      layers: [await layerOf({ bad: 'x' })],
+      config: { Volumes },
+    });
+    await assert.rejects(storage.loader.loadArchive(archive, {}, signal), { message: /image declares / });
+  }
+  assert.deepEqual(
+    storage.images.list().map(({ id }) => id),
+    ids,
+  );
+});

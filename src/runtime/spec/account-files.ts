@@ -1,3 +1,5 @@
+import { isId } from '../../base/numeric-id.ts';
+
 /** /etc/passwd and /etc/group of an image. Lines that make no sense are passed over, as the C library does. */
 
 export interface Account {
@@ -26,13 +28,10 @@ export function parseGroups(text: string): Group[] {
   });
 }
 
-/** The largest id that runc and crun take. */
-const MAX_ID = 2 ** 31 - 1;
-
-/** `undefined` for a name, and for numbers that no process can have. */
-export function idOf(text: string | undefined): number | undefined {
-  const id = text !== undefined && /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return id <= MAX_ID ? id : undefined;
+/** `undefined` for numbers that no process can have. */
+function idOf(text = ''): number | undefined {
+  const id = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return isId(id) ? id : undefined;
 }
 
 function rows(text: string): string[][] {

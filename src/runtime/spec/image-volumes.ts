@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { volumePath } from '../images/volume-paths.ts';
 import type { SpecRequest } from './spec-request.ts';
 
 /** A folder of the container's own for each volume that the image declares and the container mounts nothing on. */
@@ -14,7 +15,7 @@ export function imageDeclaredVolumes({
   volumesDir,
 }: Pick<SpecRequest, 'container' | 'image' | 'volumesDir'>): DeclaredVolume[] {
   const taken = new Set(container.mounts.map(({ containerPath }) => posix.normalize(containerPath)));
-  const wanted = new Set(image.volumes.map((path) => posix.join('/', path).replace(/(.)\/$/, '$1')));
+  const wanted = new Set(image.volumes.map(volumePath));
   return [...wanted]
     .filter((path) => !taken.has(path) && !taken.has(`${path}/`))
     .map((containerPath, index) => ({ containerPath, hostPath: `${volumesDir}/${index}` }));

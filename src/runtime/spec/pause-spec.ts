@@ -2,9 +2,9 @@ import { badField } from '../../cri/bad-field.ts';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { OciLinux, OciNamespace, OciProcess, OciSpec } from '../oci/oci-spec.ts';
 import type { SandboxNamespaces } from '../store/sandbox-record.ts';
-import { idOf } from './account-files.ts';
 import { pauseAnnotations } from './annotations.ts';
 import { cgroupPath } from './cgroup-path.ts';
+import { checkedId } from './checked-id.ts';
 import { OCI_VERSION } from './container-spec.ts';
 import { DEV, PROC } from './default-mounts.ts';
 import { hasUserNamespace, ociMappings } from './namespace-rules.ts';
@@ -58,7 +58,7 @@ function processOf({ config, machine }: PauseRequest): OciProcess {
     throw badField('linux.security_context.run_as_group', why);
   }
   const gid = id('run_as_group', context?.runAsGroup?.value);
-  const groups = context?.supplementalGroups.map((group) => id('supplemental_groups', group)) ?? [];
+  const groups = context?.supplementalGroups.map((group, index) => id(`supplemental_groups[${index}]`, group)) ?? [];
   const additionalGids = [...new Set([gid, ...groups])].sort((a, b) => a - b);
   return {
     terminal: false,
@@ -74,9 +74,7 @@ function processOf({ config, machine }: PauseRequest): OciProcess {
 }
 
 function id(field: string, value = 0n): number {
-  const number = idOf(String(value));
-  if (number === undefined) throw badField(`linux.security_context.${field}`, `${value} is no id`);
-  return number;
+  return checkedId(`linux.security_context.${field}`, value);
 }
 
 function linuxOf({ sandboxId, config, pinned, machine, seccomp }: PauseRequest): OciLinux {

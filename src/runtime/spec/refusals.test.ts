@@ -25,6 +25,22 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
     message: 'command: no command specified, and image docker.io/library/web:1 has none',
   },
   'a relative working directory': { config: { workingDir: 'x' }, message: 'working_dir: "x" is not absolute' },
+  'a working directory below /proc': {
+    config: { workingDir: '/proc/self/fd/7' },
+    message: 'working_dir: working directory "/proc/self/fd/7" is below /proc',
+  },
+  'a working directory that goes through /proc': {
+    config: { workingDir: '/x/../proc/self/cwd/../..' },
+    message: 'working_dir: working directory "/x/../proc/self/cwd/../.." is below /proc',
+  },
+  'an image whose working directory is below /proc': {
+    request: { image: { ...image, workingDir: '//proc/./self/cwd' } },
+    message: 'image: working directory "//proc/./self/cwd" is below /proc',
+  },
+  'an image with a volume at its root': {
+    request: { image: { ...image, volumes: ['/'] } },
+    message: 'image: image declares a volume at "/", where there cannot be one',
+  },
   'a Windows container': { config: { windows: {} }, message: 'windows: this is a Linux node' },
   'a privileged container in a sandbox that is not': {
     config: secure({ privileged: true }),
@@ -40,7 +56,7 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'a uid that no process can have': {
     config: secure({ runAsUser: { value: 2n ** 31n } }),
-    message: 'linux.security_context.run_as_user: the image has no user "2147483648"',
+    message: 'linux.security_context.run_as_user: 2147483648: must be between 0 and 2147483647, inclusive',
   },
   'a group of the image that it does not have': {
     request: { image: { ...image, user: '0:wheel' } },
@@ -52,7 +68,7 @@ const cases: Record<string, { config?: Config; request?: Partial<SpecRequest>; m
   },
   'a negative group': {
     config: secure({ supplementalGroups: [1n, -1n] }),
-    message: 'linux.security_context.supplemental_groups[1]: -1 is no group id',
+    message: 'linux.security_context.supplemental_groups[1]: -1: must be between 0 and 2147483647, inclusive',
   },
   'an unknown policy for groups': {
     config: secure({ supplementalGroupsPolicy: unknown as SupplementalGroupsPolicy }),

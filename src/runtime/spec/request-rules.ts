@@ -1,3 +1,4 @@
+import { volumesFault } from '../images/volume-paths.ts';
 import { badField } from '../../cri/bad-field.ts';
 import { checkMounts } from './mount-rules.ts';
 import { checkContainerNamespaces } from './namespace-rules.ts';
@@ -17,6 +18,26 @@ export function checkRequest(request: SpecRequest): void {
   if (container.workingDir !== '' && !container.workingDir.startsWith('/')) {
     throw badField('working_dir', `${JSON.stringify(container.workingDir)} is not absolute`);
   }
+  const workingDir = container.workingDir || image.workingDir;
+  if (leadsBelowProc(workingDir)) {
+    // The links there lead out of the container: /proc/self/fd/7 may be a folder of the machine.
+    const field = container.workingDir === '' ? 'image' : 'working_dir';
+    throw badField(field, `working directory ${JSON.stringify(workingDir)} is below /proc`);
+  }
+  const fault = volumesFault(image.volumes); // images that came in before this was checked
+  if (fault !== undefined) throw badField('image', fault);
   checkMounts(request);
   checkContainerNamespaces(container.linux?.securityContext?.namespaceOptions, sandbox);
+}
+
+/** Whether a path is below /proc, or goes through it: `/proc/self/cwd/..` is not what its letters say. */
+function leadsBelowProc(path: string): boolean {
+  const steps: string[] = [];
+  for (const step of path.split('/')) {
+    if (step === '' || step === '.') continue;
+    if (step === '..') steps.pop();
+    else steps.push(step);
+    if (steps[0] === 'proc' && steps.length > 1) return true;
+  }
+  return false;
 }

@@ -1,7 +1,9 @@
-import { badField } from '../../cri/bad-field.ts';
+import { type ParsedId, parseId } from '../../base/numeric-id.ts';
 import { type LinuxContainerSecurityContext, SupplementalGroupsPolicy } from '../../cri/generated/runtime-v1.ts';
 import type { OciProcess } from '../oci/oci-spec.ts';
-import { type Account, type Group, idOf } from './account-files.ts';
+import type { Account, Group } from './account-files.ts';
+import { badField } from '../../cri/bad-field.ts';
+import { checkedId, outOfRange } from './checked-id.ts';
 import type { SpecRequest } from './spec-request.ts';
 
 const FIELD = 'linux.security_context';
@@ -12,58 +14,73 @@ export interface Accounts {
   readonly groups: readonly Group[];
 }
 
+/** A user and a group, by number or by name. The fields are for messages. */
 interface Chosen {
-  readonly user: string;
-  readonly group: string | undefined;
-  /** Who chose, for messages. */
-  readonly field: string;
+  readonly user: Reference;
+  readonly group: Reference | undefined;
 }
 
-/** Whether who it is depends on the image's account files. */
+/** A number never refers to a name. */
+type Reference = { readonly field: string } & Exclude<ParsedId, { readonly kind: 'outOfRange' }>;
+
+/** Whether the user depends on the image's account files. */
 export function needsAccounts(request: SpecRequest): boolean {
   const context = request.container.linux?.securityContext;
   const { user, group } = chosen(context, request);
   const strict = context?.supplementalGroupsPolicy === SupplementalGroupsPolicy.Strict;
-  const knowsIds = idOf(user) !== undefined && group !== undefined && idOf(group) !== undefined;
+  const knowsIds = user.kind === 'id' && group?.kind === 'id';
   return !(strict && knowsIds);
 }
 
 export function containerUser(request: SpecRequest, accounts: Accounts): OciProcess['user'] {
   const context = request.container.linux?.securityContext;
-  const who = chosen(context, request);
-  const account = accountOf(who, accounts);
-  const gid = who.group === undefined ? account.gid : groupId(who, who.group, accounts);
+  const { user, group } = chosen(context, request);
+  const account = accountOf(user, accounts);
+  const gid = group === undefined ? account.gid : groupId(group, accounts);
   const others = [...memberships(context?.supplementalGroupsPolicy, account.name, accounts), ...supplemental(context)];
   const additionalGids = [...new Set([gid, ...others])].sort((a, b) => a - b);
   return { uid: account.uid, gid, additionalGids };
 }
 
 function chosen(context: LinuxContainerSecurityContext | undefined, { image }: SpecRequest): Chosen {
-  const group = context?.runAsGroup && String(context.runAsGroup.value);
-  if (context?.runAsUsername) return { user: context.runAsUsername, group, field: `${FIELD}.run_as_username` };
-  if (context?.runAsUser) return { user: String(context.runAsUser.value), group, field: `${FIELD}.run_as_user` };
-  if (group !== undefined) {
-    throw badField(`${FIELD}.run_as_group`, `user group "${group}" is specified without user`);
+  const group = context?.runAsGroup && numbered(`${FIELD}.run_as_group`, context.runAsGroup.value);
+  if (context?.runAsUsername) return { user: referenceOf(`${FIELD}.run_as_username`, context.runAsUsername), group };
+  if (context?.runAsUser) return { user: numbered(`${FIELD}.run_as_user`, context.runAsUser.value), group };
+  if (context?.runAsGroup) {
+    const why = `user group "${context.runAsGroup.value}" is specified without user`;
+    throw badField(`${FIELD}.run_as_group`, why);
   }
   const [user = '', ofImage, ...rest] = image.user.split(':');
   if (rest.length > 0) throw badField('image', `invalid USER value ${JSON.stringify(image.user)}`);
-  return { user: user || '0', group: ofImage || undefined, field: 'image: USER' };
+  return {
+    user: referenceOf('image: USER', user || '0'),
+    group: ofImage ? referenceOf('image: USER', ofImage) : undefined,
+  };
+}
+
+function numbered(field: string, value: bigint): Reference {
+  return { kind: 'id', id: checkedId(field, value), field };
+}
+
+function referenceOf(field: string, text: string): Reference {
+  const parsed = parseId(text);
+  if (parsed.kind === 'outOfRange') throw outOfRange(field, text);
+  return { ...parsed, field };
 }
 
 /** A uid that the image does not know is fine; its group is 0 then. */
-function accountOf({ user, field }: Chosen, { users }: Accounts): { name?: string; uid: number; gid: number } {
-  const uid = idOf(user);
-  if (uid !== undefined) return users.find((account) => account.uid === uid) ?? { uid, gid: 0 };
-  const account = users.find(({ name }) => name === user);
-  if (account === undefined) throw badField(field, `the image has no user ${JSON.stringify(user)}`);
+function accountOf(user: Reference, { users }: Accounts): { name?: string; uid: number; gid: number } {
+  if (user.kind === 'id') return users.find(({ uid }) => uid === user.id) ?? { uid: user.id, gid: 0 };
+  const account = users.find(({ name }) => name === user.name);
+  if (account === undefined) throw badField(user.field, `the image has no user ${JSON.stringify(user.name)}`);
   return account;
 }
 
-function groupId({ field }: Chosen, wanted: string, { groups }: Accounts): number {
-  const gid = idOf(wanted) ?? groups.find(({ name }) => name === wanted)?.gid;
-  const where = field === 'image: USER' ? field : `${FIELD}.run_as_group`;
-  if (gid === undefined) throw badField(where, `the image has no group ${JSON.stringify(wanted)}`);
-  return gid;
+function groupId(wanted: Reference, { groups }: Accounts): number {
+  if (wanted.kind === 'id') return wanted.id;
+  const group = groups.find(({ name }) => name === wanted.name);
+  if (group === undefined) throw badField(wanted.field, `the image has no group ${JSON.stringify(wanted.name)}`);
+  return group.gid;
 }
 
 function memberships(
@@ -84,9 +101,6 @@ function memberships(
 }
 
 function supplemental(context: LinuxContainerSecurityContext | undefined): number[] {
-  return (context?.supplementalGroups ?? []).map((group, index) => {
-    const gid = idOf(String(group));
-    if (gid === undefined) throw badField(`${FIELD}.supplemental_groups[${index}]`, `${group} is no group id`);
-    return gid;
-  });
+  const groups = context?.supplementalGroups ?? [];
+  return groups.map((group, index) => checkedId(`${FIELD}.supplemental_groups[${index}]`, group));
 }

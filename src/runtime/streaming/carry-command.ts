@@ -45,12 +45,20 @@ export async function forwardInput({ stdin }: CommandClient, sink: InputSink, id
   } catch {
     // A client that broke off in the middle has nothing more to say either.
   }
-  sink.closeInput();
+  try {
+    sink.closeInput();
+  } catch {
+    // The process is gone.
+  }
 }
 
-/** Until the client is gone. A window is not worth the session: who cannot be resized stays as it is. */
+/** Until the client is gone. A window is not worth the session: what cannot be resized stays as it is. Never rejects. */
 export async function followSizes({ resizes }: CommandClient, process: Pick<ExecStreams, 'resize'>): Promise<void> {
-  for await (const size of resizes) await process.resize(size).catch(() => {});
+  try {
+    for await (const size of resizes) await process.resize(size).catch(() => {});
+  } catch {
+    // The client is gone.
+  }
 }
 
 /** Rejects when the client is gone and its last words have been taken, or had their time; stays pending otherwise. */

@@ -69,7 +69,7 @@ async function carryBoth(connection: ForwardedConnection, pod: ByteStream, { idl
   over.addEventListener('abort', close, { once: true });
   try {
     const input = toPod(connection, pod, idle);
-    void connection.closed.then(() => input).then(close); // a pod that says nothing would never be told
+    connection.closed.then(() => input).then(close, close); // a pod that says nothing would never be told
     try {
       for await (const chunk of pod.chunks) {
         idle.touch();

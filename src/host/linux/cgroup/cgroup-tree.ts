@@ -21,11 +21,16 @@ export async function childrenOf(fs: FileSystem, folder: string): Promise<string
 
 /** Numbers of the processes in a folder of a hierarchy and below it. */
 export async function processesBelow(fs: FileSystem, folder: string): Promise<number[]> {
-  const found: number[] = [];
-  const waiting = [folder];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const pid of await processesIn(fs, next)) found.push(pid);
-    for (const name of await childrenOf(fs, next)) waiting.push(join(next, name));
+  const lists: number[][] = [];
+  for (const each of await foldersBelow(fs, folder)) lists.push(await processesIn(fs, each));
+  return lists.flat();
+}
+
+/** A folder of a hierarchy and all below it, each after its parent. A container may make any number of them, of any depth. */
+async function foldersBelow(fs: FileSystem, folder: string): Promise<readonly string[]> {
+  const found = [folder];
+  for (const parent of found) {
+    for (const name of await childrenOf(fs, parent)) found.push(join(parent, name));
   }
   return found;
 }
@@ -43,7 +48,10 @@ async function processesIn(fs: FileSystem, folder: string): Promise<number[]> {
 
 /** Removes a folder of a hierarchy with everything below it, the deepest first. */
 export async function removeBelow(fs: FileSystem, clock: Clock, folder: string): Promise<void> {
-  for (const name of await childrenOf(fs, folder)) await removeBelow(fs, clock, join(folder, name));
+  for (const each of (await foldersBelow(fs, folder)).toReversed()) await removeOne(fs, clock, each);
+}
+
+async function removeOne(fs: FileSystem, clock: Clock, folder: string): Promise<void> {
   for (let attempt = 1, pauseMs = FIRST_PAUSE_MS; ; attempt++, pauseMs *= 3) {
     try {
       return await fs.remove(folder);

@@ -1,37 +1,106 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ProcessIdentity } from '../../processes.ts';
-import { parseProcStat } from '../proc/proc-stat.ts';
 import { errnoCode } from '../sys/errno-code.ts';
+import { eventLoopTurn } from './event-loop-turn.ts';
+import { type ProcStat, parseProcStat } from '../proc/proc-stat.ts';
+
+/** So many processes are looked at in one turn of the event loop. A tree has as many as its processes like. */
+const BATCH = 100;
 
 /**
- * Kills a process, what it started, and the process groups of all these. Synchronous, so that nothing of ours comes
- * between looking and killing; the process itself is stopped first, so that it starts nothing more meanwhile.
+ * Kills a process, what it started, and the process groups of all these. Each is stopped before its children are read, so
+ * that it starts no more meanwhile. A failure (EMFILE) does not keep the others from being killed, and is thrown at the end.
  */
-export function killTree(target: ProcessIdentity): void {
-  if (stopAndKillBelow(target) === undefined) return;
-  const group = statOf(target.pid)?.group;
-  if (group !== undefined && isKillable(group)) sendSignal(-group, 'SIGKILL');
-  sendSignal(target.pid, 'SIGKILL'); // it is still stopped, so it cannot end in another way before
+export async function killTree(target: ProcessIdentity): Promise<void> {
+  const own = stopped(target);
+  if (own === undefined) return;
+  try {
+    await killDescendants(target, own);
+  } finally {
+    if (statIf(target) !== undefined) {
+      if (isKillable(own.group)) sendSignal(-own.group, 'SIGKILL');
+      sendSignal(target.pid, 'SIGKILL');
+    }
+  }
 }
 
 /** The same without the process itself, which goes on; `false` when there is nothing below it. */
-export function killBelow(target: ProcessIdentity): boolean {
-  const killed = stopAndKillBelow(target);
-  if (killed === undefined) return false;
-  sendSignal(target.pid, 'SIGCONT');
-  return killed > 0;
+export async function killBelow(target: ProcessIdentity): Promise<boolean> {
+  const own = stopped(target);
+  if (own === undefined) return false;
+  try {
+    return (await killDescendants(target, own)) > 0;
+  } finally {
+    if (statIf(target) !== undefined) sendSignal(target.pid, 'SIGCONT');
+  }
 }
 
-/** How many were killed; `undefined`: there is no such process. */
-function stopAndKillBelow({ pid, startTime }: ProcessIdentity): number | undefined {
-  const own = statOf(pid);
-  if (own?.startTime !== startTime) return undefined;
+/** How many there were. */
+async function killDescendants(target: ProcessIdentity, { group }: ProcStat): Promise<number> {
+  const failures: unknown[] = [];
+  const found = await allBelow(target, (parent) => stoppedChildren(parent, failures));
+  const killed = new Set([group]); // that of the target may be shared with what is to go on
+  for (const [index, each] of found.entries()) {
+    if (index % BATCH === BATCH - 1) await eventLoopTurn();
+    attempt(failures, () => {
+      const stat = statIf(each);
+      if (stat === undefined) return;
+      if (!killed.has(stat.group) && isKillable(stat.group)) sendSignal(-stat.group, 'SIGKILL');
+      killed.add(stat.group);
+      sendSignal(each.pid, 'SIGKILL');
+    });
+  }
+  if (failures.length > 0) throw failures[0];
+  return found.length;
+}
+
+/**
+ * What is below a process, the deepest first. In this order a stopped process is killed before its parent: one that loses
+ * its parent is continued by the kernel. No recursion: a container decides how deep its processes are nested.
+ */
+export async function allBelow(
+  target: ProcessIdentity,
+  childrenOf: (parent: ProcessIdentity) => Iterable<ProcessIdentity>,
+): Promise<readonly ProcessIdentity[]> {
+  const found = [target];
+  let looks = 0;
+  for (const parent of found) {
+    for (const child of childrenOf(parent)) {
+      found.push(child);
+      if (++looks % BATCH === 0) await eventLoopTurn();
+    }
+  }
+  return found.slice(1).reverse();
+}
+
+function* stoppedChildren(parent: ProcessIdentity, failures: unknown[]): Generator<ProcessIdentity> {
+  const pids = attempt(failures, () => (statIf(parent) === undefined ? [] : childrenOf(parent.pid))) ?? [];
+  for (const pid of pids) {
+    const child = attempt(failures, () => stoppedChild(pid));
+    if (child) yield child;
+  }
+}
+
+function stoppedChild(pid: number): ProcessIdentity | undefined {
+  const stat = statOf(pid);
+  if (stat === undefined) return undefined;
   sendSignal(pid, 'SIGSTOP');
-  const below = descendants(pid);
-  const groups = new Set(below.map((each) => statOf(each)?.group ?? 0));
-  for (const group of groups) if (group !== own.group && isKillable(group)) sendSignal(-group, 'SIGKILL');
-  for (const each of below) sendSignal(each, 'SIGKILL');
-  return below.length;
+  return { pid, startTime: stat.startTime };
+}
+
+function attempt<T>(failures: unknown[], work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    failures.push(error);
+    return undefined;
+  }
+}
+
+function stopped(target: ProcessIdentity): ProcStat | undefined {
+  const stat = statIf(target);
+  if (stat !== undefined) sendSignal(target.pid, 'SIGSTOP');
+  return stat;
 }
 
 function isKillable(group: number): boolean {
@@ -47,10 +116,6 @@ export function sendSignal(pid: number, signal: NodeJS.Signals | number): void {
   }
 }
 
-function descendants(pid: number): number[] {
-  return childrenOf(pid).flatMap((child) => [child, ...descendants(child)]);
-}
-
 /** Numbers of the processes that it started and that have not been collected. */
 export function childrenOf(pid: number): number[] {
   const folder = `/proc/${pid}/task`;
@@ -61,7 +126,13 @@ export function childrenOf(pid: number): number[] {
   });
 }
 
-function statOf(pid: number) {
+/** `undefined` when it has ended, also when its number belongs to another process now. */
+function statIf({ pid, startTime }: ProcessIdentity): ProcStat | undefined {
+  const stat = statOf(pid);
+  return stat?.startTime === startTime ? stat : undefined;
+}
+
+function statOf(pid: number): ProcStat | undefined {
   return parseProcStat(unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '');
 }
 

@@ -45,7 +45,7 @@ export function createLinuxProcesses(): Processes {
     find: findProcesses,
     waitForExit,
     kill,
-    killTree: async (process) => killTree(process),
+    killTree,
     resizeTerminal,
     spawn: spawnStreamed,
     startMonitor,

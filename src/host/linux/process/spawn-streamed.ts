@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import type { ProcessIdentity, RunningProgram, StreamedCommand, TerminalSize } from '../../processes.ts';
-import { parseProcStat } from '../proc/proc-stat.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import type { ChildEnd } from '../sys/posix-spawn.ts';
-import type { PseudoTerminal } from '../terminal/pseudo-terminal.ts';
 import { childrenOf, killBelow, killTree, sendSignal } from './kill-tree.ts';
+import type { ChildEnd } from '../sys/posix-spawn.ts';
+import { parseProcStat } from '../proc/proc-stat.ts';
+import type { PseudoTerminal } from '../terminal/pseudo-terminal.ts';
+import { startError } from './spawn-program.ts';
 
 const COLLECT_MS = 500;
 const MOST_WORDS_BYTES = 64 * 1024;
@@ -26,7 +28,7 @@ export async function spawnStreamed(command: StreamedCommand): Promise<RunningPr
   const stdin = input === undefined ? undefined : new Socket({ fd: input, readable: false, writable: true });
   const [stdout, stderr] = [outputStream(output), outputStream(errors)];
   stdin?.on('error', () => {}); // a program may end without reading its input
-  void exited.then(() => stdin?.destroy());
+  onExit(exited, () => stdin?.destroy());
   return {
     ...identity,
     stdout: untilClosed(stdout),
@@ -35,10 +37,10 @@ export async function spawnStreamed(command: StreamedCommand): Promise<RunningPr
     closeInput: () => stdin?.end(),
     resize: async () => {},
     exited,
-    kill: async () => {
-      endProgram(identity, exited);
-      for (const stream of [stdin, stdout, stderr]) stream?.destroy();
-    },
+    kill: () =>
+      endProgram({ identity, exited }, () => {
+        for (const stream of [stdin, stdout, stderr]) stream?.destroy();
+      }),
   };
 }
 
@@ -68,7 +70,7 @@ function inTerminal(
   resizeTerminalOf: (pid: number, size: TerminalSize) => boolean,
 ): RunningProgram {
   let isRunning = true;
-  void exited.then(() => {
+  onExit(exited, () => {
     isRunning = false;
   });
   return {
@@ -85,10 +87,7 @@ function inTerminal(
       for (const below of childrenOf(identity.pid)) resizeTerminalOf(below, size);
     },
     exited,
-    kill: async () => {
-      endProgram(identity, exited);
-      terminal.close();
-    },
+    kill: () => endProgram({ identity, exited }, terminal.close),
   };
 }
 
@@ -100,12 +99,15 @@ async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string
   ]);
   const door = openTerminalDoor(socketPath);
   const over = new AbortController();
-  const terminal = door.received(over.signal).then(ourEnd, () => undefined);
+  const terminal = door
+    .received(over.signal)
+    .then(ourEnd)
+    .catch(() => undefined);
   const { identity, exited, ours } = await startProgram(command, [null, null, 'writes']).catch((error: unknown) => {
     over.abort();
     throw error;
   });
-  void exited.then(() => over.abort());
+  onExit(exited, () => over.abort());
   const words = collected(outputStream(ours[2]));
   const write = async (data: Uint8Array): Promise<void> => (await terminal)?.write(data);
   return {
@@ -116,10 +118,10 @@ async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string
     closeInput: () => void write(Uint8Array.of(4)),
     resize: async (size) => (await terminal)?.resize(size),
     exited,
-    kill: async () => {
-      endProgram(identity, exited);
-      void terminal.then((ours) => ours?.close());
-    },
+    kill: () =>
+      endProgram({ identity, exited }, () => {
+        terminal.then((ours) => ours?.close()).catch(() => {}); // it never rejects
+      }),
   };
 }
 
@@ -160,9 +162,16 @@ async function startProgram(
     import('../sys/exit-status.ts'),
   ]);
   const { pid, ours } = spawnInSession({ program, args, env, ends, sealed });
-  // One that is dead already can be read until it is collected.
-  const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  return { identity: { pid, startTime: stat?.startTime ?? 0 }, exited: exitStatusOf(pid), ours };
+  const exited = exitStatusOf(pid);
+  try {
+    // One that is dead already can be read until it is collected.
+    const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return { identity: { pid, startTime: stat?.startTime ?? 0 }, exited, ours };
+  } catch (error) {
+    sendSignal(-pid, 'SIGKILL');
+    for (const fd of ours) if (fd !== undefined) closeSync(fd);
+    throw startError(program, error);
+  }
 }
 
 function written(stdin: Writable | undefined, data: Uint8Array): Promise<void> {
@@ -172,14 +181,39 @@ function written(stdin: Writable | undefined, data: Uint8Array): Promise<void> {
   });
 }
 
+/** `exited` never rejects. */
+function onExit(exited: Promise<number>, work: () => void): void {
+  exited.then(work).catch(() => {});
+}
+
 /**
- * What the program started is killed first, and it may collect that and end by itself: nobody else does so quickly for
- * processes whose parent is gone.
+ * What the program started is killed first, and it may collect that and end by itself: no other process does so quickly
+ * for processes whose parent is gone. Resolves when the program has ended, or has been killed.
  */
-function endProgram(identity: ProcessIdentity, exited: Promise<number>): void {
-  if (!killBelow(identity)) return killTree(identity);
-  const impatience = setTimeout(() => killTree(identity), COLLECT_MS);
-  void exited.then(() => clearTimeout(impatience));
+async function endProgram({ identity, exited }: Omit<Started, 'ours'>, closeStreams: () => void): Promise<void> {
+  let hasExited = false;
+  onExit(exited, () => {
+    hasExited = true;
+  });
+  try {
+    const hadChildren = await killBelow(identity).finally(closeStreams);
+    if (hadChildren && (await endsWithin(exited, COLLECT_MS))) return;
+    await killTree(identity);
+  } catch (error) {
+    // Without a descriptor to read /proc with. It is our child and not collected, so that its number is its own.
+    if (!hasExited) for (const target of [-identity.pid, identity.pid]) sendSignal(target, 'SIGKILL');
+    throw error;
+  }
+}
+
+async function endsWithin(exited: Promise<number>, ms: number): Promise<boolean> {
+  const patience = new AbortController();
+  const late = setTimeout(ms, false, { signal: patience.signal }).catch(() => false);
+  try {
+    return await Promise.race([exited.then(() => true), late]);
+  } finally {
+    patience.abort();
+  }
 }
 
 /** What we close ourselves ends like what the program closes. */

@@ -15,8 +15,9 @@ export async function startMonitor(command: MonitorCommand, signal: AbortSignal)
   const { pid, ours } = spawnInSession({ ...command, ends: [null, null, 'writes', 'writes', 'reads'] });
   const [, , errors, toUs, fromUs] = ours.map((fd, descriptor) => streamOf(fd, descriptor !== 4));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let ending: Promise<void> | undefined;
   const onAbort = (): void => {
-    endStart(pid);
+    ending = endStart(pid).catch(() => {}); // the caller sees to what is left
     reject(signal.reason);
   };
   signal.addEventListener('abort', onAbort, { once: true });
@@ -35,6 +36,7 @@ export async function startMonitor(command: MonitorCommand, signal: AbortSignal)
   } finally {
     signal.removeEventListener('abort', onAbort);
     for (const stream of [errors, toUs, fromUs]) stream?.destroy();
+    await ending; // until it is collected its number is its own
     exitStatusOf(pid).catch(() => {}); // it has left the rest to its child by now, or is about to
   }
 }
@@ -45,7 +47,7 @@ function streamOf(fd: number | undefined, readable: boolean): Socket | undefined
 }
 
 /** Until its first process has ended nothing tells where the program goes on, so both are ended here. */
-function endStart(pid: number): void {
+async function endStart(pid: number): Promise<void> {
   const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8')); // it is not collected yet, so it is there
-  if (stat !== undefined && stat.state !== 'Z') killTree({ pid, startTime: stat.startTime });
+  if (stat !== undefined && stat.state !== 'Z') await killTree({ pid, startTime: stat.startTime });
 }

@@ -46,10 +46,9 @@ export function openPseudoTerminal(): {
 
 /** Owns the descriptor. */
 export function ourEnd(fd: number): PseudoTerminal {
-  const stream = new ReadStream(fd); // owns the descriptor from here on, and makes it non-blocking
+  const stream = readStreamOf(fd);
   stream.on('error', () => {}); // whoever reads is told; an end that nobody reads is none of ours
-  // By one of its own: what waits until the terminal takes more must not be in the way of what it says.
-  const input = loopSocket(checked('fcntl', duplicate(fd, F_DUPFD_CLOEXEC, 0)), { readable: false, writable: true });
+  const input = inputTo(fd, stream);
   input.on('error', () => {}); // the program is gone
   stream.once('close', () => input.destroy());
   return {
@@ -61,6 +60,26 @@ export function ourEnd(fd: number): PseudoTerminal {
     },
     close: () => stream.destroy(),
   };
+}
+
+/** Owns the descriptor from here on, also when it throws, and makes it non-blocking. */
+function readStreamOf(fd: number): ReadStream {
+  try {
+    return new ReadStream(fd);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** By a descriptor of its own: what waits until the terminal takes more must not be in the way of what it says. */
+function inputTo(fd: number, stream: ReadStream): Socket {
+  try {
+    return loopSocket(checked('fcntl', duplicate(fd, F_DUPFD_CLOEXEC, 0)), { readable: false, writable: true });
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
 }
 
 /** Resolves when the terminal has it, or is gone. */

@@ -35,8 +35,8 @@ export interface TerminalDoor {
 
 /** Whoever opens it calls `received`. */
 export function openTerminalDoor(path: string): TerminalDoor {
-  const fd = newSocket(AF_UNIX, SOCK_STREAM | CLOSE_ON_EXEC | NON_BLOCKING, 0);
   const folder = openSync(posix.dirname(path), O_PATH | constants.O_DIRECTORY);
+  const fd = newSocket(AF_UNIX, SOCK_STREAM | CLOSE_ON_EXEC | NON_BLOCKING, 0);
   try {
     const address = addressOf(`/proc/self/fd/${folder}/${posix.basename(path)}`);
     if (fd === -1 || bind(fd, address, address.byteLength) === -1 || listen(fd, 1) === -1) {

@@ -112,6 +112,16 @@ const refused: Record<string, { given: PodChanges; user?: ImageUser; message: st
     user: { uid: undefined, username: 'web' },
     message: `container has runAsNonRoot and image has non-numeric user (web), cannot verify user is non-root ${subject}`,
   },
+  'a uid of the image that no process can have': {
+    given: nonRoot,
+    user: { uid: 4_294_967_296n, username: '' },
+    message: `container has runAsNonRoot and image has non-numeric user (4294967296), cannot verify user is non-root ${subject}`,
+  },
+  'a negative uid of the image': {
+    given: nonRoot,
+    user: { uid: -1n, username: '' },
+    message: `container has runAsNonRoot and image has non-numeric user (-1), cannot verify user is non-root ${subject}`,
+  },
   'a local seccomp profile without a name': {
     given: { container: { securityContext: { seccompProfile: { type: 'Localhost' } } } },
     message: 'localhostProfile must be set if seccompProfile type is Localhost.',

@@ -7,6 +7,7 @@ import type {
   SecurityContext,
 } from '../../../api/generated/core-v1.ts';
 import { formatPod } from '../../../api/pod-names.ts';
+import { isId } from '../../../base/numeric-id.ts';
 import {
   LinuxContainerSecurityContext,
   LinuxSandboxSecurityContext,
@@ -138,7 +139,9 @@ function verifyNonRoot({ pod, container, imageUser }: ContainerSecurityInput, ef
     if (effective.runAsUser !== 0) return;
     throw new Error(`container's runAsUser breaks non-root policy ${subject}`);
   }
-  const { uid, username } = imageUser;
+  // A runtime may look such a number up as a name, or cut it off at 32 bits: either way it may be root.
+  const isOutOfRange = imageUser.uid !== undefined && !isId(imageUser.uid);
+  const { uid, username } = isOutOfRange ? { uid: undefined, username: String(imageUser.uid) } : imageUser;
   if (uid === undefined && username !== '') {
     throw new Error(
       `container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root ${subject}`,

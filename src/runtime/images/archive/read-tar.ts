@@ -1,3 +1,4 @@
+import { MAX_OWNER_ID } from '../../../base/numeric-id.ts';
 import { fileNameOf } from '../../../host/file-name.ts';
 import type { TreeAttributes, TreeNode } from '../../../host/tree.ts';
 import { type Bytes, CutOffError } from './byte-reader.ts';
@@ -18,8 +19,6 @@ export interface TarMember {
 const MOST_METADATA = 1024 * 1024;
 /** Headers in a row that say something of a member to come. */
 const MOST_PRELUDE = 32;
-/** What the kernel takes as an owner: the last number means "nobody". */
-const MOST_OWNER = 2 ** 32 - 2;
 /** Twelve and twenty bits. */
 const MOST_MAJOR = 2 ** 12 - 1;
 const MOST_MINOR = 2 ** 20 - 1;
@@ -116,8 +115,8 @@ function attributesOf(header: TarHeader, { pax }: Prelude): TreeAttributes {
   const seconds = pax.modifiedSeconds ?? header.modifiedSeconds;
   return {
     mode: header.mode & 0o7777,
-    uid: checkedNumber('owner', pax.uid ?? header.uid, MOST_OWNER),
-    gid: checkedNumber('group', pax.gid ?? header.gid, MOST_OWNER),
+    uid: checkedNumber('owner', pax.uid ?? header.uid, MAX_OWNER_ID),
+    gid: checkedNumber('group', pax.gid ?? header.gid, MAX_OWNER_ID),
     modifiedMs: Math.min(Math.max(seconds, -MOST_SECONDS), MOST_SECONDS) * 1000,
     ...(pax.xattrs ? { xattrs: pax.xattrs } : {}),
   };

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryHost } from '../../host/fake/memory-host.ts';
+import type { RunningProgram } from '../../host/processes.ts';
+import { execStreams } from './exec-streams.ts';
+import { execSync } from './exec-sync.ts';
+import type { OciDeps } from './oci-deps.ts';
+import type { OciProcess } from './oci-spec.ts';
+
+const container = { id: 'c1', bundle: '/bundle' };
+const process = { terminal: false, args: ['sleep'], env: [], cwd: '/' } as unknown as OciProcess;
+const never = new AbortController().signal;
+
+/** A program that goes on, and whose processes cannot be killed. */
+async function world() {
+  const host = createMemoryHost();
+  await host.fs.makeDirectory('/bundle');
+  const exited = Promise.withResolvers<number>();
+  const program: RunningProgram = {
+    pid: 7,
+    startTime: 7,
+    stdout: nothing(),
+    stderr: nothing(),
+    write: async () => {},
+    closeInput: () => {},
+    resize: async () => {},
+    exited: exited.promise,
+    kill: async () => {
+      throw new Error('EMFILE: too many open files');
+    },
+  };
+  const deps = { ...host, program: '/usr/bin/crun', stateRoot: '/state', processes: { spawn: async () => program } };
+  return { host, exit: exited.resolve, deps: deps as unknown as OciDeps };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+test('execSync(): a process that cannot be killed when its time is over is a timeout, with the cause', async () => {
+  const { host, deps } = await world();
+  const running = execSync(container, { process, timeoutMs: 1000, maxOutputBytes: 10 }, 'e1', deps, never);
+  const refused = assert.rejects(running, {
+    name: 'ExecTimeoutError',
+    message: 'timeout 1s exceeded',
+    cause: new Error('EMFILE: too many open files'),
+  });
+  await host.clock.advance(2000);
+  await refused;
+  assert.deepEqual(await host.fs.readDirectory('/bundle'), []);
+});
+
+test('execSync(): a process that cannot be killed when the caller gives up ends with the reason of the caller', async () => {
+  const { host, deps } = await world();
+  const caller = new AbortController();
+  const running = execSync(container, { process, maxOutputBytes: 10 }, 'e1', deps, caller.signal);
+  const refused = assert.rejects(running, { message: 'enough' });
+  await host.clock.advance(10);
+  caller.abort(new Error('enough'));
+  await refused;
+});
+
+test('execStreams(): files that cannot be removed at the end do no harm', async () => {
+  const { host, deps, exit } = await world();
+  await host.fs.writeFile('/bundle/exec-e1.pid', '7');
+  await execStreams(container, process, 'e1', deps, never);
+  host.fs.faults.failNext('remove', 'EIO', '/bundle/exec-e1.json');
+  exit(0);
+  await host.clock.advance(10); // an unhandled rejection would fail the test
+  assert.deepEqual(
+    (await host.fs.readDirectory('/bundle')).map(({ name }) => name),
+    ['exec-e1.json'],
+  );
+});

@@ -1,0 +1,13 @@
+import { isId, MAX_ID } from '../../base/numeric-id.ts';
+import type { CriError } from '../../cri/cri-error.ts';
+import { badField } from '../../cri/bad-field.ts';
+
+/** A user or group id of a request. Throws for one that no process can have. */
+export function checkedId(field: string, value: bigint): number {
+  if (!isId(value)) throw outOfRange(field, String(value));
+  return Number(value);
+}
+
+export function outOfRange(field: string, value: string): CriError {
+  return badField(field, `${value}: must be between 0 and ${MAX_ID}, inclusive`);
+}

@@ -1,0 +1,66 @@
+/** A process decides how deep and how wide its tree of processes is. `NODELET_TEST_PROCESSES=9000` makes larger ones. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createLinuxProcesses } from '../../../src/host/linux/process/linux-processes.ts';
+import type { RunningProgram } from '../../../src/host/processes.ts';
+
+const PERL = '/usr/bin/perl';
+const COUNT = Number(process.env['NODELET_TEST_PROCESSES'] ?? 200);
+/** Each process starts the next one and waits for it; the last one says so. Whatever happens, all end by themselves. */
+const CHAIN = `my $left = shift; $| = 1;
+while ($left-- > 0) { my $child = fork; defined $child or last; if ($child) { waitpid $child, 0; exit } }
+print "ready\\n"; sleep 60;`;
+/** The same, each process in a session of its own, so that no group has two of them. */
+const SESSIONS = `use POSIX; ${CHAIN.replace('if ($child)', 'POSIX::setsid() if !$child; if ($child)')}`;
+/** One process starts all others. */
+const BROOD = `my $left = shift; $| = 1;
+while ($left-- > 0) { my $child = fork; defined $child or last; if (!$child) { sleep 60; exit } }
+print "ready\\n"; sleep 60;`;
+
+const CASES: Readonly<Record<string, string>> = {
+  'a chain of processes': CHAIN,
+  'a chain of sessions': SESSIONS,
+  'a process with many children': BROOD,
+};
+
+const skip = existsSync(PERL) ? false : `not installed: ${PERL}`;
+
+for (const [name, text] of Object.entries(CASES)) {
+  test(`linux programs: ${name} is killed to the last one`, { skip, timeout: 120_000 }, async () => {
+    const script = `${text}# ${process.pid}`;
+    const program = await started(script);
+    assert.ok(processesOf(script).length > COUNT, 'the machine did not let it grow');
+    await program.kill();
+    await program.exited;
+    while (processesOf(script).length > 0) await delay(100);
+  });
+}
+
+async function started(script: string): Promise<RunningProgram> {
+  const program = await createLinuxProcesses().spawn({
+    program: PERL,
+    args: ['-e', script, String(COUNT)],
+    env: { PATH: '/usr/bin:/bin' },
+    streams: 'outputOnly',
+  });
+  for await (const chunk of program.stdout) {
+    assert.equal(new TextDecoder().decode(chunk), 'ready\n');
+    return program;
+  }
+  return assert.fail('the program ended early');
+}
+
+/** Those that run; zombies do not. */
+function processesOf(script: string): readonly string[] {
+  return readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const isZombie = readFileSync(`/proc/${name}/stat`, 'utf8').includes(') Z ');
+      return !isZombie && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(script);
+    } catch {
+      return false; // it has ended meanwhile
+    }
+  });
+}
