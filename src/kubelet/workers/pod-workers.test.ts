@@ -50,7 +50,7 @@ function setUp() {
   const syncer = new ScriptedSyncer();
   const gone: string[] = [];
   const life = new AbortController();
-  const workers = new PodWorkers(
+  const workers: PodWorkers = new PodWorkers(
     {
       clock,
       random: new SeededRandom(1),
@@ -59,6 +59,7 @@ function setUp() {
       syncFrequencyMs: 60_000,
       onPhase: () => undefined,
       onGone: ({ metadata }) => gone.push(metadata.uid),
+      onReturn: (successor) => workers.update(successor),
     },
     life.signal,
   );

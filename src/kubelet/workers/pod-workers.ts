@@ -9,6 +9,8 @@ import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone'> {
   /** Nothing of the pod is left, and no successor waits. */
   readonly onGone: (pod: Pod) => void;
+  /** Nothing is left of a pod that came back under its UID: it is to be admitted again. */
+  readonly onReturn: (successor: Pod) => void;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone'> {
  * 1. One worker per UID.
  * 2. Never two pods of one full name at once: the later one waits, in the order of arrival, until the earlier has ended
  *    and given back what it held. Traces of it that cannot be removed do not keep the later one from starting.
- * 3. A UID that comes back while its pod is still ending starts anew after the end.
+ * 3. A UID that comes back while its pod is still ending is handed back after the end, to start anew.
  * 4. A pod that is marked as deleted when it is first seen is never started: its life begins with its end.
  */
 export class PodWorkers {
@@ -118,7 +120,7 @@ export class PodWorkers {
 
   #forget(worker: PodWorker): void {
     this.#workers.delete(worker.uid);
-    if (worker.successor) this.#start(worker.successor);
+    if (worker.successor) this.#deps.onReturn(worker.successor);
     else this.#deps.onGone(worker.pod);
   }
 

@@ -25,7 +25,8 @@ async function setUp(outcome: () => Promise<SyncOutcome>) {
     purge: async () => undefined,
   };
   const random = new SeededRandom(1);
-  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, onPhase() {}, onGone() {} };
+  const news = { onPhase() {}, onGone() {}, onReturn() {} };
+  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, ...news };
   const workers = new PodWorkers(deps, new AbortController().signal);
   workers.update(pod);
   await clock.advance(0);
