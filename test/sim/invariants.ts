@@ -7,8 +7,10 @@ import type { CriMethod } from '../../src/cri/services.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
 import { checkEnvironment } from './invariants-of-objects.ts';
+import { checkRejection } from './invariants-of-rejections.ts';
 import { checkBeginsAnew, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
+import { isBeyondNode } from './plan-claims.ts';
 import type { HookKind } from './program.ts';
 import type { Scene } from './scene.ts';
 import { beginAnew, type PodRecord } from './truth.ts';
@@ -37,7 +39,7 @@ export class Invariants {
     if (pod.told.as !== 'wanted' && pod.told.at < now())
       return fail(3, `${what}, which the agent knows as ${pod.told.as}`);
     if (pod.overAt !== undefined && pod.overAt < now()) return fail(3, `${what}, which has ended as ${pod.phase}`);
-    if (pod.told.pod.spec.nodeSelector) return fail(3, `${what}, which may not run here`);
+    if (isBeyondNode(pod.told.pod)) return fail(3, `${what}, which may not run here`);
   }
 
   effect(effect: Effect): void {
@@ -73,6 +75,7 @@ export class Invariants {
     if (!pod?.told) return fail(11, `a status of ${uid}, of which no source has spoken`);
     const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
     if (!isOver) this.#beginAnewOnceEmpty(pod);
+    checkRejection(pod, status, this.#scene);
     if (pod.overAt !== undefined && status.phase !== pod.phase) {
       fail(11, `${uid} went from ${pod.phase} to ${status.phase}`);
     }
