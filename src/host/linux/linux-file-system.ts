@@ -72,6 +72,9 @@ export const linuxFileSystem: FileSystem = {
   remove: (path) => attempt('remove', path, () => removeOne(path)),
   removeTree: (path) => attempt('removeTree', path, () => removeTree(path)),
   watch: watchPath,
+  async *watchRemovals(path, signal) {
+    yield* (await import('./watch-removals.ts')).watchRemovals(path, signal);
+  },
   usage: (path) => attempt('usage', path, () => usageOf(path)),
 
   // Loading the foreign function interface takes a while, and many commands never need it.
