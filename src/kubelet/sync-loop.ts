@@ -96,6 +96,12 @@ export class SyncLoop {
     for (const pod of (await leftovers(signal)).values()) workers.endOrphan(pod, ORPHAN_GRACE_SECONDS);
   }
 
+  /** Whether the pod would be admitted now. */
+  isAdmissible(wanted: Pod): boolean {
+    const pod = this.#deps.resizes.allocated(wanted);
+    return this.#deps.admit(pod, otherPods(pod, this.#active())) === undefined;
+  }
+
   /** The former pod of this UID is gone; as long as it was not, admission had nothing to decide. */
   readmit(pod: Pod): void {
     if (!this.#closed) this.#add(pod);
@@ -165,7 +171,7 @@ export class SyncLoop {
   }
 
   #active(): readonly Pod[] {
-    return activePods(this.#deps.workers.all.values());
+    return activePods(this.#deps.workers.all.values(), this.#deps.observed);
   }
 
   #grantResizes(): void {

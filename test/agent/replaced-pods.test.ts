@@ -96,7 +96,42 @@ test('a pod that is removed and comes back with its UID is admitted again', asyn
   await it.host.clock.advance(END_MS);
   assert.deepEqual(up(it), ['one']);
   assert.deepEqual(shown(it), [['one', 'Running']]);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 1);
   await it.stop();
+});
+
+test('a pod that never restarts begins anew when it is removed and comes back', async () => {
+  const it = await started();
+  const job = podOf('job', { restartPolicy: 'Never' });
+  await set(it, job);
+  await set(it);
+  await set(it, job);
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(up(it), ['uid-job']);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 0);
+  await it.stop();
+});
+
+test('a pod that was over before the agent started holds nothing of the node', async () => {
+  const world = await newClusterWorld();
+  const create = async (pod: Pod): Promise<void> => {
+    const key = { resource: 'pods', namespace: 'default', name: pod.metadata.name } as const;
+    const spec = { ...pod.spec, nodeName: SETTINGS.nodeName };
+    await world.apiServer.direct.create(key, { ...pod, spec }, new AbortController().signal);
+  };
+  const first = await startAgent(world);
+  await set(first);
+  await create(large('', { name: 'rejected', cpu: '1001m' }));
+  await first.host.clock.advance(1000);
+  assert.equal(shown(first)[0]?.[2], 'OutOfcpu');
+  await first.stop();
+  await create(large('', { name: 'web' }));
+  const second = await startAgent(world);
+  await set(second);
+  await second.host.clock.advance(1000);
+  const phases = second.agent.pods().map(({ pod, status }) => [pod.metadata.name, status.phase]);
+  assert.deepEqual(Object.fromEntries(phases), { rejected: 'Failed', web: 'Running' });
+  await second.stop();
 });
 
 test('a version that the node cannot hold is rejected, the one before it ends, and a smaller one runs', async () => {

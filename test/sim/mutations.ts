@@ -77,7 +77,7 @@ export const MUTATIONS: readonly Mutation[] = [
       change(ACTIVE_PODS, 'podFullName(other) !== fullName', 'other !== pod'),
     ],
   },
-  mutation('a pod that came back is not admitted again', SYNC_LOOP, 'if (!this.#closed) this.#add(', 'void ('),
+  mutation('a pod that came back is not admitted again', SYNC_LOOP, 'if (!this.#closed) this.#add(pod)', 'void pod'),
   ...FEATURE_MUTATIONS,
   ...CLUSTER_MUTATIONS,
 ];

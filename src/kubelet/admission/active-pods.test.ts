@@ -14,7 +14,7 @@ function worker(phase: PodWorkerState['phase'], more: Partial<AdmittedPod> = {})
 }
 
 function activeUids(...workers: AdmittedPod[]): string[] {
-  return activePods(workers).map(({ metadata }) => metadata.uid);
+  return activePods(workers, new Map()).map(({ metadata }) => metadata.uid);
 }
 
 test('activePods() counts a pod of a source until it has terminated', () => {
@@ -33,8 +33,17 @@ test('activePods() does not count a pod that left its source', () => {
 test('activePods() counts a pod that came back under its UID while the former one terminates', () => {
   const pod = podOf('one');
   for (const phase of ['terminating', 'terminated', 'finished'] as const) {
-    assert.deepEqual(activePods([worker(phase, { removed: true, successor: pod })]), [pod], phase);
+    assert.deepEqual(activePods([worker(phase, { removed: true, successor: pod })], new Map()), [pod], phase);
   }
+});
+
+test('activePods() does not count a pod that was over before, unless something of it runs', () => {
+  const over = worker('terminating', { pod: { ...podOf('one'), status: { phase: 'Failed' } } });
+  const sandbox = { id: 's', attempt: 0, createdAt: 0n, hostNetwork: false, ips: [], runtimeHandler: '' };
+  const seen = (ready: boolean) => new Map([['one', { sandboxes: [{ ...sandbox, ready }], containers: [] }]]);
+  assert.deepEqual(activePods([over], new Map()), []);
+  assert.deepEqual(activePods([over], seen(false)), []);
+  assert.deepEqual(activePods([over], seen(true)), [over.pod]);
 });
 
 test('otherPods() leaves out the pods of the same full name', () => {

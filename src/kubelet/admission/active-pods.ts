@@ -1,5 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
+import type { ObservedPod } from '../observe/observed-pod.ts';
+import { isTerminal } from '../status/pod-phase.ts';
 import { isKnownTerminated, type WorkerView } from '../workers/pod-questions.ts';
 
 /** A pod worker, as far as admission needs it. */
@@ -11,13 +13,24 @@ export interface AdmittedPod extends WorkerView {
 
 /**
  * The pods whose resources and ports are counted: those that a source wants and that have not terminated. As in kubelet,
- * a pod that left its source does not count while it terminates.
+ * a pod that left its source does not count while it terminates, nor does one that was over when this agent first saw it
+ * and of which nothing runs.
  */
-export function activePods(workers: Iterable<AdmittedPod>): readonly Pod[] {
+export function activePods(
+  workers: Iterable<AdmittedPod>,
+  observed: Pick<ReadonlyMap<string, Pick<ObservedPod, 'sandboxes' | 'containers'>>, 'get'>,
+): readonly Pod[] {
   return [...workers].flatMap((worker) => {
-    if (worker.removed) return worker.successor ?? [];
-    return isKnownTerminated(worker, true) ? [] : worker.pod;
+    const { pod, removed, successor } = worker;
+    if (removed) return successor ?? [];
+    const isOver = isTerminal(pod.status?.phase) && !isUp(observed.get(pod.metadata.uid));
+    return isOver || isKnownTerminated(worker, true) ? [] : pod;
   });
+}
+
+function isUp(seen: Pick<ObservedPod, 'sandboxes' | 'containers'> | undefined): boolean {
+  if (!seen) return false;
+  return seen.sandboxes.some(({ ready }) => ready) || seen.containers.some(({ state }) => state === 'running');
 }
 
 /** The pods that a pod is admitted beside. Pods of one full name are never up together: they share what they need. */

@@ -6,11 +6,18 @@ import { isKnownTerminated, isTerminationRequested, type PodQuestion } from './p
 import type { PodEnding } from './pod-syncer.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 
-export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone'> {
+export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone' | 'isAdmissible'> {
   /** Nothing of the pod is left, and no successor waits. */
   readonly onGone: (pod: Pod) => void;
-  /** Nothing is left of a pod that came back under its UID: it is to be admitted again. */
-  readonly onReturn: (successor: Pod) => void;
+  readonly admission: () => Readmission;
+}
+
+/** What becomes of pods that came back under their UIDs while they ended. */
+export interface Readmission {
+  /** Whether the pod would be admitted now. */
+  isAdmissible(pod: Pod): boolean;
+  /** The former pod is over: this one is to be admitted, and started with `update`. */
+  readmit(pod: Pod): void;
 }
 
 /**
@@ -103,7 +110,8 @@ export class PodWorkers {
   #start(pod: Pod, ending = deletionOf(pod)): void {
     const onPhase = (worker: PodWorker): void => this.#onPhase(worker);
     const onGone = (worker: PodWorker): void => this.#forget(worker);
-    const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone }, this.#life);
+    const isAdmissible = (successor: Pod): boolean => this.#deps.admission().isAdmissible(successor);
+    const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone, isAdmissible }, this.#life);
     this.#workers.set(worker.uid, worker);
     const name = podFullName(pod);
     const queue = this.#names.get(name) ?? [];
@@ -120,7 +128,7 @@ export class PodWorkers {
 
   #forget(worker: PodWorker): void {
     this.#workers.delete(worker.uid);
-    if (worker.successor) this.#deps.onReturn(worker.successor);
+    if (worker.successor) this.#deps.admission().readmit(worker.successor);
     else this.#deps.onGone(worker.pod);
   }
 
