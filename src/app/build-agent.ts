@@ -78,7 +78,8 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     reports.gone(pod);
     cluster.podChanged(pod);
   };
-  const workers = new PodWorkers({ ...settings, ...host, syncer, log, onPhase, onGone }, life.signal);
+  const news = { onPhase, onGone, admission: () => loop };
+  const workers = new PodWorkers({ ...settings, ...host, syncer, log, ...news }, life.signal);
   const loop = new SyncLoop({
     ...inputs,
     sources: parts.sources.map((each) => (each.name === 'api' ? nodeAwareSource(each, settings.nodeName, node) : each)),

@@ -83,6 +83,11 @@ export interface FileSystem {
    * Fails with ENOENT when nothing is there at first, or when the folder (of the file) goes away.
    */
   watch(path: string, signal: AbortSignal): AsyncIterable<void>;
+  /**
+   * As `watch`; yields which files of the folder (or the file itself, as `path`) were removed or moved away since the
+   * last look. They may be there again by now. A file that is renamed over another one removes nothing.
+   */
+  watchRemovals(path: string, signal: AbortSignal): AsyncIterable<ReadonlySet<string>>;
 
   /** Space and inodes of the file system that holds `path`. */
   usage(path: string): Promise<FileSystemUsage>;

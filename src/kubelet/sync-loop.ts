@@ -4,9 +4,8 @@ import { assertNever } from '../base/assert-never.ts';
 import { LatestOnly } from '../base/latest-only.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
+import { activePods, otherPods } from './admission/active-pods.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
-import { graceOf } from './pod/pod-grace.ts';
-import type { PodVerdict } from './pod/pod-verdict.ts';
 import type { PodResizes } from './resources/pod-resizes.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';
@@ -29,8 +28,8 @@ export interface SyncLoopDeps {
   readonly observed: ObservedPods;
   readonly clock: Clock;
   readonly log: Log;
-  /** May it run here, beside those that do? `undefined`: yes. */
-  readonly admit: (pod: Pod, running: readonly Pod[]) => PodVerdict | undefined;
+  /** Whether the pod may run here beside the others. `undefined`: yes. */
+  readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodVerdict | undefined;
   /** What pods were promised, whatever they ask for by now. */
   readonly resizes: PodResizes;
   /** A pod that was refused, with the reason that its status shall show. */
@@ -51,7 +50,8 @@ export interface SyncLoopDeps {
  *
  * 1. A removal acts at once, whatever the state of the other sources.
  * 2. What is left over is ended only when every source has spoken.
- * 3. A pod whose name is still taken by a leftover waits for its end.
+ * 3. A pod whose name is still taken, by a leftover or by the pod that it replaces, waits for its end. What it needs of
+ *    the node is counted without that one.
  * 4. Mirror pods are no pods to run: they show a static pod at the API server.
  * 5. Workers know pods with the resources that these were promised; other wishes are granted only when every source has
  *    spoken, so that who was here before is counted.
@@ -97,6 +97,17 @@ export class SyncLoop {
     this.#closed = true;
     for (const { pod } of [...workers.all.values()]) this.#remove(pod);
     for (const pod of (await leftovers(signal)).values()) workers.endOrphan(pod, ORPHAN_GRACE_SECONDS);
+  }
+
+  /** Whether the pod would be admitted now. */
+  isAdmissible(wanted: Pod): boolean {
+    const pod = this.#deps.resizes.allocated(wanted);
+    return this.#deps.admit(pod, otherPods(pod, this.#active())) === undefined;
+  }
+
+  /** The former pod of this UID is gone; as long as it was not, admission had nothing to decide. */
+  readmit(pod: Pod): void {
+    if (!this.#closed) this.#add(pod);
   }
 
   async #follow(source: PodSource, signal: AbortSignal): Promise<void> {
@@ -145,8 +156,9 @@ export class SyncLoop {
   #add(wanted: Pod): void {
     const { workers, admit, refuse, resizes } = this.#deps;
     if (wanted.metadata.deletionTimestamp || isTerminal(wanted.status?.phase)) return this.#end(wanted);
+    if (workers.all.get(wanted.metadata.uid)?.removed) return workers.update(wanted);
     const pod = resizes.allocated(wanted);
-    const verdict = admit(pod, this.#running());
+    const verdict = admit(pod, otherPods(pod, this.#active()));
     if (verdict) {
       this.#refused.set(pod.metadata.uid, pod);
       return refuse(pod, verdict);
@@ -164,15 +176,14 @@ export class SyncLoop {
     workers.update(resizes.allocated(pod));
   }
 
-  #running(): readonly Pod[] {
-    const workers = [...this.#deps.workers.all.values()];
-    return workers.filter(({ state }) => state.phase !== 'finished').map(({ pod }) => pod);
+  #active(): readonly Pod[] {
+    return activePods(this.#deps.workers.all.values(), this.#deps.observed);
   }
 
   #grantResizes(): void {
     const { resizes, workers } = this.#deps;
     if (!resizes.isAnyWaiting || !this.#haveAllSpoken()) return;
-    for (const pod of resizes.grant(this.#index.podByUid, this.#running())) workers.update(pod);
+    for (const pod of resizes.grant(this.#index.podByUid, this.#active())) workers.update(pod);
   }
 
   #haveAllSpoken(): boolean {

@@ -1,11 +1,14 @@
 /** `nodelet run` as a user has it: the program, its own runtime, real containers. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
+import { freePort } from './free-port.ts';
 import { TestNodelet } from './nodelet-fixture.ts';
 import { embeddedSkipReason } from './runtime-fixture.ts';
+import { becomes, until } from './until.ts';
 
 const HELLO = join(import.meta.dirname, '../../examples/hello.yaml');
 const SETTINGS = join(import.meta.dirname, '../../examples/settings.yaml');
@@ -131,6 +134,31 @@ suite('nodelet run', { skip: embeddedSkipReason(), timeout: 900_000 }, () => {
     assert.match((await nodelet.command('ps')).stdout, /^more-.*\nweb-|^web-.*\nmore-/m);
     nodelet.write('web.yaml', sleeper('more'));
     await run.line(/web +○ gone/);
+    run.process.kill('SIGTERM');
+    assert.equal(await run.exited, 0);
+    assert.deepEqual(nodelet.traces(), []);
+  });
+
+  test('replaces a pod that has a port and over half of the node, and restarts one whose manifest comes back', async () => {
+    const cpus = Math.ceil(availableParallelism() * 600);
+    const port = `{containerPort: 80, hostPort: ${await freePort()}}`;
+    const claims = `, ports: [${port}], resources: {requests: {cpu: ${cpus}m}}`;
+    const manifest = nodelet.write('large.yaml', sleeper('large', claims));
+    const run = nodelet.run(manifest);
+    await run.line(/large +● ready/);
+    nodelet.write('large.yaml', sleeper('large', `${claims}, env: [{name: A, value: b}]`));
+    const restarts = async (): Promise<string | undefined> =>
+      /"restartCount": ?(\d+)/.exec((await nodelet.command('ps', '-o', 'json')).stdout)?.[1];
+    const isSet = async (): Promise<boolean> => {
+      const { stdout } = await nodelet.command('exec', 'large', '--', 'sh', '-c', 'echo A=$A');
+      return stdout.includes('A=b');
+    };
+    await until(isSet);
+    assert.equal(await restarts(), '0');
+    const text = readFileSync(manifest, 'utf8');
+    rmSync(manifest);
+    writeFileSync(manifest, text);
+    await becomes(restarts, '1');
     run.process.kill('SIGTERM');
     assert.equal(await run.exited, 0);
     assert.deepEqual(nodelet.traces(), []);

@@ -22,6 +22,7 @@ export function gatedHost(host: Host, random: SeededRandom, gate: Gate, faults: 
     fs: {
       ...failing(fs, fileError),
       watch: (path, signal) => gate.follow(() => fs.watch(path, AbortSignal.any([signal, gate.shut]))),
+      watchRemovals: (path, signal) => gate.follow(() => fs.watchRemovals(path, AbortSignal.any([signal, gate.shut]))),
     },
     mounts: failing(
       host.mounts,

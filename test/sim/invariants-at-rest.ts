@@ -2,6 +2,7 @@ import type { Container } from '../../src/api/generated/core-v1.ts';
 import type { FakeContainer, FakeSandbox } from '../../src/cri/fake/records.ts';
 import { isHooked } from './invariants-of-hooks.ts';
 import { lacksInputs, lacksVolumes } from './invariants-of-objects.ts';
+import { isBeyondNode } from './plan-claims.ts';
 import { LATE_IMAGE, MISSING_IMAGE } from './plan-pods.ts';
 import type { PodRecord } from './truth.ts';
 import type { World } from './world.ts';
@@ -16,7 +17,8 @@ const NOTICE_MS = 1_000;
 export function checkSettled(world: World): void {
   for (const pod of world.scene.truth.pods.values()) {
     const mine = { pod, ...partsOf(world, pod) };
-    if (!pod.isWanted || pod.versions.at(-1)?.spec.nodeSelector) checkAbsent(mine, world);
+    const latest = pod.versions.at(-1);
+    if (!pod.isWanted || (latest && isBeyondNode(latest))) checkAbsent(mine, world);
     else if (world.scene.now() - pod.changedAt > NOTICE_MS) checkPod(mine, world);
     checkPast(mine, world);
   }

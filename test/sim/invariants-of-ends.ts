@@ -1,5 +1,6 @@
 import { containerOf } from '../../src/kubelet/pod/container-of.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
+import { isBeyondNode } from './plan-claims.ts';
 import { roleOf, type Scene } from './scene.ts';
 import { type ContainerRecord, graceOf, type PodRecord } from './truth.ts';
 
@@ -51,8 +52,9 @@ function probeGraces({ versions }: PodRecord, name: string): number[] {
 /** Whether there is anything, seen from outside the agent, for which a running container may be stopped. */
 function hasReasonToStop(pod: PodRecord, record: ContainerRecord, { truth, runtime }: Scene): boolean {
   const wasUnwanted = !pod.isWanted || pod.unwantedAt >= record.createdAt;
-  if (wasUnwanted || hasRestartedAll(pod) || pod.versions.at(-1)?.spec.nodeSelector !== undefined) return true;
-  const spec = pod.versions.at(-1)?.spec;
+  const latest = pod.versions.at(-1);
+  if (wasUnwanted || hasRestartedAll(pod) || (latest && isBeyondNode(latest))) return true;
+  const spec = latest?.spec;
   const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
   const wanted = all.find(({ name }) => name === record.name);
   if (wanted?.image !== record.image || wanted.livenessProbe || wanted.startupProbe) return true;

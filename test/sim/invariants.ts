@@ -7,8 +7,10 @@ import type { CriMethod } from '../../src/cri/services.ts';
 import { checkKill, checkStop } from './invariants-of-ends.ts';
 import { checkBarrier, checkEndInTime, checkPreStop, noteHook, notePreStop, noteStop } from './invariants-of-hooks.ts';
 import { checkEnvironment } from './invariants-of-objects.ts';
+import { checkRejection } from './invariants-of-rejections.ts';
 import { checkBeginsAnew, checkRemovedCause, hasRestartedAll } from './invariants-of-restarts.ts';
 import { checkBackoff, checkInitOrder, checkRestartPolicy } from './invariants-of-starts.ts';
+import { isBeyondNode } from './plan-claims.ts';
 import type { HookKind } from './program.ts';
 import type { Scene } from './scene.ts';
 import { beginAnew, type PodRecord } from './truth.ts';
@@ -32,12 +34,12 @@ export class Invariants {
     const { fail, now } = this.#scene;
     const pod = this.#subjectOf(request);
     const what = `${method} for ${pod?.uid}`;
-    if (method === 'runPodSandbox' && pod) this.#beginAnewOnceEmpty(pod);
+    if (method === 'runPodSandbox' && pod) this.#beginAnewOnceEmpty(pod, true);
     if (!pod?.told) return fail(3, `${what}, of which no source has spoken`);
     if (pod.told.as !== 'wanted' && pod.told.at < now())
       return fail(3, `${what}, which the agent knows as ${pod.told.as}`);
     if (pod.overAt !== undefined && pod.overAt < now()) return fail(3, `${what}, which has ended as ${pod.phase}`);
-    if (pod.told.pod.spec.nodeSelector) return fail(3, `${what}, which may not run here`);
+    if (isBeyondNode(pod.told.pod)) return fail(3, `${what}, which may not run here`);
   }
 
   effect(effect: Effect): void {
@@ -72,7 +74,8 @@ export class Invariants {
     const pod = truth.pods.get(uid);
     if (!pod?.told) return fail(11, `a status of ${uid}, of which no source has spoken`);
     const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
-    if (!isOver) this.#beginAnewOnceEmpty(pod);
+    if (!isOver) this.#beginAnewOnceEmpty(pod, pod.overAt !== undefined);
+    checkRejection(pod, status, this.#scene);
     if (pod.overAt !== undefined && status.phase !== pod.phase) {
       fail(11, `${uid} went from ${pod.phase} to ${status.phase}`);
     }
@@ -122,15 +125,20 @@ export class Invariants {
     if (record?.endedAt !== undefined) record.stopCameLate = true;
   }
 
-  /** A pod that came back begins anew when nothing of its earlier time is left. */
-  #beginAnewOnceEmpty(pod: PodRecord): void {
+  /**
+   * A pod that came back begins anew when nothing of its earlier time is left; one that always restarts keeps its dead
+   * containers, and begins anew when none is up (`mayHaveDead`: and it has been over, or gets a new sandbox).
+   */
+  #beginAnewOnceEmpty(pod: PodRecord, mayHaveDead: boolean): void {
     const { runtime, truth } = this.#scene;
     const { unwantedAt, incarnation, containers } = pod;
     // Also when it went and came back while there was no agent to be told.
     const wasUnwanted = containers.some((each) => each.incarnation === incarnation && each.createdAt <= unwantedAt);
     if (pod.drop !== 'returning' && !wasUnwanted) return;
+    const restarts = mayHaveDead && pod.versions.at(-1)?.spec.restartPolicy === 'Always';
     const all = [...runtime.sandboxes.values(), ...runtime.containers.values()];
-    if (!all.some((each) => truth.podOf(each) === pod)) beginAnew(pod);
+    const isLeft = restarts ? this.#inUse('').has(pod) : all.some((each) => truth.podOf(each) === pod);
+    if (!isLeft) beginAnew(pod);
   }
 
   #subjectOf(request: unknown): PodRecord | undefined {

@@ -5,6 +5,7 @@ import { change, type Mutation, mutation } from './mutation.ts';
 const WORKERS = 'src/kubelet/workers/pod-workers.ts';
 const WORKER = 'src/kubelet/workers/pod-worker.ts';
 const WORKER_STATE = 'src/kubelet/workers/pod-worker-state.ts';
+const ACTIVE_PODS = 'src/kubelet/admission/active-pods.ts';
 const SYNC_LOOP = 'src/kubelet/sync-loop.ts';
 const SYNCER = 'src/kubelet/sync/create-pod-syncer.ts';
 const EXECUTION = 'src/kubelet/sync/execute-pod-plan.ts';
@@ -69,6 +70,14 @@ export const MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'a pod that is replaced counts against its replacement',
+    changes: [
+      change(ACTIVE_PODS, 'if (worker.removed) return', 'if (!worker) return'),
+      change(ACTIVE_PODS, 'podFullName(other) !== fullName', 'other !== pod'),
+    ],
+  },
+  mutation('a pod that came back is not admitted again', SYNC_LOOP, 'if (!this.#closed) this.#add(pod)', 'void pod'),
   ...FEATURE_MUTATIONS,
   ...CLUSTER_MUTATIONS,
 ];

@@ -1,6 +1,7 @@
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import { Draw } from './draw.ts';
 import { dressedPod } from './dress-pod.ts';
+import { claimsOf } from './plan-claims.ts';
 import {
   type ClusterPlan,
   drawCluster,
@@ -70,8 +71,9 @@ export function planWorld(seed: number, { pods, hours }: PlanOptions): WorldPlan
   const actions = Array.from({ length: pods }, (_, index) => drawStory(draw, index, sources, times.calm)).flat();
   actions.push({ at: draw.int(0, times.calm), do: 'publish', image: LATE_IMAGE });
   actions.push(...drawDebugging(new Draw(seed, 'debugging'), actions, times.calm));
+  const withClaims = claimsOf(seed, actions);
   const all = [
-    ...actions.map((action) => dressed(seed, action, sources)),
+    ...actions.map((action) => dressed(seed, withClaims(action), sources)),
     ...drawObjects(new Draw(seed, 'objects'), times),
     ...(sources === IN_A_CLUSTER ? drawMeddling(new Draw(seed, 'meddling'), keysIn(actions), times.calm) : []),
   ];

@@ -22,7 +22,7 @@ import { MemoryTreeWriter } from './memory-tree-writer.ts';
 import { MemoryWatches } from './memory-watches.ts';
 
 /** What can be made to fail: the methods of the port. */
-export type FileOperation = Exclude<keyof FileSystem, 'watch' | 'readTree'>;
+export type FileOperation = Exclude<keyof FileSystem, 'watch' | 'watchRemovals' | 'readTree'>;
 
 const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
   'writeFile',
@@ -186,27 +186,21 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   async *watch(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
+    for await (const _ of this.watchRemovals(path, signal)) yield;
+  }
+
+  async *watchRemovals(path: string, signal: AbortSignal): AsyncGenerator<ReadonlySet<string>, void, void> {
     if (signal.aborted) return;
     const isFolder = this.#watched(path, path).kind === 'directory';
     const folderPath = isFolder ? path : posix.dirname(path);
     const folder = this.#watched(folderPath, path);
     if (folder.kind !== 'directory') throw new FileSystemError('ENOTDIR', 'watch', path);
-
-    const { bell, remove } = this.#watches.add(folder, isFolder ? undefined : posix.basename(path));
-    const onAbort = (): void => {
-      bell.silence();
-      remove(); // not left to the reader, who may never ask again
+    const checkFolder = (): void => {
+      if (this.#watched(folderPath, path) !== folder) throw new FileSystemError('ENOENT', 'watch', path);
     };
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      bell.ring();
-      while (await bell.heard()) {
-        if (this.#watched(folderPath, path) !== folder) throw new FileSystemError('ENOENT', 'watch', path);
-        yield;
-      }
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-      remove();
+    const name = isFolder ? undefined : posix.basename(path);
+    for await (const names of this.#watches.follow(folder, name, checkFolder, signal)) {
+      yield new Set([...names].map((each) => (isFolder ? `${path}/${each}` : path)));
     }
   }
 

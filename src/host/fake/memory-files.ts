@@ -169,6 +169,7 @@ export class MemoryFiles {
     const folder = folderOf(place);
     folder.entries.delete(place.name);
     folder.modifiedMs = this.#now();
+    this.#watches.removed(folder, place.name);
     this.#tell(place);
   }
 

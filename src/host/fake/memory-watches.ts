@@ -6,16 +6,48 @@ interface Watch {
   /** Of the one file that is watched; absent for the whole folder. */
   readonly name: string | undefined;
   readonly bell: ChangeBell;
+  /** Names that were removed or moved away since the last look. */
+  readonly removed: Set<string>;
 }
 
 /** Who wants to know of changes in which folder. */
 export class MemoryWatches {
   readonly #watches = new Set<Watch>();
 
-  add(folder: DirectoryInode, name: string | undefined): { readonly bell: ChangeBell; remove(): void } {
-    const watch = { folder, name, bell: new ChangeBell() };
+  /** Yields what was removed since the last look; `checkFolder` throws once the folder is not there any more. */
+  async *follow(
+    folder: DirectoryInode,
+    name: string | undefined,
+    checkFolder: () => void,
+    signal: AbortSignal,
+  ): AsyncGenerator<ReadonlySet<string>, void, void> {
+    const watch: Watch = { folder, name, bell: new ChangeBell(), removed: new Set() };
+    const { bell, removed } = watch;
     this.#watches.add(watch);
-    return { bell: watch.bell, remove: () => void this.#watches.delete(watch) };
+    const onAbort = (): void => {
+      bell.silence();
+      this.#watches.delete(watch); // not left to the reader, who may never ask again
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      bell.ring();
+      while (await bell.heard()) {
+        const since = new Set(removed);
+        removed.clear();
+        yield* lastLook(since, checkFolder);
+        yield since;
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#watches.delete(watch);
+    }
+  }
+
+  /** The name is not in this folder any more. */
+  removed(folder: DirectoryInode, name: string): void {
+    for (const watch of this.#watches) {
+      if (watch.folder === folder && (watch.name === undefined || watch.name === name)) watch.removed.add(name);
+    }
   }
 
   /** Something about the name in this folder changed. */
@@ -28,5 +60,15 @@ export class MemoryWatches {
   /** The folder itself was changed, moved or removed. */
   changedItself(inode: Inode): void {
     for (const watch of this.#watches) if (watch.folder === inode) watch.bell.ring();
+  }
+}
+
+/** A folder that is gone has lost its files first. */
+function* lastLook(removed: ReadonlySet<string>, checkFolder: () => void): Generator<ReadonlySet<string>> {
+  try {
+    checkFolder();
+  } catch (error) {
+    if (removed.size > 0) yield removed;
+    throw error;
   }
 }

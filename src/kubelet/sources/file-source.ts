@@ -40,6 +40,9 @@ interface Manifest extends SourceSnapshot {
  *
  * A file that cannot be read or understood any more takes no running pod away: what was last good in it stays wanted
  * until the file is mended or removed. Until everything could be read once, the snapshots are incomplete.
+ *
+ * As in kubelet, a file that is removed and written again is a removal and an addition, however soon that happens: its
+ * pods are missing from one snapshot, though their UIDs stay the same.
  */
 export function createFileSource(options: FileSourceOptions, deps: FileSourceDeps): PodSource {
   return { name: 'file', snapshots: (signal) => snapshots(options, deps, signal) };
@@ -51,9 +54,10 @@ async function* snapshots(
   signal: AbortSignal,
 ): AsyncGenerator<SourceSnapshot> {
   const bell = new ChangeBell();
+  const removed = new Set<string>();
   signal.addEventListener('abort', () => bell.silence(), { once: true });
   const tasks = [
-    ...options.paths.map((path) => ringOnChange(path, bell, deps, signal)),
+    ...options.paths.map((path) => ringOnChange(path, removed, bell, deps, signal)),
     rescan(options, bell, deps, signal),
   ];
   let known: ReadonlyMap<string, Manifest> = new Map();
@@ -61,29 +65,55 @@ async function* snapshots(
   let told: string | undefined;
   let wasComplete = false;
   do {
-    const { manifests, problems, isUnread } = await readAll(options, known, deps);
+    const left = splitRemoved(known, removed);
+    removed.clear();
+    const { manifests, problems, isUnread } = await readAll(options, left.manifests, deps);
     known = manifests;
     wasComplete ||= !isUnread;
     if (isUnread) ringSoon(bell, deps, signal);
     const all = combine(manifests, problems, options, pods);
     ({ pods } = all);
     const snapshot: SourceSnapshot = { ...all, ...(!wasComplete && { incomplete: true }) };
+    const without = withoutPods(snapshot, left.uids);
+    if (without !== snapshot && !signal.aborted) yield without;
     const state = JSON.stringify(snapshot);
-    if (state !== told && !signal.aborted) yield snapshot;
+    if ((state !== told || without !== snapshot) && !signal.aborted) yield snapshot;
     told = state;
   } while (await bell.heard());
   await Promise.all(tasks);
 }
 
+/** What is known without the files that were removed, and the UIDs of the pods that these held. */
+function splitRemoved(
+  known: ReadonlyMap<string, Manifest>,
+  removed: ReadonlySet<string>,
+): { manifests: ReadonlyMap<string, Manifest>; uids: ReadonlySet<string> } {
+  const gone = [...removed].flatMap((file) => known.get(file)?.pods ?? []);
+  return {
+    manifests: new Map([...known].filter(([file]) => !removed.has(file))),
+    uids: new Set(gone.map(({ metadata }) => metadata.uid)),
+  };
+}
+
+/** The same object when it has none of them. */
+function withoutPods(snapshot: SourceSnapshot, uids: ReadonlySet<string>): SourceSnapshot {
+  const pods = snapshot.pods.filter(({ metadata }) => !uids.has(metadata.uid));
+  return pods.length === snapshot.pods.length ? snapshot : { ...snapshot, pods };
+}
+
 async function ringOnChange(
   path: string,
+  removed: Set<string>,
   bell: ChangeBell,
   { fs, clock }: FileSourceDeps,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const _ of fs.watch(path, signal)) bell.ring();
+      for await (const files of fs.watchRemovals(path, signal)) {
+        for (const file of files) removed.add(file);
+        bell.ring();
+      }
     } catch {
       // Not there (any more): the reading tells of it, and the watch begins again when it is back.
       await clock.sleep(MISSING_MS, signal).catch(() => undefined);

@@ -116,13 +116,18 @@ class Syncer implements AttentivePodSyncer {
   }
 
   async purge(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { observed, publisher, backoff, timeline, resizes } = this.#deps;
+    const { observed, backoff } = this.#deps;
     const { uid } = pod.metadata;
     // Nothing of it runs: what the runtime remembers and what is on disk go side by side.
     await allOf([removePod(pod, observed.get(uid), this.#deps, signal), this.#purgeSteps(pod, signal)]);
     // Also what nobody knew of has to go; the next attempt knows it.
     if (await observed.refresh(uid, signal)) throw new Error('the runtime still has something of the pod');
     backoff.forget(`${uid}/`);
+    this.restart(pod);
+  }
+
+  restart({ metadata: { uid } }: Pod): void {
+    const { publisher, timeline, resizes } = this.#deps;
     publisher.forget(uid);
     resizes.ended(uid);
     timeline.forget(uid);

@@ -34,4 +34,7 @@ export interface PodSyncer {
 
   /** Removes every trace: dead containers, sandboxes, logs, folders, records. */
   purge(pod: Pod, signal: AbortSignal): Promise<void>;
+
+  /** Forgets the status of a pod that has ended and starts again under its UID: its containers are restarted ones. */
+  restart(pod: Pod): void;
 }

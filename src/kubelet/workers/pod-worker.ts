@@ -25,6 +25,8 @@ export interface PodWorkerDeps {
   readonly onPhase: (worker: PodWorker) => void;
   /** The worker is done with its pod for good. */
   readonly onGone: (worker: PodWorker) => void;
+  /** Whether the pod would be admitted if it started now. */
+  readonly isAdmissible: (pod: Pod) => boolean;
 }
 
 /**
@@ -186,12 +188,22 @@ export class PodWorker {
         return this.#advance({ type: 'resourcesReleased' });
       case 'finished':
         if (!this.#removed) return;
-        await syncer.purge(this.#pod, signal);
+        if (this.#isRestarted()) syncer.restart(this.#pod);
+        else await syncer.purge(this.#pod, signal);
         this.#gone = true;
         return this.#deps.onGone(this);
       default:
         return assertNever(state);
     }
+  }
+
+  /**
+   * As in kubelet, a pod that came back while it ended goes on with its dead containers: they count as restarted. One
+   * that does not restart what has ended, or that is rejected, begins with nothing.
+   */
+  #isRestarted(): boolean {
+    const successor = this.#successor;
+    return successor?.spec.restartPolicy === 'Always' && this.#deps.isAdmissible(successor);
   }
 
   async #sync(signal: AbortSignal): Promise<void> {

@@ -43,14 +43,19 @@ class ScriptedSyncer implements PodSyncer {
   async purge({ metadata }: Pod): Promise<void> {
     this.calls.push(`purge ${metadata.uid}`);
   }
+
+  restart({ metadata }: Pod): void {
+    this.calls.push(`restart ${metadata.uid}`);
+  }
 }
 
 function setUp() {
   const clock = new VirtualClock();
   const syncer = new ScriptedSyncer();
   const gone: string[] = [];
+  const isAdmissible = { value: true };
   const life = new AbortController();
-  const workers = new PodWorkers(
+  const workers: PodWorkers = new PodWorkers(
     {
       clock,
       random: new SeededRandom(1),
@@ -59,10 +64,14 @@ function setUp() {
       syncFrequencyMs: 60_000,
       onPhase: () => undefined,
       onGone: ({ metadata }) => gone.push(metadata.uid),
+      admission: () => ({
+        isAdmissible: () => isAdmissible.value,
+        readmit: (successor) => workers.update(successor),
+      }),
     },
     life.signal,
   );
-  return { clock, syncer, workers, gone, life };
+  return { clock, syncer, workers, gone, life, isAdmissible };
 }
 
 const forever = new Promise<never>(() => undefined);
@@ -178,6 +187,27 @@ test('a UID that comes back while it ends starts anew afterwards', async () => {
   await clock.advance(0);
   assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'release a', 'purge a', 'sync a']);
   assert.deepEqual(gone, []);
+});
+
+test('a UID that comes back while it ends is restarted with its dead containers if it always restarts', async () => {
+  for (const [isAdmitted, last] of [
+    [true, 'restart a'],
+    [false, 'purge a'],
+  ] as const) {
+    const { clock, syncer, workers, isAdmissible } = setUp();
+    const plain = pod('a');
+    const always = { ...plain, spec: { ...plain.spec, restartPolicy: 'Always' } };
+    const end = Promise.withResolvers<void>();
+    syncer.terminated = () => end.promise;
+    workers.update(always);
+    await clock.advance(0);
+    workers.end('a', { graceSeconds: 30, removed: true });
+    workers.update(always);
+    isAdmissible.value = isAdmitted;
+    end.resolve();
+    await clock.advance(0);
+    assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'release a', last, 'sync a']);
+  }
 });
 
 test('a removal takes the wish to start anew back', async () => {

@@ -6,9 +6,18 @@ import { isKnownTerminated, isTerminationRequested, type PodQuestion } from './p
 import type { PodEnding } from './pod-syncer.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 
-export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone'> {
+export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone' | 'isAdmissible'> {
   /** Nothing of the pod is left, and no successor waits. */
   readonly onGone: (pod: Pod) => void;
+  readonly admission: () => Readmission;
+}
+
+/** What becomes of pods that came back under their UIDs while they ended. */
+export interface Readmission {
+  /** Whether the pod would be admitted now. */
+  isAdmissible(pod: Pod): boolean;
+  /** The former pod is over: this one is to be admitted, and started with `update`. */
+  readmit(pod: Pod): void;
 }
 
 /**
@@ -17,7 +26,7 @@ export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone'> {
  * 1. One worker per UID.
  * 2. Never two pods of one full name at once: the later one waits, in the order of arrival, until the earlier has ended
  *    and given back what it held. Traces of it that cannot be removed do not keep the later one from starting.
- * 3. A UID that comes back while its pod is still ending starts anew after the end.
+ * 3. A UID that comes back while its pod is still ending is handed back after the end, to start anew.
  * 4. A pod that is marked as deleted when it is first seen is never started: its life begins with its end.
  */
 export class PodWorkers {
@@ -101,7 +110,8 @@ export class PodWorkers {
   #start(pod: Pod, ending = deletionOf(pod)): void {
     const onPhase = (worker: PodWorker): void => this.#onPhase(worker);
     const onGone = (worker: PodWorker): void => this.#forget(worker);
-    const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone }, this.#life);
+    const isAdmissible = (successor: Pod): boolean => this.#deps.admission().isAdmissible(successor);
+    const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone, isAdmissible }, this.#life);
     this.#workers.set(worker.uid, worker);
     const name = takenName(pod);
     const queue = this.#names.get(name) ?? [];
@@ -118,7 +128,7 @@ export class PodWorkers {
 
   #forget(worker: PodWorker): void {
     this.#workers.delete(worker.uid);
-    if (worker.successor) this.#start(worker.successor);
+    if (worker.successor) this.#deps.admission().readmit(worker.successor);
     else this.#deps.onGone(worker.pod);
   }
 

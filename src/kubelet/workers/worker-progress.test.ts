@@ -23,9 +23,11 @@ async function setUp(outcome: () => Promise<SyncOutcome>) {
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
     release: async () => undefined,
     purge: async () => undefined,
+    restart() {},
   };
   const random = new SeededRandom(1);
-  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, onPhase() {}, onGone() {} };
+  const news = { onPhase() {}, onGone() {}, admission: () => assert.fail() };
+  const deps = { clock, random, syncer, log: silentLog, syncFrequencyMs: 60_000, ...news };
   const workers = new PodWorkers(deps, new AbortController().signal);
   workers.update(pod);
   await clock.advance(0);

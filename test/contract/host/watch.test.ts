@@ -106,6 +106,69 @@ function watchContract(name: string, makeWorld: (t: TestContext) => Promise<Watc
     assert.equal((await late.next()).done, true);
   });
 
+  /** Changes, and the files that these have removed. */
+  const removals: Record<string, readonly [(fs: FileSystem, root: string) => Promise<void>, ...string[]]> = {
+    'a file that is removed': [(fs, root) => fs.remove(`${root}/a`), 'a'],
+    'a file that is removed and written again': [
+      async (fs, root) => {
+        await fs.remove(`${root}/a`);
+        await fs.writeFile(`${root}/a`, '1');
+      },
+      'a',
+    ],
+    'a file that is moved away, and replaced by a new one': [
+      async (fs, root) => {
+        await fs.rename(`${root}/a`, `${root}/a~`);
+        await fs.writeFile(`${root}/a`, '1');
+      },
+      'a',
+    ],
+    'two files that are renamed over it, one after the other': [
+      async (fs, root) => {
+        for (const file of ['b', 'c']) await fs.rename(`${root}/${file}`, `${root}/a`);
+      },
+      'b',
+      'c',
+    ],
+    'a file that is written in place': [(fs, root) => fs.writeFile(`${root}/a`, '2')],
+  };
+  for (const [what, [change, ...removed]] of Object.entries(removals)) {
+    for (const isFile of [false, true]) {
+      test(`${name} watchRemovals of ${isFile ? 'a file' : 'a folder'}: ${what}`, async (t) => {
+        const { fs, root } = await makeWorld(t);
+        for (const file of ['a', 'b', 'c']) await fs.writeFile(`${root}/${file}`, '1');
+        const controller = new AbortController();
+        t.after(() => controller.abort());
+        const looks = fs.watchRemovals(isFile ? `${root}/a` : root, controller.signal)[Symbol.asyncIterator]();
+        assert.deepEqual(await looks.next(), { done: false, value: new Set() });
+        await change(fs, root);
+        const seen = new Set<string>();
+        const look = async (): Promise<void> => {
+          for (const path of (await looks.next()).value ?? []) seen.add(path);
+        };
+        await look();
+        await fs.appendFile(`${root}/a`, 'the end').catch(() => fs.writeFile(`${root}/a`, 'the end'));
+        await look();
+        const expected = isFile ? removed.filter((file) => file === 'a') : removed;
+        assert.deepEqual(
+          [...seen].toSorted(),
+          expected.map((file) => `${root}/${file}`),
+        );
+      });
+    }
+  }
+
+  test(`${name} watchRemovals: a folder that goes tells of its files first, and then fails`, async (t) => {
+    const { fs, root } = await makeWorld(t);
+    await fs.makeDirectory(`${root}/folder`);
+    await fs.writeFile(`${root}/folder/a`, '1');
+    const looks = fs.watchRemovals(`${root}/folder`, new AbortController().signal)[Symbol.asyncIterator]();
+    await looks.next();
+    await fs.removeTree(`${root}/folder`);
+    assert.deepEqual(await looks.next(), { done: false, value: new Set([`${root}/folder/a`]) });
+    await assert.rejects(looks.next(), { name: 'FileSystemError', code: 'ENOENT' });
+  });
+
   test(`${name} watch: fails when there is nothing, or no longer`, async (t) => {
     const { fs, root } = await makeWorld(t);
     const signal = new AbortController().signal;

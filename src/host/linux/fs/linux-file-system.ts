@@ -75,6 +75,9 @@ export const linuxFileSystem: FileSystem = {
   giveTreeToGroup: (root, access, signal) =>
     attempt('giveTreeToGroup', root, () => giveTreeToGroup(root, access, signal), signal),
   watch: watchPath,
+  async *watchRemovals(path, signal) {
+    yield* (await import('../watch-removals.ts')).watchRemovals(path, signal);
+  },
   usage: (path) => attempt('usage', path, () => usageOf(path)),
 
   // Loading the foreign function interface takes a while, and many commands never need it.

@@ -1,15 +1,35 @@
-import { watch as nodeWatch, type Stats } from 'node:fs';
+import { type FSWatcher, watch as nodeWatch, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { ChangeBell } from '../../../base/change-bell.ts';
 import { FileSystemError } from '../../file-system.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
+/** What is read of a watched folder whenever something in it has changed. */
+export interface FolderReader<T> {
+  /** Since it was last asked; `undefined`: nothing. */
+  take(): T | undefined;
+  close(): void;
+}
+
+/** `file` is absent where the whole folder is watched. */
+export type OpenFolder<T> = (folder: string, file: string | undefined) => FolderReader<T>;
+
+export async function* watchPath(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
+  for await (const _ of followPath(path, () => UNREAD, signal)) yield;
+}
+
+const UNREAD: FolderReader<never> = { take: () => undefined, close() {} };
+
 /**
  * inotify by way of Node.js. A file is watched through its folder: inotify follows the inode, so a watch on the file
  * itself would see nothing more once a new file is renamed over it.
  */
-export async function* watchPath(path: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
+export async function* followPath<T>(
+  path: string,
+  openFolder: OpenFolder<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T | undefined, void, void> {
   if (signal.aborted) return;
   const isFolder = (await statOf(path, path)).isDirectory();
   const folder = isFolder ? path : dirname(path);
@@ -17,37 +37,61 @@ export async function* watchPath(path: string, signal: AbortSignal): AsyncGenera
 
   const bell = new ChangeBell();
   const name = basename(path);
-  const watcher = open(folder, path, (changed) => {
+  const reader = attempt(path, () => openFolder(folder, isFolder ? undefined : name));
+  const watcher = watchFolder(folder, path, reader, (changed) => {
     // Without a name: the kernel dropped events, or the folder itself is concerned.
     if (isFolder || changed === null || changed === name || changed === basename(folder)) bell.ring();
   });
   watcher.on('error', (error) => bell.fail(asWatchError(error, path)));
   const onAbort = (): void => {
     bell.silence();
-    watcher.close(); // not left to the reader, who may never ask again
+    watcher.close(); // not left to the caller, who may never ask again
+    reader.close();
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort(); // it may have aborted while we looked
   try {
     bell.ring();
     while (await bell.heard()) {
-      const now = await statOf(folder, path);
-      // Another folder under the old name: the kernel still watches the one that is gone.
-      if (now.dev !== dev || now.ino !== ino) throw new FileSystemError('ENOENT', 'watch', path);
+      const failure = await checkFolder(folder, path, { dev, ino });
       if (signal.aborted) return;
-      yield;
+      const taken = reader.take();
+      // A folder that is gone has lost its files first.
+      if (!failure || taken !== undefined) yield taken;
+      if (failure) throw failure;
     }
   } finally {
     signal.removeEventListener('abort', onAbort);
     watcher.close();
+    reader.close();
   }
 }
 
-function open(folder: string, path: string, onChange: (name: string | null) => void) {
+function watchFolder(
+  folder: string,
+  path: string,
+  reader: FolderReader<unknown>,
+  onChange: (name: string | null) => void,
+): FSWatcher {
   try {
     return nodeWatch(folder, (_, name) => onChange(name));
   } catch (error) {
+    reader.close();
     throw asWatchError(error, path);
+  }
+}
+
+/** Where another folder has the old name, the kernel still watches the one that is gone. */
+async function checkFolder(
+  folder: string,
+  path: string,
+  watched: Pick<Stats, 'dev' | 'ino'>,
+): Promise<FileSystemError | undefined> {
+  try {
+    const { dev, ino } = await stat(folder);
+    return dev === watched.dev && ino === watched.ino ? undefined : new FileSystemError('ENOENT', 'watch', path);
+  } catch (error) {
+    return asWatchError(error, path);
   }
 }
 
@@ -56,6 +100,14 @@ async function statOf(path: string, watched: string): Promise<Stats> {
     return await stat(path);
   } catch (error) {
     throw asWatchError(error, watched);
+  }
+}
+
+function attempt<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw asWatchError(error, path);
   }
 }
 

@@ -1,0 +1,231 @@
+/** Pods that take the place of others which need the same of the node, on virtual time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../src/api/generated/core-v1.ts';
+import {
+  type MemoryAgent,
+  newClusterWorld,
+  newWorld,
+  podOf,
+  SETTINGS,
+  startAgent,
+  type World,
+} from './memory-agent.ts';
+
+/** How long each container takes to end. */
+const END_MS = 500;
+
+/** Needs over half of the node and a port of it: no two of them fit. */
+function large(uid: string, { name = 'web', cpu = '600m', hostPort = 8080 } = {}): Pod {
+  const container = { name: 'main', image: 'busybox:1', resources: { requests: { cpu } }, ports: [port(hostPort)] };
+  const pod = podOf(name, { containers: [container] });
+  return { ...pod, metadata: { ...pod.metadata, uid } };
+}
+
+function port(hostPort: number) {
+  return { containerPort: 80, hostPort };
+}
+
+function slowWorld<T extends World>(world: T): T {
+  world.runtime.behaviours.set('main', { onTerminate: { afterMs: END_MS, code: 0 } });
+  return world;
+}
+
+async function started(world: World = newWorld()): Promise<MemoryAgent> {
+  return startAgent(slowWorld(world));
+}
+
+async function set(it: MemoryAgent, ...pods: Pod[]): Promise<void> {
+  it.source.set(...pods);
+  await it.host.clock.advance(0);
+}
+
+/** The UIDs of the pods whose containers run. */
+function up({ runtime }: Pick<World, 'runtime'>): (string | undefined)[] {
+  const running = [...runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  return running.map(({ config }) => config.labels['io.kubernetes.pod.uid']);
+}
+
+function shown({ agent }: MemoryAgent): (string | undefined)[][] {
+  return agent
+    .pods()
+    .map(({ pod, status }) => [pod.metadata.uid, status.phase, ...(status.reason ? [status.reason] : [])]);
+}
+
+test('a pod that takes the place of one of its name is admitted without that one, and waits for its end', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  await set(it, large('two'));
+  await it.host.clock.advance(END_MS - 1);
+  assert.deepEqual(up(it), ['one']);
+  await it.host.clock.advance(1);
+  assert.deepEqual(up(it), ['two']);
+  assert.deepEqual(shown(it), [['two', 'Running']]);
+  await it.stop();
+});
+
+test('of three versions in quick succession the last one runs, and those between never', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  for (const uid of ['two', 'three', 'four']) await set(it, large(uid));
+  assert.deepEqual(up(it), ['one']);
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(up(it), ['four']);
+  assert.deepEqual(shown(it), [['four', 'Running']]);
+  const made = [...it.runtime.sandboxes.values()].map(({ config }) => config.labels['io.kubernetes.pod.uid']);
+  assert.deepEqual(made, ['four']);
+  await it.stop();
+});
+
+test('a version that is put back while it ends runs again once it has ended', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  await set(it, large('two'));
+  await set(it, large('one'));
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(up(it), ['one']);
+  assert.deepEqual(shown(it), [['one', 'Running']]);
+  await it.stop();
+});
+
+test('a pod that is removed and comes back with its UID is admitted again', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  await set(it);
+  await set(it, large('one'));
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(up(it), ['one']);
+  assert.deepEqual(shown(it), [['one', 'Running']]);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 1);
+  await it.stop();
+});
+
+test('a pod that never restarts begins anew when it is removed and comes back', async () => {
+  const it = await started();
+  const job = podOf('job', { restartPolicy: 'Never' });
+  await set(it, job);
+  await set(it);
+  await set(it, job);
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(up(it), ['uid-job']);
+  assert.equal(it.agent.pods()[0]?.status.containerStatuses?.[0]?.restartCount, 0);
+  await it.stop();
+});
+
+test('a pod that was over before the agent started holds nothing of the node', async () => {
+  const world = await newClusterWorld();
+  const create = async (pod: Pod): Promise<void> => {
+    const key = { resource: 'pods', namespace: 'default', name: pod.metadata.name } as const;
+    const spec = { ...pod.spec, nodeName: SETTINGS.nodeName };
+    await world.apiServer.direct.create(key, { ...pod, spec }, new AbortController().signal);
+  };
+  const first = await startAgent(world);
+  await set(first);
+  await create(large('', { name: 'rejected', cpu: '1001m' }));
+  await first.host.clock.advance(1000);
+  assert.equal(shown(first)[0]?.[2], 'OutOfcpu');
+  await first.stop();
+  await create(large('', { name: 'web' }));
+  const second = await startAgent(world);
+  await set(second);
+  await second.host.clock.advance(1000);
+  const phases = second.agent.pods().map(({ pod, status }) => [pod.metadata.name, status.phase]);
+  assert.deepEqual(Object.fromEntries(phases), { rejected: 'Failed', web: 'Running' });
+  await second.stop();
+});
+
+test('a version that the node cannot hold is rejected, the one before it ends, and a smaller one runs', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  await set(it, large('two', { cpu: '1001m' }));
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(up(it), []);
+  assert.deepEqual(shown(it), [['two', 'Failed', 'OutOfcpu']]);
+  await set(it, large('three'));
+  assert.deepEqual(shown(it), [['three', 'Running']]);
+  await it.stop();
+});
+
+test('a pod that left its source is not counted against those of other names', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  await set(it, large('two', { name: 'renamed' }));
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(shown(it), [['two', 'Running']]);
+  await it.stop();
+});
+
+test('a pod that waits for its place counts, and so does one that came back', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  await set(it, large('two'), large('other', { name: 'other' }));
+  assert.deepEqual(shown(it).at(-1), ['other', 'Failed', 'OutOfcpu']);
+  await set(it, large('one'), large('small', { name: 'small', cpu: '10m' }));
+  assert.deepEqual(shown(it).at(-1), ['small', 'Failed', 'NodePorts']);
+  await it.host.clock.advance(END_MS);
+  assert.deepEqual(up(it), ['one']);
+  await it.stop();
+});
+
+test('a pod that comes back when its place is taken is rejected, also after its former self has ended', async () => {
+  const it = await started();
+  await set(it, large('one'));
+  await set(it, large('other', { name: 'other' }));
+  await set(it, large('other', { name: 'other' }), large('one'));
+  await it.host.clock.advance(END_MS + 120_000);
+  assert.deepEqual(up(it), ['other']);
+  assert.deepEqual(shown(it), [
+    ['other', 'Running'],
+    ['one', 'Failed', 'OutOfcpu'],
+  ]);
+  await it.stop();
+});
+
+test('an agent that was killed between the two goes on with the new one', async () => {
+  const world = newWorld();
+  const first = await started(world);
+  await set(first, large('one'));
+  await set(first, large('two'));
+  await first.stop();
+  const second = await startAgent(world);
+  await set(second, large('two'));
+  assert.deepEqual(up(world), ['one']);
+  await second.host.clock.advance(END_MS);
+  assert.deepEqual(up(world), ['two']);
+  assert.deepEqual(shown(second), [['two', 'Running']]);
+  await second.stop();
+});
+
+test('a pod of the API server that is deleted at once and created again under its name runs', async () => {
+  const world = slowWorld(await newClusterWorld());
+  const it = await startAgent(world);
+  await set(it);
+  const key = { resource: 'pods', namespace: 'default', name: 'web' } as const;
+  const { signal } = new AbortController();
+  const { uid: _, ...metadata } = large('').metadata;
+  const create = (): Promise<unknown> => {
+    const spec = { ...large('').spec, nodeName: SETTINGS.nodeName };
+    return world.apiServer.direct.create(key, { metadata, spec } as Pod, signal);
+  };
+  await create();
+  await it.host.clock.advance(1000);
+  const [before] = up(it);
+  await world.apiServer.direct.delete(key, { graceSeconds: 0 }, signal);
+  await create();
+  await it.host.clock.advance(END_MS + 1000);
+  const [now] = up(it);
+  assert.equal(up(it).length, 1);
+  assert.notEqual(now, before);
+  assert.deepEqual(shown(it), [[now, 'Running']]);
+  await it.stop();
+});
+
+test('the node of these tests holds one such pod, and not two', async () => {
+  const it = await started();
+  await set(it, large('one'), large('two', { name: 'other', hostPort: 8081 }));
+  assert.deepEqual(shown(it), [
+    ['one', 'Running'],
+    ['two', 'Failed', 'OutOfcpu'],
+  ]);
+  await it.stop();
+});
