@@ -1,6 +1,7 @@
 /** What an agent that was killed half-way through a clean-up leaves, the next one finds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
 import { newWorld, SETTINGS, startAgent } from './memory-agent.ts';
 
 const places: Record<string, string> = {
@@ -20,6 +21,42 @@ for (const [what, path] of Object.entries(places)) {
     await it.stop();
   });
 }
+
+test('leftovers of which no name is known do not wait for each other', async () => {
+  const world = newWorld();
+  const volume = (uid: string): string => `${SETTINGS.rootDir}/pods/${uid}/volumes/kubernetes.io~empty-dir/data`;
+  for (const uid of ['uid-1', 'uid-2', 'uid-3']) await world.host.fs.makeDirectory(volume(uid));
+  await world.host.mounts.mount({ source: 'tmpfs', target: volume('uid-1'), type: 'tmpfs' });
+  world.host.mounts.unmount = async () => {
+    throw new Error('device is busy');
+  };
+  const logged: unknown[] = [];
+  const it = await startAgent(world, {}, { ...silentLog, error: (_, fields) => logged.push(fields?.['pod']) });
+  it.source.set();
+  await world.host.clock.advance(0);
+  const left = await world.host.fs.readDirectory(`${SETTINGS.rootDir}/pods`);
+  assert.deepEqual(
+    left.map(({ name }) => name),
+    ['uid-1'],
+  );
+  assert.ok(logged.includes('with UID uid-1'), String(logged));
+  await it.stop();
+});
+
+test('links to the logs of a container that the runtime forgot go within two minutes', async () => {
+  const world = newWorld();
+  const link = '/var/log/containers/old_default_main-0123456789abcdef.log';
+  await world.host.fs.makeDirectory(`${SETTINGS.podLogsDir}/default_old_uid-old/main`);
+  await world.host.fs.writeFile(`${SETTINGS.podLogsDir}/default_old_uid-old/main/0.log`, 'said');
+  await world.host.fs.makeDirectory('/var/log/containers');
+  await world.host.fs.symbolicLink(`${SETTINGS.podLogsDir}/default_old_uid-old/main/0.log`, link);
+  const it = await startAgent(world, { containerLogsDir: '/var/log/containers' });
+  it.source.set();
+  await world.host.clock.advance(120_000);
+  assert.equal(await world.host.fs.lstat(link), undefined);
+  assert.equal(await world.host.fs.stat(`${SETTINGS.podLogsDir}/default_old_uid-old`), undefined);
+  await it.stop();
+});
 
 test('an agent removes the control group of a pod that nobody wants, whatever its class was', async () => {
   const world = newWorld();

@@ -124,3 +124,14 @@ test('a file that nobody understands stops the next pod, until it is gone', asyn
   await host.fs.remove('/var/lib/kubelet/pods/u3/userns');
   assert.deepEqual(await namespaces.of(podOf('u1'), '', never), mapped(unit));
 });
+
+test('a pod whose folder goes while the ranges of earlier runs are read holds up no other', async () => {
+  const { namespaces, start, host } = await fresh();
+  await namespaces.of(podOf('u3'), '', never);
+  const { readText } = host.fs;
+  host.fs.readText = async (path) => {
+    if (path.includes('/u3/')) await host.fs.removeTree('/var/lib/kubelet/pods/u3');
+    return readText.call(host.fs, path);
+  };
+  assert.deepEqual(await start().of(podOf('u1'), '', never), mapped(unit));
+});
