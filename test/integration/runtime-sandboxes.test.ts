@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { NamespaceMode, PodSandboxConfig } from '../../src/cri/generated/runtime-v1.ts';
@@ -122,7 +122,13 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
     const below = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
     const mounts = (await host.mounts.list()).map(({ target }) => target).filter((target) => target.startsWith(root));
     const leases = below(`${root}/ipam/${bridge}`).filter((name) => /^\d/.test(name));
-    const folders = [paths.sandboxRecords, `${root}/run/sandboxes`, `${root}/run/containers`, paths.cniCache];
+    const folders = [
+      paths.sandboxRecords,
+      `${root}/run/sandboxes`,
+      dirname(paths.sandboxFiles('id')),
+      `${root}/run/containers`,
+      paths.cniCache,
+    ];
     return [...mounts, ...leases, ...folders.flatMap(below)];
   }
 

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { silentLog } from '../../src/base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
 import { decodeContainerRecord } from '../../src/runtime/container/decode-container-record.ts';
@@ -127,7 +128,14 @@ async function open({ host, oci: shared, snapshots, leases: _ }: Machine, doom: 
 export async function tracesOn({ host, oci, snapshots, leases }: Machine): Promise<string[]> {
   const below = async (folder: string): Promise<string[]> =>
     (await host.fs.stat(folder)) ? (await host.fs.readDirectory(folder)).map(({ name }) => `${folder}/${name}`) : [];
-  const folders = [paths.sandboxRecords, paths.containerRecords, paths.cniCache, '/run/sandboxes', '/run/containers'];
+  const folders = [
+    paths.sandboxRecords,
+    paths.containerRecords,
+    paths.cniCache,
+    '/run/sandboxes',
+    dirname(paths.sandboxFiles('id')),
+    '/run/containers',
+  ];
   return [
     ...(await host.mounts.list()).map(({ target }) => `mount ${target}`),
     ...[...snapshots.mounted].map((target) => `mount ${target}`),

@@ -25,12 +25,12 @@ export async function buildSandbox(
 ): Promise<SandboxRecord> {
   const { fs, paths } = deps;
   const folder = paths.sandbox(record.id);
-  const hasOwnIpc = plan.namespaces.ipc !== undefined;
-  await makePrivateFolder(folder, plan.namespaces.user?.idMap, fs);
+  const idMap = plan.namespaces.user?.idMap;
+  for (const each of [folder, paths.sandboxFiles(record.id)]) await makePrivateFolder(each, idMap, fs);
   await fs.makeDirectory(`${folder}/ns`, 0o711);
   const [, made] = await together(
     [
-      (either) => writeSandboxFiles(sandboxFiles(folder, hasOwnIpc), record.config, plan.namespaces, deps, either),
+      (either) => writeSandboxFiles(sandboxFiles(record, paths), record.config, plan.namespaces, deps, either),
       (either) => joinUp(record, plan, runtime, deps, either),
     ],
     signal,

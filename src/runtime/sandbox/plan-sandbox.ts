@@ -2,7 +2,7 @@ import { badField } from '../../cri/bad-field.ts';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import { checkSandboxNamespaces, hasUserNamespace } from '../spec/namespace-rules.ts';
-import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
+import type { SandboxFiles, SandboxNamespaces, SandboxRecord } from '../store/sandbox-record.ts';
 import { sandboxSysctls } from './sandbox-sysctls.ts';
 
 /** The kernel's limit for a host name. */
@@ -57,12 +57,16 @@ export function namespaceFilesOf(folder: string): readonly string[] {
   return ['net', 'ipc', 'uts', 'pid', 'user'].map((name) => `${folder}/ns/${name}`);
 }
 
-export function sandboxFiles(folder: string, hasOwnIpc: boolean): SandboxFiles {
+export function sandboxFiles(
+  { id, namespaces, filesOnDisk = false }: Pick<SandboxRecord, 'id' | 'namespaces' | 'filesOnDisk'>,
+  paths: Pick<RuntimePaths, 'sandbox' | 'sandboxFiles'>,
+): SandboxFiles {
+  const folder = filesOnDisk ? paths.sandboxFiles(id) : paths.sandbox(id);
   return {
     hosts: `${folder}/hosts`,
     hostname: `${folder}/hostname`,
     resolvConf: `${folder}/resolv.conf`,
-    shm: hasOwnIpc ? `${folder}/shm` : '/dev/shm',
+    shm: namespaces.ipc === undefined ? '/dev/shm' : `${paths.sandbox(id)}/shm`,
   };
 }
 

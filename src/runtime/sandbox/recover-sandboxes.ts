@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Mounts } from '../../host/mounts.ts';
 import type { NetworkedPod } from '../network/pod-network.ts';
 import type { OciRuntimes } from '../oci/oci-runtime.ts';
@@ -114,12 +115,13 @@ async function removeDamaged(id: string, deps: RecoverDeps, signal: AbortSignal)
 /** Folders of sandboxes that no record speaks of. */
 async function removeStrays(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { fs, paths, ledger, records } = deps;
-  const parent = paths.sandbox('').replace(/\/$/, '');
-  if ((await fs.stat(parent)) === undefined) return;
   const known = new Set([...ledger.all.keys(), ...records.damaged]);
-  for (const { name } of await fs.readDirectory(parent)) {
-    if (!known.has(name)) await attempt(name, deps, () => removeHeld(name, deps), signal);
+  const strays = new Set<string>();
+  for (const parent of [posix.dirname(paths.sandbox('id')), posix.dirname(paths.sandboxFiles('id'))]) {
+    if ((await fs.stat(parent)) === undefined) continue;
+    for (const { name } of await fs.readDirectory(parent)) if (!known.has(name)) strays.add(name);
   }
+  for (const id of strays) await attempt(id, deps, () => removeHeld(id, deps), signal);
 }
 
 async function removeHeld(id: string, deps: TakeDownDeps): Promise<void> {

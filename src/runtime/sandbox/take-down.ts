@@ -33,7 +33,8 @@ async function cutOff(record: SandboxRecord, deps: TakeDownDeps, signal: AbortSi
 
 /** What is left when everything is down: files. */
 export async function removeFolders(id: string, { paths, fs }: Pick<TakeDownDeps, 'paths' | 'fs'>): Promise<void> {
-  await Promise.all([fs.removeTree(paths.sandbox(id)), fs.removeTree(paths.bundle(id))]);
+  const folders = [paths.sandbox(id), paths.sandboxFiles(id), paths.bundle(id)];
+  await Promise.all(folders.map((folder) => fs.removeTree(folder)));
 }
 
 export function networkedPod({ id, config, namespaces }: SandboxRecord): NetworkedPod {

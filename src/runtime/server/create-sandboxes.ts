@@ -66,7 +66,7 @@ export function createSandboxes(deps: SandboxDeps): Sandboxes {
         return ledger.all;
       },
       find: (idOrBeginning) => ledger.find(idOrBeginning),
-      filesOf: (id) => sandboxFiles(deps.paths.sandbox(id), ledger.all.get(id)?.namespaces.ipc !== undefined),
+      filesOf: (id) => sandboxFiles(ledger.all.get(id) ?? { id, namespaces: {}, filesOnDisk: true }, deps.paths),
       status(id) {
         const record = ledger.record(id);
         return record && sandboxStatusMessage(record);

@@ -76,11 +76,30 @@ test('RunPodSandbox gives the files of a pod to its own root', async () => {
   const world = await createSandboxWorld();
   const config = podWith('ownUsers');
   const hostId = config.linux?.securityContext?.namespaceOptions?.usernsOptions?.uids[0]?.hostId ?? 0;
-  const folder = world.paths.sandbox(await run(world, config));
+  const folder = world.paths.sandboxFiles(await run(world, config));
   for (const name of ['hosts', 'hostname', 'resolv.conf']) {
     const { uid, gid } = (await world.host.fs.stat(`${folder}/${name}`)) ?? {};
     assert.deepEqual([name, uid, gid], [name, hostId, hostId]);
   }
+});
+
+test('what containers of a pod may write into is not on the state tmpfs', async () => {
+  const world = await createSandboxWorld();
+  const { hosts, hostname, resolvConf, shm } = world.sandboxes.view.filesOf(await run(world));
+  assert.ok([hosts, hostname, resolvConf].every((path) => path.startsWith('/lib/')));
+  assert.match(shm, /^\/run\//);
+});
+
+test('containers of a sandbox of an older version find its files where that put them', async () => {
+  const world = await createSandboxWorld();
+  const id = await run(world);
+  const path = `${world.paths.sandboxRecords}/${id}.json`;
+  const { filesOnDisk: _, ...older } = JSON.parse(await world.host.fs.readText(path));
+  await world.host.fs.writeFile(path, JSON.stringify(older));
+  await world.restart();
+  assert.equal(world.sandboxes.view.filesOf(id).resolvConf, `${world.paths.sandbox(id)}/resolv.conf`);
+  await stopAndRemove(world, id);
+  assert.deepEqual(await world.left(), []);
 });
 
 test('RunPodSandbox writes the files of the pod, and sets its name and its sysctls', async () => {

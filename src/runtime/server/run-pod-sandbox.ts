@@ -50,6 +50,7 @@ export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
       createdAtNs: BigInt(deps.clock.now()) * 1_000_000n,
       life: { phase: 'creating' },
       namespaces: plan.namespaces,
+      filesOnDisk: true,
       pause: plan.pause !== 'none',
       ips: [],
       networkResults: {},

@@ -39,7 +39,8 @@ test('StopPodSandbox ends the containers, then takes everything down but the rec
   await stop();
   assert.deepEqual(world.containers.calls, [`stopAll ${id}`]);
   assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
-  assert.deepEqual(await world.left(), [`/lib/sandboxes/${id}.json`, `/run/sandboxes/${id}`]);
+  const left = [`/lib/sandboxes/${id}.json`, `/run/sandboxes/${id}`, `/lib/sandbox-files/${id}`];
+  assert.deepEqual(await world.left(), left);
   const { state, ip } = await status();
   assert.deepEqual({ state, ip }, { state: SANDBOX_NOTREADY, ip: '' });
   assert.deepEqual(told(), [CONTAINER_STOPPED_EVENT]);

@@ -18,8 +18,13 @@ export interface RuntimePaths {
   readonly exits: string;
   /** The sockets of conmon (`attach`); short, for a socket's path has at most 107 bytes. */
   readonly sockets: string;
-  /** Pinned namespaces, shm, hosts, hostname and resolv.conf of one sandbox. */
+  /** Pinned namespaces and shm of one sandbox. */
   sandbox(id: string): string;
+  /**
+   * hosts, hostname and resolv.conf of one sandbox. Containers may write into them, so they lie on the disk, as in
+   * containerd: on the state tmpfs a container could use up the memory of the machine and the space of every other pod.
+   */
+  sandboxFiles(id: string): string;
   /** The bundle of one container (or pause container): config.json, rootfs. */
   bundle(id: string): string;
 }
@@ -36,6 +41,7 @@ export function runtimePaths({ rootDir, stateDir }: Pick<RuntimeSettings, 'rootD
     exits: `${stateDir}/exits`,
     sockets: `${stateDir}/s`,
     sandbox: (id) => `${stateDir}/sandboxes/${id}`,
+    sandboxFiles: (id) => `${rootDir}/sandbox-files/${id}`,
     bundle: (id) => `${stateDir}/containers/${id}`,
   };
 }

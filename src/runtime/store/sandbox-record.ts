@@ -19,6 +19,8 @@ export interface SandboxRecord {
   readonly life: SandboxLife;
   /** The file `<paths.sandbox(id)>/ns/<kind>` of each namespace that it has of its own; absent: the machine's. */
   readonly namespaces: SandboxNamespaces;
+  /** Its files are in `paths.sandboxFiles(id)`; absent: an older version put them into `paths.sandbox(id)`. */
+  readonly filesOnDisk?: boolean;
   /** Has a process that holds its PID or user namespace, with the sandbox's own id as container id. */
   readonly pause: boolean;
   /** Empty for the network of the machine, and until it is set up. */
@@ -49,7 +51,7 @@ export interface SandboxNamespaces {
   readonly user?: { readonly path: string; readonly idMap: IdMap };
 }
 
-/** What containers of a sandbox have from it, below `paths.sandbox(id)`. */
+/** What containers of a sandbox have from it. */
 export interface SandboxFiles {
   readonly hosts: string;
   readonly hostname: string;

@@ -141,6 +141,7 @@ async function leftOn({ host, paths, oci, network }: Machine): Promise<string[]>
     ...[...oci.containers.keys()].map((id) => `process of ${id}`),
     ...(await below(paths.sandboxRecords)),
     ...(await below('/run/sandboxes')),
+    ...(await below('/lib/sandbox-files')),
     ...(await below('/run/containers')),
   ];
 }
