@@ -8,6 +8,8 @@ import {
   type ServerWritableStream,
   type sendUnaryData,
 } from '@grpc/grpc-js';
+import { aborted } from '../base/aborted.ts';
+import type { Clock } from '../host/clock.ts';
 import type { FileSystem } from '../host/file-system.ts';
 import { CriError, numberOfCode } from './cri-error.ts';
 import {
@@ -25,7 +27,11 @@ export interface ServeOptions {
   /** Permission bits of the socket; who may write to it may call every rpc. */
   readonly mode: number;
   readonly fs: Pick<FileSystem, 'changeMode' | 'rename' | 'remove'>;
+  readonly clock: Pick<Clock, 'deadline'>;
 }
+
+/** How long a client may take to read the last answers; a connection on which nothing happens stays open otherwise. */
+const LAST_ANSWERS_MS = 1_000;
 
 export interface CriServer {
   /** Ends every call with `Unavailable`, and resolves when no handler runs any more and the socket is gone. */
@@ -33,7 +39,7 @@ export interface CriServer {
 }
 
 /** Serves CRI on a unix socket, in the place of whatever lies at that path. */
-export async function serveCri({ socketPath, mode, fs }: ServeOptions, cri: Cri): Promise<CriServer> {
+export async function serveCri({ socketPath, mode, fs, clock }: ServeOptions, cri: Cri): Promise<CriServer> {
   const server = new Server({
     'grpc.max_receive_message_length': 16 * 1024 * 1024,
     'grpc.max_send_message_length': -1,
@@ -52,7 +58,8 @@ export async function serveCri({ socketPath, mode, fs }: ServeOptions, cri: Cri)
     async close() {
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await running.end(new CriError('Unavailable', 'the runtime is stopping'));
-      await closed;
+      await Promise.race([closed, aborted(clock.deadline(LAST_ANSWERS_MS))]);
+      server.forceShutdown();
       await fs.remove(socketPath);
     },
   };

@@ -31,7 +31,7 @@ async function serve(tell: (targets: ProbeTargets) => unknown): Promise<void> {
   if (socketPath !== undefined) {
     const runtime = createFakeRuntime({ clock: linuxClock, random: linuxRandom });
     runtime.addImage('busybox:1');
-    await serveCri({ socketPath, mode: 0o600, fs: linuxFileSystem }, runtime.cri);
+    await serveCri({ socketPath, mode: 0o600, fs: linuxFileSystem, clock: linuxClock }, runtime.cri);
   }
   tell({ httpPort: (web.address() as AddressInfo).port, grpcPorts }); // it listens on TCP
 }

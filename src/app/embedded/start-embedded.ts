@@ -7,11 +7,11 @@ import { FolderTakenError } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
 import { giveBackMemory } from '../../host/linux/process/give-back-memory.ts';
 import { whenQuiet } from '../../observability/when-quiet.ts';
-import { openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
+import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { claimRoot, claimState } from './claim-folders.ts';
-import { checkDiskSpace, startFailure } from './disk-space.ts';
+import { removeEarlierState } from './earlier-state.ts';
 import { type EmbeddedChoices, embeddedSettings } from './embedded-settings.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { mayRaiseLimits } from './may-raise-limits.ts';
@@ -61,11 +61,17 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   const ready = Promise.withResolvers<ImageOperations>();
   const owner = await claim(options, ready.promise, signal);
   try {
-    await options.prepare?.(signal);
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
-    const settings = embeddedSettings(options, { mayLowerOomScore });
     const architecture = goArchitecture();
-    const runtime = await openEmbeddedRuntime({ host, settings, log, env, version, architecture }, signal);
+    const open = (choices: EmbeddedChoices, until: AbortSignal): Promise<EmbeddedRuntime> => {
+      const settings = embeddedSettings(choices, { mayLowerOomScore });
+      return openEmbeddedRuntime({ host, settings, log, env, version, architecture }, until);
+    };
+    const openEarlier = (earlierDir: string, until: AbortSignal): Promise<EmbeddedRuntime> =>
+      open({ ...options, stateDir: earlierDir, nriSocket: undefined }, until);
+    await removeEarlierState({ host, places: options, open: openEarlier }, signal);
+    await options.prepare?.(signal);
+    const runtime = await open(options, signal);
     const { storage, puller } = runtime;
     ready.resolve(storedImages({ storage, puller, exporter: storage.exporter }));
     const life = new AbortController();

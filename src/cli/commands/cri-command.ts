@@ -1,15 +1,17 @@
 import { dirname } from 'node:path/posix';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
 import { aborted } from '../../base/aborted.ts';
+import type { Log } from '../../base/log.ts';
 import { socketPathOf } from '../../cri/endpoint.ts';
 import { instrument } from '../../cri/instrument.ts';
 import { serveCri } from '../../cri/server.ts';
 import type { Host } from '../../host/host.ts';
 import { NetworkError } from '../../host/network.ts';
+import { agentLog } from './agent-log.ts';
+import { type CommandContext } from './command-context.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import type { CriOptions } from '../options/commands.ts';
-import { agentLog } from './agent-log.ts';
-import type { CommandContext } from './command-context.ts';
+import { untilOverdue } from '../end-deadline.ts';
 import { Ending } from './ending.ts';
 import { requireRootOnLinux } from './require-root.ts';
 
@@ -19,33 +21,43 @@ const DEFAULT_VERBOSITY = 2;
 /** `nodelet cri`: the embedded runtime on a socket; ends on SIGTERM and leaves the containers running. */
 export async function criCommand(options: CriOptions, context: CommandContext): Promise<number> {
   requireRootOnLinux(context);
-  const { host, version, pid, env } = context;
   const log = agentLog(context, options.verbosity || DEFAULT_VERBOSITY);
   const ending = new Ending();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
-  const socketPath = socketPathOf(options.listen);
   try {
-    await refuseTakenSocket(host, socketPath);
-    const waiting = (text: string): void => log.info(text);
-    const parts = { ...options, host, version, pid, env, log, waiting, pinnedImages: [] };
-    const runtime = await startEmbedded(parts, ending.asked);
-    try {
-      await host.fs.makeDirectory(dirname(socketPath), 0o711);
-      const server = await serveCri({ socketPath, mode: 0o660, fs: host.fs }, instrument(runtime.cri));
-      log.info('serving CRI', { endpoint: options.listen });
-      await aborted(ending.asked);
-      log.info('ending; containers are left running');
-      await Promise.race([server.close(), aborted(ending.insisted)]);
-    } finally {
-      await runtime.close();
-    }
-    return EXIT.ok;
+    const exitCode = await untilOverdue(
+      serve(options, context, log, ending.asked),
+      ending,
+      context.host.clock,
+      log.error,
+    );
+    return exitCode ?? EXIT.failed;
   } catch (error) {
     if (ending.asked.aborted) return EXIT.ok;
     throw error;
   } finally {
     unsubscribe();
   }
+}
+
+async function serve(options: CriOptions, context: CommandContext, log: Log, signal: AbortSignal): Promise<number> {
+  const { host, version, pid, env } = context;
+  const socketPath = socketPathOf(options.listen);
+  await refuseTakenSocket(host, socketPath);
+  const waiting = (text: string): void => log.info(text);
+  const parts = { ...options, host, version, pid, env, log, waiting, pinnedImages: [] };
+  const runtime = await startEmbedded(parts, signal);
+  try {
+    await host.fs.makeDirectory(dirname(socketPath), 0o711);
+    const server = await serveCri({ socketPath, mode: 0o660, ...host }, instrument(runtime.cri));
+    log.info('serving CRI', { endpoint: options.listen });
+    await aborted(signal);
+    log.info('ending; containers are left running');
+    await server.close();
+  } finally {
+    await runtime.close();
+  }
+  return EXIT.ok;
 }
 
 /** A socket that nobody answers on any more is replaced; anything else at its place is not ours to remove. */

@@ -32,7 +32,8 @@ import type { PodSource } from '../../kubelet/sources/pod-source.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import { type BuildOptions, buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
-import type { CommandContext } from './command-context.ts';
+import { type CommandContext } from './command-context.ts';
+import { untilOverdue } from '../end-deadline.ts';
 import { Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, type StartedRuntime, startLocalAgent } from './local-agent.ts';
 import { logAgentEvents } from './log-agent-events.ts';
@@ -63,7 +64,8 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
   const log = agentLog(context, settings.config.logging.verbosity || DEFAULT_VERBOSITY);
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
-    return await serve(settings, context, log, ending);
+    const exitCode = await untilOverdue(serve(settings, context, log, ending), ending, host.clock, log.error);
+    return exitCode ?? EXIT.failed;
   } finally {
     unsubscribe();
   }
@@ -79,8 +81,7 @@ async function serve(settings: KubeletSettings, context: CommandContext, log: Lo
     return EXIT.ok;
   } finally {
     log.info('ending; containers are left running');
-    // A second request to end does not wait for what the first one is waiting for.
-    await Promise.race([local.stop(), aborted(ending.insisted)]);
+    await local.stop();
   }
 }
 

@@ -187,6 +187,40 @@ test('run gives up at the third Ctrl-C', async () => {
   assert.match(written.stderr, /given up; the next 'nodelet run' takes over what is left$/m);
 });
 
+test('run ends after the grace periods and half a minute, whatever hangs', async () => {
+  const { exitCode, working, interrupt, written, host } = await start();
+  await working();
+  interrupt('SIGTERM');
+  assert.equal(await host.clock.runUntil(exitCode), 1);
+  const told = /^nodelet run: cannot end within 37 s, the next start takes over what is left: hello$/m;
+  assert.match(written.stderr, told);
+});
+
+test('run ends soon after the second Ctrl-C, whatever hangs', async () => {
+  const { agent, exitCode, working, interrupt, written, host } = await start();
+  agent.stopPod = () => new Promise(() => {});
+  await working();
+  interrupt();
+  interrupt();
+  assert.equal(await host.clock.runUntil(exitCode), 1);
+  assert.match(written.stderr, /^nodelet run: cannot end at once, the next start takes over what is left: hello$/m);
+});
+
+test('run ends though its start hangs', async () => {
+  const { context, host, interrupt } = scriptedContext();
+  await host.fs.makeDirectory('/m');
+  await host.fs.writeFile('/m/a.yaml', GOOD);
+  const begun = Promise.withResolvers<void>();
+  const startRuntime = (): Promise<never> => {
+    begun.resolve();
+    return new Promise(() => {});
+  };
+  const exitCode = runCommand(defaults, context, () => new ScriptedAgent().wiring({ startRuntime }));
+  await begun.promise;
+  interrupt('SIGTERM');
+  assert.equal(await host.clock.runUntil(exitCode), 1);
+});
+
 test('run --once ends when its pods are ready', async () => {
   const { agent, exitCode, working, becomeReady } = await start({ options: { once: true } });
   agent.drained.resolve();

@@ -1,3 +1,4 @@
+import type { Agent } from '../../app/agent.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { Log } from '../../base/log.ts';
 import { textOf } from '../../base/text-of.ts';
@@ -5,24 +6,28 @@ import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { createFileSource } from '../../kubelet/sources/file-source.ts';
 import type { PodSource, SourceSnapshot } from '../../kubelet/sources/pod-source.ts';
-import { missingFolders, removeEmptyFolders } from './made-folders.ts';
-import { EXIT } from '../options/command-error.ts';
-import type { RunOptions } from '../options/commands.ts';
-import { isSettled, podOutcome } from '../output/pod-outcome.ts';
-import { podRow } from '../output/pod-row.ts';
-import { RunScreen } from '../output/run-screen.ts';
-import { untoldLog } from '../output/untold-log.ts';
 import { agentLog } from './agent-log.ts';
 import { firstWanted, manifestPaths } from './check-manifests.ts';
-import type { CommandContext } from './command-context.ts';
+import { type CommandContext } from './command-context.ts';
+import { EXIT } from '../options/command-error.ts';
+import type { RunOptions } from '../options/commands.ts';
+import { type Overdue, overdueText, whenOverdue } from '../end-deadline.ts';
 import { Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
 import { requireRootOnLinux } from './require-root.ts';
-import { stopPods, whenTakenBack } from './stop-pods.ts';
+import { RunScreen } from '../output/run-screen.ts';
+import { longestGrace, stopPods, whenTakenBack } from './stop-pods.ts';
+import { untoldLog } from '../output/untold-log.ts';
 import { waitForPods } from './wait-for-pods.ts';
 
 /** How often manifests are read again when nothing was heard of them: kubelet's `fileCheckFrequency`. */
 const RESCAN_MS = 20_000;
+
+/** How long the end may take beyond the grace periods of the pods, and once they are to be killed at once. */
+const END_MS = 30_000;
+const KILL_MS = 5_000;
+/** How long the last lines may take when nothing else is waited for. */
+const LAST_LINES_MS = 500;
 
 /** Chooses the runtime and the agent behind `nodelet run`. */
 export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext, log: Log) => AgentWiring;
@@ -35,6 +40,8 @@ interface Run {
   readonly ending: Ending;
   /** Folders that were not there before: what is empty of them at the end is removed. */
   readonly made: readonly string[];
+  /** The agent, once it is built. */
+  agent?: Agent;
 }
 
 /** `nodelet run`: from manifests to pods, until the user, the socket or `--once` ends it. */
@@ -60,10 +67,12 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : untoldLog(whole, (pod, error) => screen.isNews(pod, error));
+  const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
-    return await Promise.race([runPods(run, wire(options, source, context, log)), abandonment(run)]);
+    return await Promise.race([runPods(run, wire(options, source, context, log)), abandonment(run, over.signal)]);
   } finally {
+    over.abort();
     unsubscribe();
   }
 }
@@ -81,6 +90,7 @@ async function runPods(run: Run, wiring: AgentWiring): Promise<number> {
     ...(run.options.once ? [onceSettled(run, local)] : []),
     failure.then(() => undefined),
   ]);
+  void ending.ask(); // from here on it may not take for ever
   if (exitCode === undefined) {
     await local.stop().catch(() => {}); // says again why the work ended
     ending.tellPodsGone();
@@ -108,6 +118,7 @@ async function start(run: Run, wiring: AgentWiring): Promise<LocalAgent | undefi
         built: (agent) => {
           screen.runtimeReady(host.clock.monotonic() - began);
           screen.attach(agent);
+          run.agent = agent;
         },
       },
       wiring,
@@ -160,9 +171,22 @@ async function end({ context, ending, screen, made }: Run, local: LocalAgent, ex
   }
 }
 
-async function abandonment({ ending, screen }: Run): Promise<number> {
-  await aborted(ending.abandoned);
-  screen.line("nodelet run: given up; the next 'nodelet run' takes over what is left");
-  await screen.flush();
+/** Resolves when the process has to end, whatever of it hangs. */
+async function abandonment(run: Run, signal: AbortSignal): Promise<number> {
+  const { ending, screen, context } = run;
+  const { clock } = context.host;
+  const graceSeconds = (): number => ending.graceSeconds ?? (run.agent === undefined ? 0 : longestGrace(run.agent));
+  const limits = { afterAsked: () => graceSeconds() * 1000 + END_MS, afterInsisted: KILL_MS };
+  const why = await whenOverdue(ending, clock, limits, signal);
+  screen.line(`nodelet run: ${abandonmentText(why, run)}`);
+  await Promise.race([screen.flush(), clock.sleep(LAST_LINES_MS, signal)]);
   return EXIT.failed;
+}
+
+function abandonmentText(why: Overdue, { agent, context }: Run): string {
+  if (why.kind === 'abandoned') return "given up; the next 'nodelet run' takes over what is left";
+  const nodeName = context.machine.hostname.toLowerCase();
+  const left = (agent?.pods() ?? []).filter(({ worker }) => worker !== 'finished');
+  const pods = left.map(({ pod }) => manifestName(pod, nodeName)).join(', ');
+  return `${overdueText(why)}${pods === '' ? '' : `: ${pods}`}`;
 }

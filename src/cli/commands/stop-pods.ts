@@ -45,7 +45,8 @@ export async function whenTakenBack(
   }
 }
 
-function longestGrace(agent: Agent): number {
+/** Of the pods that have not ended, in seconds. */
+export function longestGrace(agent: Agent): number {
   const live = agent.pods().filter(({ worker }) => worker !== 'finished');
   const graces = live.map(({ pod }) => pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS);
   return Math.max(0, ...graces);

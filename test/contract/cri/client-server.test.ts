@@ -117,7 +117,7 @@ test('only unix sockets are endpoints', () => {
 
 test('a server that comes back is found again', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-cri-'));
-  const socket = { socketPath: join(folder, 'cri.sock'), mode: 0o600, fs: linuxFileSystem };
+  const socket = { socketPath: join(folder, 'cri.sock'), mode: 0o600, fs: linuxFileSystem, clock: linuxClock };
   const client = connectCri(socket.socketPath, { clock: linuxClock, runtimeRequestTimeoutMs: 120_000 });
   const answer = () => client.runtime.version({ version: '' }, forever).catch((error: CriError) => error.code);
 

@@ -20,7 +20,7 @@ export async function serveForTest(cri: Cri): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), 'nodelet-cri-'));
   const socketPath = join(folder, 'cri.sock');
   const fs = linuxFileSystem;
-  const server = await serveCri({ socketPath, mode: 0o600, fs }, cri);
+  const server = await serveCri({ socketPath, mode: 0o600, fs, clock: linuxClock }, cri);
   return {
     server: {
       async close() {

@@ -29,6 +29,9 @@ export const umount2: Call<[target: string, flags: number]> = asyncCall('int umo
 /** flock(2). It runs on a thread of Node's pool until the lock is ours. */
 export const flock: Call<[descriptor: number, operation: number]> = asyncCall('int flock(int fd, int operation)');
 
+/** _exit(2): no other thread is waited for. */
+export const exitNow: (exitCode: number) => void = libc.func('void _exit(int status)');
+
 const AT_FDCWD = -100;
 const RENAME_NOREPLACE = 1;
 
