@@ -1,6 +1,8 @@
 import process from 'node:process';
 import packageJson from '../package.json' with { type: 'json' };
 import { runCommandLine } from './cli/command-line.ts';
+import type { CommandContext, Interrupt } from './cli/commands/command-context.ts';
+import { EXIT } from './cli/options/command-error.ts';
 import { processTerminal } from './cli/output/terminal.ts';
 import { endProcess } from './host/linux/end-process.ts';
 import { createLinuxHost } from './host/linux/linux-host.ts';

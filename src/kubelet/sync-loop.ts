@@ -6,6 +6,8 @@ import type { Log } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
 import { activePods, otherPods } from './admission/active-pods.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
+import { graceOf } from './pod/pod-grace.ts';
+import type { PodVerdict } from './pod/pod-verdict.ts';
 import type { PodResizes } from './resources/pod-resizes.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';

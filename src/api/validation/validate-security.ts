@@ -1,6 +1,14 @@
 import { rangeFaults } from '../../base/dns-names.ts';
 import { MAX_ID } from '../../base/numeric-id.ts';
 import { containersWithPath } from '../containers-with-path.ts';
+import type {
+  AppArmorProfile,
+  PodSecurityContext,
+  PodSpec,
+  SeccompProfile,
+  SecurityContext,
+  Sysctl,
+} from '../generated/core-v1.ts';
 import {
   duplicate,
   type FieldErrors,

@@ -11,6 +11,7 @@ import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedde
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { claimRoot, claimState } from './claim-folders.ts';
+import { checkDiskSpace, startFailure } from './disk-space.ts';
 import { removeEarlierState } from './earlier-state.ts';
 import { type EmbeddedChoices, embeddedSettings } from './embedded-settings.ts';
 import type { ImageOperations } from './image-operations.ts';

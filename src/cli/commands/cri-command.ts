@@ -11,7 +11,7 @@ import { agentLog } from './agent-log.ts';
 import { type CommandContext } from './command-context.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import type { CriOptions } from '../options/commands.ts';
-import { untilOverdue } from '../end-deadline.ts';
+import { untilOverdue } from './end-deadline.ts';
 import { Ending } from './ending.ts';
 import { requireRootOnLinux } from './require-root.ts';
 

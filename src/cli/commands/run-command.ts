@@ -6,18 +6,21 @@ import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { createFileSource } from '../../kubelet/sources/file-source.ts';
 import type { PodSource, SourceSnapshot } from '../../kubelet/sources/pod-source.ts';
-import { agentLog } from './agent-log.ts';
-import { firstWanted, manifestPaths } from './check-manifests.ts';
-import { type CommandContext } from './command-context.ts';
 import { EXIT } from '../options/command-error.ts';
 import type { RunOptions } from '../options/commands.ts';
-import { type Overdue, overdueText, whenOverdue } from '../end-deadline.ts';
+import { isSettled, podOutcome } from '../output/pod-outcome.ts';
+import { podRow } from '../output/pod-row.ts';
+import { RunScreen } from '../output/run-screen.ts';
+import { untoldLog } from '../output/untold-log.ts';
+import { agentLog } from './agent-log.ts';
+import { firstWanted, manifestPaths } from './check-manifests.ts';
+import type { CommandContext } from './command-context.ts';
+import { type Overdue, overdueText, whenOverdue } from './end-deadline.ts';
 import { Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
+import { missingFolders, removeEmptyFolders } from './made-folders.ts';
 import { requireRootOnLinux } from './require-root.ts';
-import { RunScreen } from '../output/run-screen.ts';
 import { longestGrace, stopPods, whenTakenBack } from './stop-pods.ts';
-import { untoldLog } from '../output/untold-log.ts';
 import { waitForPods } from './wait-for-pods.ts';
 
 /** How often manifests are read again when nothing was heard of them: kubelet's `fileCheckFrequency`. */

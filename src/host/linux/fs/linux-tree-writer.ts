@@ -20,8 +20,6 @@ import { nameIn, type Place, parentOf, placeIn } from '../sys/tree-place.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { fileKind } from './file-kind.ts';
 import { removeAllIn, removeIn } from './remove-tree.ts';
-import { makeNode, openInRoot, setXattr, syncFileSystem } from '../sys/tree-calls.ts';
-import { nameIn, type Place, parentOf, placeIn } from '../sys/tree-place.ts';
 import { setTreeAttributes, writeTreeFile } from './write-tree-file.ts';
 
 const O_PATH = 0o10000000;

@@ -1,6 +1,6 @@
-import { aborted } from '../base/aborted.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Ending } from './commands/ending.ts';
+import { aborted } from '../../base/aborted.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Ending } from './ending.ts';
 
 /** How long the end of the program may take. */
 export interface EndLimits {
