@@ -107,7 +107,9 @@ suite('one instance for each root', { skip: embeddedSkipReason(), timeout: 600_0
     const nodelet = nodeletFor(t);
     const manifest = nodelet.write('web.yaml', SLEEPER);
     const image = await slowImageCommand(t, nodelet);
-    const waits = new RegExp(`waiting for an image command \\(pid ${image.pid}\\) that uses ${nodelet.rootDir}`);
+    const waitsFor = (folder: string): RegExp =>
+      new RegExp(`waiting for an image command \\(pid \\d+\\) that uses ${folder}\\b`);
+    const waits = waitsFor(nodelet.stateDir);
     const abandoned = nodelet.run(manifest);
     await abandoned.line(waits);
     assert.equal(await stopped(abandoned), 1, abandoned.output());
@@ -117,7 +119,7 @@ suite('one instance for each root', { skip: embeddedSkipReason(), timeout: 600_0
     await cri.line(waits);
     assert.equal(await stopped(cri), 0, cri.output());
     const elsewhere = spawnCri(t, nodelet.folder, nodelet.rootDir, join(nodelet.folder, 'state-2'));
-    await elsewhere.line(waits);
+    await elsewhere.line(waitsFor(nodelet.rootDir));
     assert.equal(await stopped(elsewhere), 0, elsewhere.output());
     await inputEnded(image);
     await run.line(/● ready/);

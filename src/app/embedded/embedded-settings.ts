@@ -37,7 +37,7 @@ export function runtimeFolders({ rootDir, stateDir }: Pick<EmbeddedChoices, 'roo
   return { rootDir: `${rootDir}/runtime`, stateDir: `${stateDir}/runtime` };
 }
 
-/** Who serves this socket owns the folders of a runtime. */
+/** The process that serves this socket has the state folder; the root folder has a lock of its own. */
 export function ownerSocket({ stateDir }: Pick<EmbeddedChoices, 'stateDir'>): string {
   return `${stateDir}/runtime.sock`;
 }
