@@ -4,7 +4,7 @@ import { runCommandLine } from './cli/command-line.ts';
 import type { CommandContext, Interrupt } from './cli/commands/command-context.ts';
 import { EXIT } from './cli/options/command-error.ts';
 import { processTerminal } from './cli/output/terminal.ts';
-import { endProcess } from './host/linux/end-process.ts';
+import { endProcess } from './host/linux/process/end-process.ts';
 import { createLinuxHost } from './host/linux/linux-host.ts';
 import { readMachineFacts } from './host/linux/proc/read-machine-facts.ts';
 

@@ -32,7 +32,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { makeDirectoryBeneath } from './beneath.ts';
 import { compressFile } from './compress-file.ts';
 import { fileKind } from './file-kind.ts';
-import { giveTreeToGroup } from '../give-tree-to-group.ts';
+import { giveTreeToGroup } from './give-tree-to-group.ts';
 import { openFile, openFileBeneath, readRange } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
 import { renameUnlessTaken } from './rename-unless-taken.ts';
@@ -76,7 +76,7 @@ export const linuxFileSystem: FileSystem = {
     attempt('giveTreeToGroup', root, () => giveTreeToGroup(root, access, signal), signal),
   watch: watchPath,
   async *watchRemovals(path, signal) {
-    yield* (await import('../watch-removals.ts')).watchRemovals(path, signal);
+    yield* (await import('./watch-removals.ts')).watchRemovals(path, signal);
   },
   usage: (path) => attempt('usage', path, () => usageOf(path)),
 

@@ -4,11 +4,11 @@ import { basename, dirname, join } from 'node:path';
 import { inGroups } from '../../../base/in-groups.ts';
 import { FileSystemError } from '../../file-system.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { type FolderEntry, placeOfEntry } from '../folder-entries.ts';
+import { type FolderEntry, placeOfEntry } from './folder-entries.ts';
 import { parseMountinfo } from '../proc/mountinfo.ts';
 import { type Place, placeIn } from '../sys/tree-place.ts';
 import { unlessMissing } from './unless-missing.ts';
-import { walkTree } from '../walk-tree.ts';
+import { walkTree } from './walk-tree.ts';
 
 const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Files of a folder that go side by side: each takes its turn in Node's pool, and most of that is waiting. */

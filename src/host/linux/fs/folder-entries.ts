@@ -1,9 +1,9 @@
 import { type Dir, type Dirent, opendirSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
-import { fileNameOf } from '../file-name.ts';
-import { atDiskPace } from './fs/disk-pace.ts';
-import { type Place, placeIn } from './sys/tree-place.ts';
-import { unlessMissing } from './fs/unless-missing.ts';
+import { fileNameOf } from '../../file-name.ts';
+import { atDiskPace } from './disk-pace.ts';
+import { type Place, placeIn } from '../sys/tree-place.ts';
+import { unlessMissing } from './unless-missing.ts';
 
 /** Read at a time. Between two batches of a folder the event loop serves everything else. */
 export const BATCH_ENTRIES = 256;

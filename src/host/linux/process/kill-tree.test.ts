@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ProcessIdentity } from '../processes.ts';
-import { allBelow } from './process/kill-tree.ts';
+import type { ProcessIdentity } from '../../processes.ts';
+import { allBelow } from './kill-tree.ts';
 
 const COUNT = 200_000;
 const processNumber = (pid: number): ProcessIdentity => ({ pid, startTime: pid });

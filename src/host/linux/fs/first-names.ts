@@ -1,4 +1,4 @@
-import { eventLoopTurn } from './process/event-loop-turn.ts';
+import { eventLoopTurn } from '../process/event-loop-turn.ts';
 import type { FolderEntry } from './folder-entries.ts';
 
 /** Names that are put in order before others have their turn: some 3 ms. */

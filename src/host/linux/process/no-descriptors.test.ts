@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import koffi from 'koffi';
-import { exitStatusOf } from './sys/exit-status.ts';
-import { openPidfd } from './sys/loop-socket.ts';
-import { spawnInSession } from './sys/posix-spawn.ts';
-import { spawnStreamed } from './process/spawn-streamed.ts';
+import { exitStatusOf } from '../sys/exit-status.ts';
+import { openPidfd } from '../sys/loop-socket.ts';
+import { spawnInSession } from '../sys/posix-spawn.ts';
+import { spawnStreamed } from './spawn-streamed.ts';
 
 const libc = koffi.load('libc.so.6');
 const getLimit = libc.func('int getrlimit(int resource, _Out_ uint64_t *limit)');

@@ -1,8 +1,8 @@
 import { closeSync, readSync } from 'node:fs';
 import koffi from 'koffi';
-import { errnoCode } from './sys/errno-code.ts';
-import { errnoName, SystemCallError } from './sys/libc.ts';
-import { type FolderReader, followPath } from './fs/watch-path.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+import { errnoName, SystemCallError } from '../sys/libc.ts';
+import { type FolderReader, followPath } from './watch-path.ts';
 
 const libc = koffi.load('libc.so.6');
 const inotifyInit = libc.func('int inotify_init1(int flags)');

@@ -14,10 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { byCodePoint } from '../../base/code-point-order.ts';
+import { byCodePoint } from '../../../base/code-point-order.ts';
 import { BATCH_ENTRIES } from './folder-entries.ts';
-import { readTree, treeUsage } from './fs/read-tree.ts';
-import { removeTree } from './fs/remove-tree.ts';
+import { readTree, treeUsage } from './read-tree.ts';
+import { removeTree } from './remove-tree.ts';
 import { pathOfEntry, type WalkEvent, type WalkOptions, walkTree } from './walk-tree.ts';
 
 const never = new AbortController().signal;
