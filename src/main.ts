@@ -4,9 +4,9 @@ import { runCommandLine } from './cli/command-line.ts';
 import type { CommandContext, Interrupt } from './cli/commands/command-context.ts';
 import { EXIT } from './cli/options/command-error.ts';
 import { processTerminal } from './cli/output/terminal.ts';
-import { endProcess } from './host/linux/process/end-process.ts';
 import { createLinuxHost } from './host/linux/linux-host.ts';
 import { readMachineFacts } from './host/linux/proc/read-machine-facts.ts';
+import { endProcess } from './host/linux/process/end-process.ts';
 
 /** A terminal that is closed ends us as a request does: pods stop, nothing stays behind. */
 const INTERRUPTS = { SIGINT: 'SIGINT', SIGTERM: 'SIGTERM', SIGHUP: 'SIGTERM' } as const;

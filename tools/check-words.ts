@@ -21,7 +21,10 @@ const WORDS: readonly RetiredWord[] = [
   { pattern: /^(trouble|troubles|troubled)$/, instead: 'error' },
   { pattern: /^(complain|complains|complained|complaint|complaints)$/, instead: 'error, report' },
   { pattern: /^(refusal|refusals)$/, instead: 'rejection, error' },
-  { pattern: /^(nobody|whoever|whomever|somebody|anybody|everybody|whom)$/, instead: 'the caller, the client, no component' },
+  {
+    pattern: /^(nobody|whoever|whomever|somebody|anybody|everybody|whom)$/,
+    instead: 'the caller, the client, no component',
+  },
   { pattern: /^(namesake|namesakes)$/, instead: 'pod of the same name' },
   { pattern: /^(ledger|senses|verdict|verdicts)$/, instead: 'store, observers, decision or rejection' },
   { pattern: /^(wish|wishes|wished)$/, instead: 'request' },
@@ -34,9 +37,15 @@ const WORDS: readonly RetiredWord[] = [
 const PHRASES: readonly RetiredWord[] = [
   { pattern: /\banother than\b|\b(something|anything) else than\b/i, instead: 'differs from' },
   { pattern: /\b(earlier|previous|other|former|next|second) (life|lives)\b|\bacross lives\b/i, instead: 'process' },
-  { pattern: /\b(has|have|had|takes?|keeps?) (the|its|his|their) word\b|\bthe word of (a|the|every|each)\b/i, instead: 'decides, latest value' },
+  {
+    pattern: /\b(has|have|had|takes?|keeps?) (the|its|his|their) word\b|\bthe word of (a|the|every|each)\b/i,
+    instead: 'decides, latest value',
+  },
   { pattern: /\b(take|takes|took|taken|taking) (it |them |all |this )?(away|down)\b/i, instead: 'remove, tear down' },
-  { pattern: /\bas (often|much|long) as (one|it) likes\b|\bin peace\b|\bat hand\b|\bput aside\b/i, instead: 'plain words' },
+  {
+    pattern: /\bas (often|much|long) as (one|it) likes\b|\bin peace\b|\bat hand\b|\bput aside\b/i,
+    instead: 'plain words',
+  },
   { pattern: /\bof nothing\b|\bis none\b|\bis nothing of\b|\bthe small change of\b/i, instead: 'a plain statement' },
 ];
 

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { type ImageConfig, ociArchive } from '../../src/app/images/oci-archive.ts';
+import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 
 const BUSYBOX = '/bin/busybox';
 /** Numbers that no process can have, as names of root. */

@@ -3,12 +3,12 @@ import { connectExec, type ExecWish } from '../../kubelet/local-api/exec-connect
 import type { ExecConnection } from '../../kubelet/local-api/exec-connection.ts';
 import type { ExecEnd } from '../../kubelet/local-api/exec-protocol.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
-import { execFailure } from './exec-failure.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import type { ExecOptions } from '../options/commands.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { CommandContext } from './command-context.ts';
+import { execFailure } from './exec-failure.ts';
 import { localSocket } from './local-socket.ts';
 
 /** kubectl's words. */

@@ -32,7 +32,7 @@ import type { PodSource } from '../../kubelet/sources/pod-source.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
 import { type BuildOptions, buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
-import { type CommandContext } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { untilOverdue } from './end-deadline.ts';
 import { Ending } from './ending.ts';
 import { type AgentWiring, type LocalAgent, type StartedRuntime, startLocalAgent } from './local-agent.ts';

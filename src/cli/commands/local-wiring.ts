@@ -7,10 +7,10 @@ import type { Log } from '../../base/log.ts';
 import { FolderTakenError } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
-import { buildOnRuntime } from './build-on-runtime.ts';
-import { type CommandContext } from './command-context.ts';
 import { CommandError } from '../options/command-error.ts';
 import type { RunOptions } from '../options/commands.ts';
+import { buildOnRuntime } from './build-on-runtime.ts';
+import type { CommandContext } from './command-context.ts';
 import type { AgentWiring, BuiltAgent, StartedRuntime } from './local-agent.ts';
 
 /** The embedded runtime below `--root` and `--state`, and an agent with kubelet's defaults on it. */

@@ -1,14 +1,14 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { visibleText } from '../../base/visible-text.ts';
-import { configTrouble } from '../../kubelet/explain/config-error.ts';
-import { errorText } from '../../kubelet/explain/plain-words.ts';
 import type { PodEvent } from '../../kubelet/events/pod-events.ts';
 import { ABANDONED, type Step } from '../../kubelet/events/timeline.ts';
-import { volumeTrouble } from '../../kubelet/explain/volume-words.ts';
 import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
-import { manifestName } from '../../kubelet/pod/manifest-name.ts';
+import { configTrouble } from '../../kubelet/explain/config-error.ts';
+import { errorText } from '../../kubelet/explain/plain-words.ts';
+import { volumeTrouble } from '../../kubelet/explain/volume-words.ts';
 import { problemText } from '../../kubelet/local-api/problem-text.ts';
+import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { containerEnds } from './container-ends.ts';
 import { eventNews } from './event-news.ts';
 import { type Colour, type Paint, plain } from './paint.ts';

@@ -1,7 +1,7 @@
+import type { PodEvent } from '../events/pod-events.ts';
 import type { ProbeKind } from '../probes/probe-results.ts';
 import { isEventOf } from './explained-container.ts';
 import { errorText, lastWords } from './plain-words.ts';
-import type { PodEvent } from '../events/pod-events.ts';
 
 /** What a check of a probe answered, where the event tells of one that failed; `undefined` for other events. */
 export function failedCheck({ reason, message }: PodEvent, kind: ProbeKind): string | undefined {

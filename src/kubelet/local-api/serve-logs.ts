@@ -1,11 +1,11 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ServerResponse } from '../../host/network.ts';
+import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { logText } from '../logs/log-text.ts';
 import { missingLog } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import { newestContainer, type ObservedContainer } from '../pod/observed-pod.ts';
 import { isTerminal } from '../status/pod-phase.ts';
-import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { ApiError } from './api-error.ts';
 import { chooseContainer } from './choose-container.ts';
 import { containerEnded } from './container-ended.ts';

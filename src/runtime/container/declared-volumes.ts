@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
+import { badField } from '../../cri/bad-field.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { isVolumePath, volumePath, volumesFault } from '../images/volume-paths.ts';
-import { badField } from '../../cri/bad-field.ts';
 import type { DeclaredVolume } from '../spec/image-volumes.ts';
 import { resolveInRoot } from '../spec/resolve-in-root.ts';
 import { shiftedOwner } from '../storage/shift-owner.ts';

@@ -1,6 +1,6 @@
 import { isId, MAX_ID } from '../../base/numeric-id.ts';
-import type { CriError } from '../../cri/cri-error.ts';
 import { badField } from '../../cri/bad-field.ts';
+import type { CriError } from '../../cri/cri-error.ts';
 
 /** A user or group id of a request. Throws for one that no process can have. */
 export function checkedId(field: string, value: bigint): number {

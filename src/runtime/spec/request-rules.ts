@@ -1,5 +1,5 @@
-import { volumesFault } from '../images/volume-paths.ts';
 import { badField } from '../../cri/bad-field.ts';
+import { volumesFault } from '../images/volume-paths.ts';
 import { checkMounts } from './mount-rules.ts';
 import { checkContainerNamespaces } from './namespace-rules.ts';
 import type { SpecRequest } from './spec-request.ts';

@@ -1,8 +1,8 @@
 import { type ParsedId, parseId } from '../../base/numeric-id.ts';
+import { badField } from '../../cri/bad-field.ts';
 import { type LinuxContainerSecurityContext, SupplementalGroupsPolicy } from '../../cri/generated/runtime-v1.ts';
 import type { OciProcess } from '../oci/oci-spec.ts';
 import type { Account, Group } from './account-files.ts';
-import { badField } from '../../cri/bad-field.ts';
 import { checkedId, outOfRange } from './checked-id.ts';
 import type { SpecRequest } from './spec-request.ts';
 

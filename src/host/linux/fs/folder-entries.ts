@@ -1,8 +1,8 @@
 import { type Dir, type Dirent, opendirSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { fileNameOf } from '../../file-name.ts';
-import { atDiskPace } from './disk-pace.ts';
 import { type Place, placeIn } from '../sys/tree-place.ts';
+import { atDiskPace } from './disk-pace.ts';
 import { unlessMissing } from './unless-missing.ts';
 
 /** Read at a time. Between two batches of a folder the event loop serves everything else. */

@@ -1,9 +1,9 @@
 import { close, closeSync, constants, fstatSync, open, openSync, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
-import { atDiskPace } from './disk-pace.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { placeOfEntry } from './folder-entries.ts';
 import { type Place, placeIn } from '../sys/tree-place.ts';
+import { atDiskPace } from './disk-pace.ts';
+import { placeOfEntry } from './folder-entries.ts';
 
 const O_PATH = 0o10000000;
 const OPEN_FOLDER = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { chmod, chown, open } from 'node:fs/promises';
 import { inGroups } from '../../../base/in-groups.ts';
 import type { GroupAccess } from '../../file-system.ts';
-import { placeOfEntry } from './folder-entries.ts';
 import type { Place } from '../sys/tree-place.ts';
+import { placeOfEntry } from './folder-entries.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { walkTree } from './walk-tree.ts';
 

@@ -4,11 +4,11 @@ import { fileNameOf } from '../../file-name.ts';
 import { FileSystemError } from '../../file-system.ts';
 import type { TreeAttributes, TreeContent, TreeMember, TreeUsage } from '../../tree.ts';
 import { deviceNumbers } from '../sys/device-numbers.ts';
+import { readXattrs } from '../sys/tree-calls.ts';
+import { type Place, placeIn } from '../sys/tree-place.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { placeOfEntry } from './folder-entries.ts';
 import { LinkedFiles } from './linked-files.ts';
-import { readXattrs } from '../sys/tree-calls.ts';
-import { type Place, placeIn } from '../sys/tree-place.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { pathOfEntry, walkTree } from './walk-tree.ts';
 

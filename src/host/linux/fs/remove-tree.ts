@@ -3,10 +3,10 @@ import { lstat, open, readFile, realpath, rmdir, unlink } from 'node:fs/promises
 import { basename, dirname, join } from 'node:path';
 import { inGroups } from '../../../base/in-groups.ts';
 import { FileSystemError } from '../../file-system.ts';
-import { errnoCode } from '../sys/errno-code.ts';
-import { type FolderEntry, placeOfEntry } from './folder-entries.ts';
 import { parseMountinfo } from '../proc/mountinfo.ts';
+import { errnoCode } from '../sys/errno-code.ts';
 import { type Place, placeIn } from '../sys/tree-place.ts';
+import { type FolderEntry, placeOfEntry } from './folder-entries.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { walkTree } from './walk-tree.ts';
 

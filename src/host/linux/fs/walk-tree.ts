@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
+import type { Place } from '../sys/tree-place.ts';
 import { FirstNames, type NamesInOrder } from './first-names.ts';
 import { entriesOf, type FolderEntry, nameOfEntry } from './folder-entries.ts';
 import { FolderWay, openFolder } from './folder-way.ts';
-import type { Place } from '../sys/tree-place.ts';
 
 /** Names of a folder that are kept at a time. */
 const PAGE_NAMES = 65_536;

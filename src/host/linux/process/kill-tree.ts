@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ProcessIdentity } from '../../processes.ts';
+import { type ProcStat, parseProcStat } from '../proc/proc-stat.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { eventLoopTurn } from './event-loop-turn.ts';
-import { type ProcStat, parseProcStat } from '../proc/proc-stat.ts';
 
 /** So many processes are looked at in one turn of the event loop. A tree has as many as its processes like. */
 const BATCH = 100;

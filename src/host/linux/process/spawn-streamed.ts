@@ -3,11 +3,11 @@ import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { ProcessIdentity, RunningProgram, StreamedCommand, TerminalSize } from '../../processes.ts';
-import { errnoCode } from '../sys/errno-code.ts';
-import { childrenOf, killBelow, killTree, sendSignal } from './kill-tree.ts';
-import type { ChildEnd } from '../sys/posix-spawn.ts';
 import { parseProcStat } from '../proc/proc-stat.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+import type { ChildEnd } from '../sys/posix-spawn.ts';
 import type { PseudoTerminal } from '../terminal/pseudo-terminal.ts';
+import { childrenOf, killBelow, killTree, sendSignal } from './kill-tree.ts';
 import { startError } from './spawn-program.ts';
 
 const COLLECT_MS = 500;
