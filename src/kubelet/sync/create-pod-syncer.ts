@@ -116,19 +116,20 @@ class Syncer implements AttentivePodSyncer {
   }
 
   async purge(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { observed, backoff } = this.#deps;
+    const { observed, publisher, backoff } = this.#deps;
     const { uid } = pod.metadata;
     // Nothing of it runs: what the runtime remembers and what is on disk go side by side.
     await allOf([removePod(pod, observed.get(uid), this.#deps, signal), this.#purgeSteps(pod, signal)]);
     // Also what nobody knew of has to go; the next attempt knows it.
     if (await observed.refresh(uid, signal)) throw new Error('the runtime still has something of the pod');
     backoff.forget(`${uid}/`);
+    publisher.forget(uid);
     this.restart(pod);
   }
 
   restart({ metadata: { uid } }: Pod): void {
     const { publisher, timeline, resizes } = this.#deps;
-    publisher.forget(uid);
+    publisher.forgetEnd(uid);
     resizes.ended(uid);
     timeline.forget(uid);
   }

@@ -71,6 +71,11 @@ export class PodStatusPublisher {
     });
   }
 
+  /** A pod that starts again is not over; what its status counts, as the restarts of containers, goes on. */
+  forgetEnd(uid: string): void {
+    if (isTerminal(this.#deps.statuses.get(uid)?.status.phase)) this.forget(uid);
+  }
+
   forget(uid: string): void {
     this.#troubles.delete(uid);
     this.#deps.statuses.remove(uid);

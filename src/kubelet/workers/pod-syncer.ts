@@ -35,6 +35,6 @@ export interface PodSyncer {
   /** Removes every trace: dead containers, sandboxes, logs, folders, records. */
   purge(pod: Pod, signal: AbortSignal): Promise<void>;
 
-  /** Forgets the status of a pod that has ended and starts again under its UID: its containers are restarted ones. */
+  /** Forgets the end of a pod that starts again under its UID: its containers are restarted ones. */
   restart(pod: Pod): void;
 }
