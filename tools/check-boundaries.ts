@@ -37,7 +37,7 @@ const WIRES_PORTS = ['app', 'cli', '(root)'];
 const PACKAGE_HOME: Record<string, readonly string[]> = {
   '@grpc/grpc-js': ['cri/'],
   '@bufbuild/protobuf': ['cri/', 'runtime/nri/generated/'],
-  koffi: ['host/linux/'],
+  koffi: ['host/linux/sys/'],
   ws: ['host/linux/'],
   'smol-toml': ['runtime/images/pull/'],
   yaml: ['api/', 'app/', 'cli/'],

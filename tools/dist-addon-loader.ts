@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { textOf } from '../src/base/text-of.ts';
+import { errorText } from '../src/base/error-text.ts';
 
 /** Several, because a system may forbid to run anything from one of them (`noexec`). */
 const FOLDERS = ['/run', tmpdir(), '/var/tmp', '/var/lib'];
@@ -20,7 +20,7 @@ export function loadAddon(bytes: Uint8Array): unknown {
       failures.push(error);
     }
   }
-  throw new AggregateError(failures, `cannot load the native part of koffi: ${failures.map(textOf).join('; ')}`);
+  throw new AggregateError(failures, `cannot load the native part of koffi: ${failures.map(errorText).join('; ')}`);
 }
 
 function loadThrough(parent: string, bytes: Uint8Array): unknown {

@@ -6,7 +6,7 @@
  */
 import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { textOf } from '../src/base/text-of.ts';
+import { errorText } from '../src/base/error-text.ts';
 import { bundle } from './dist-bundle.ts';
 import { executableFault, makeExecutable } from './dist-executable.ts';
 
@@ -45,6 +45,6 @@ function tell(path: string): void {
 try {
   await main(...process.argv.slice(2));
 } catch (error) {
-  console.error(`dist: ${textOf(error)}`);
+  console.error(`dist: ${errorText(error)}`);
   process.exitCode = 1;
 }

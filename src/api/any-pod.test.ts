@@ -40,8 +40,8 @@ test('any pod of the schema is decoded, and can be looked at from every side', (
   const origin = { source: 'file', location: '/x', nodeName: 'n', seen: '2026-11-15T09:02:09Z' } as const;
   fc.assert(
     fc.property(anyPod, (given) => {
-      const { pods, problems } = decodeManifest(JSON.stringify(given), { file: 'x' });
-      assert.deepEqual(problems, []);
+      const { pods, errors } = decodeManifest(JSON.stringify(given), { file: 'x' });
+      assert.deepEqual(errors, []);
       for (const { object, locate } of pods) {
         const pod = defaultPod(object);
         assert.deepEqual(defaultPod(pod), pod);
@@ -66,7 +66,7 @@ test('decodeManifest() has an answer to any text', () => {
   );
   fc.assert(
     fc.property(anyText, (text) => {
-      for (const { line, column } of decodeManifest(text, { file: 'x' }).problems) assert.ok(line > 0 && column > 0);
+      for (const { line, column } of decodeManifest(text, { file: 'x' }).errors) assert.ok(line > 0 && column > 0);
     }),
     { numRuns: 300 },
   );

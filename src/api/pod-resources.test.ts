@@ -37,7 +37,7 @@ const cases: Record<string, { spec: PodSpec; requests: object; limits: object }>
     requests: { cpu: '110m', memory: '1Mi' },
     limits: { cpu: '110m' },
   },
-  'takes the word of the pod over its containers': {
+  'prefers resources of the pod over those of its containers': {
     spec: { containers: [needs('100m')], resources: { requests: { cpu: '1' }, limits: { cpu: '2', memory: '1Gi' } } },
     requests: { cpu: '1' },
     limits: { cpu: '2', memory: '1Gi' },

@@ -60,7 +60,7 @@ function canonicalJson(value: unknown): string {
   });
 }
 
-/** Trouble of the node does not evict what belongs to the node. */
+/** Static pods belong to the node: NoExecute taints do not evict them. */
 function tolerateNoExecute(given: readonly Toleration[] = []): Toleration[] {
   const everything: Toleration = { operator: 'Exists', effect: 'NoExecute' };
   const isSame = ({ key, operator, value, effect }: Toleration): boolean =>

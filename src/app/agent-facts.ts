@@ -1,6 +1,6 @@
 import { amountsOf, type ResourceList } from '../api/pod-resources.ts';
 import { goArchitecture } from '../base/go/go-architecture.ts';
-import type { NodeView } from '../kubelet/admission/admit-pod.ts';
+import type { AdmissionView } from '../kubelet/admission/pod-admit-handler.ts';
 import { initialNode, ownLabels } from '../kubelet/node/lifecycle/initial-node.ts';
 import { readMachineResources } from '../kubelet/node/status/machine-resources.ts';
 import { type MachineResources, nodeResources } from '../kubelet/node/status/node-resources.ts';
@@ -9,7 +9,7 @@ import { type HostFacts, readHostFacts } from '../kubelet/resources/host-facts.t
 import type { AgentParts } from './agent.ts';
 
 /** What admission looks at, besides the other pods. */
-export type NodeFacts = Omit<NodeView, 'otherPods'>;
+export type NodeFacts = Omit<AdmissionView, 'otherPods'>;
 
 /** What does not change while the agent lives. */
 export interface AgentFacts {
@@ -26,7 +26,7 @@ export interface AgentFacts {
   readonly runtimeFeatures: RuntimeFeatures;
 }
 
-export async function learnFacts(parts: AgentParts, signal: AbortSignal): Promise<AgentFacts> {
+export async function readAgentFacts(parts: AgentParts, signal: AbortSignal): Promise<AgentFacts> {
   const { host, cri, settings, apiServer } = parts;
   const { nodeName, maxPods, memoryCapacityBytes: memoryBytes, rootDir } = settings;
   const hostFacts = await readHostFacts(host);

@@ -60,8 +60,8 @@ export function agentSettings(
     eventRate: { qps: config.eventRecordQPS || 5, burst: config.eventBurst || 10 }, // client-go takes 0 for these
     deadContainers: {
       minimumAgeMs: flags.minimumContainerTtlMs,
-      maxPerContainer: limitOf(flags.maximumDeadContainersPerContainer),
-      maxTotal: limitOf(flags.maximumDeadContainers),
+      maxPerContainer: asLimit(flags.maximumDeadContainersPerContainer),
+      maxTotal: asLimit(flags.maximumDeadContainers),
     },
   };
 }
@@ -99,7 +99,7 @@ function changeDetection({
 }
 
 /** kubelet says "no limit" with a number below zero. */
-function limitOf(count: number): number | undefined {
+function asLimit(count: number): number | undefined {
   return count < 0 ? undefined : count;
 }
 

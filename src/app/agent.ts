@@ -99,5 +99,5 @@ export interface Agent extends AgentView {
    */
   drain(): Promise<void>;
   /** What is wrong with the work on pods as a whole, in kubelet's words; nothing while it goes on. */
-  syncLoopFault(): string | undefined;
+  syncLoopUnhealthyReason(): string | undefined;
 }

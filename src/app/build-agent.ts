@@ -3,14 +3,14 @@ import type { PodEvents } from '../kubelet/events/pod-events.ts';
 import { LogLinks } from '../kubelet/logs/log-links.ts';
 import { objectsStep } from '../kubelet/objects/objects-step.ts';
 import { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
-import { watchRuntime } from '../kubelet/pleg/watch-runtime.ts';
+import { runPleg } from '../kubelet/pleg/run-pleg.ts';
 import type { PodStep } from '../kubelet/pod/pod-step.ts';
 import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
 import { actualPod } from '../kubelet/resources/pod-allocation.ts';
 import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import { ResourceRecords } from '../kubelet/resources/resource-records.ts';
 import { CrashBackoff } from '../kubelet/sync/crash-backoff.ts';
-import { type AttentivePodSyncer, createPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
+import { type ObservingPodSyncer, createPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
 import type { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
 import type { StartDeps } from '../kubelet/sync/start-container.ts';
 import { SyncLoop } from '../kubelet/sync-loop.ts';
@@ -21,19 +21,19 @@ import type { PodWorker } from '../kubelet/workers/pod-worker.ts';
 import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import { createDecisions, createResourceReports } from './admission-and-resizes.ts';
 import type { Agent, AgentParts } from './agent.ts';
-import { type AgentFacts, learnFacts } from './agent-facts.ts';
-import { AgentReports } from './agent-reports.ts';
+import { type AgentFacts, readAgentFacts } from './agent-facts.ts';
+import { AgentReports } from '../kubelet/explain/agent-reports.ts';
 import { createSenses } from './agent-senses.ts';
 import { createAllocatable } from './allocatable.ts';
-import { createClusterNode } from './cluster-node.ts';
-import { createClusterWriters } from './cluster-writers.ts';
-import { containerInputs } from './container-inputs.ts';
-import { createGarbage } from './garbage.ts';
+import { buildNode } from './build-node.ts';
+import { createClusterWriters } from './build-cluster.ts';
+import { createContainerInputs } from '../kubelet/container-inputs.ts';
+import { createGarbage } from '../kubelet/gc/garbage-collector.ts';
 import { hookInputs } from './hook-inputs.ts';
 import { createImagePulls } from './image-pulls.ts';
-import { leftoverPods } from './leftover-pods.ts';
+import { findPodsOnNode } from '../kubelet/pods-on-node.ts';
 import { createLogRotation } from './log-rotation.ts';
-import { nodeAwareSource } from './node-aware-source.ts';
+import { nodeAwareSource } from '../kubelet/admission/node-aware-source.ts';
 import { createAgentObjects } from './pod-objects.ts';
 import { RunningAgent } from './running-agent.ts';
 import { createSandboxInputs } from './sandbox-inputs.ts';
@@ -42,13 +42,13 @@ import { createSandboxInputs } from './sandbox-inputs.ts';
 export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promise<Agent> {
   const { host, cri, log, settings } = parts;
   const life = new AbortController();
-  const facts = await learnFacts(parts, signal);
+  const facts = await readAgentFacts(parts, signal);
   const records = await ResourceRecords.read({ ...host, log, settings });
   const sandboxes = createSandboxInputs(parts, facts, () => workers, life.signal);
   const shown = { ...facts, features: sandboxes.statusFeatures, ...createResourceReports(records, () => decisions) };
   const senses = createSenses(parts, shown, life.signal, {
     seen: (uid) => {
-      for (const each of [garbage, rotation]) each.podSeen(uid);
+      for (const each of [garbage, rotation]) each.onPodObserved(uid);
       lookUp(uid, workers, syncer, senses.publisher);
     },
     probed: (uid) => lookUp(uid, workers, syncer, senses.publisher),
@@ -67,15 +67,15 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
     backoff: new CrashBackoff(settings.maxContainerRestartPeriodMs),
     steps: [sandboxes.userNamespaces, ...around.steps],
     hooks: hookInputs(parts, senses),
-    ...containerInputs({ ...inputs, ...pulls, objects, services, volumes: around.volumes }),
+    ...createContainerInputs({ ...inputs, ...pulls, objects, services, volumes: around.volumes }),
   });
   const cluster = createClusterWriters(parts, { ...senses, loop: () => loop, workers: () => workers });
   const health = new RuntimeHealth(host.clock);
-  const node = createClusterNode(parts, facts, { health, events: cluster.nodeEvents });
+  const node = buildNode(parts, facts, { health, events: cluster.nodeEvents });
   const onPhase = ({ pod }: PodWorker): void => cluster.podChanged(pod);
   const onGone = (pod: Pod): void => {
     pulls.backoff.forget(pod.metadata.uid);
-    reports.gone(pod);
+    reports.podGone(pod);
     cluster.podChanged(pod);
   };
   const news = { onPhase, onGone, admission: () => loop };
@@ -88,11 +88,11 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
       publisher.forget(pod.metadata.uid);
       cluster.podChanged(pod);
     },
-    leftovers: () => leftoverPods({ observed, ...around }),
+    podsOnNode: () => findPodsOnNode({ observed, ...around }),
     onObjects: ({ name }, all) => {
       for (const each of [sandboxes, beside]) each.told(name, all);
     },
-    onProblems: ({ name }, problems) => reports.problems(name, problems),
+    onSourceErrors: ({ name }, problems) => reports.setSourceErrors(name, problems),
     onChanges: (changes) => {
       cluster.sourceSpoke();
       for (const { pod } of changes) cluster.podChanged(pod);
@@ -100,12 +100,12 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
   });
   const rotation = createLogRotation(parts, observed);
   const garbage = createGarbage(parts, { ...cluster, ...pulls, observed, workers: () => workers }, life.signal);
-  const reports = new AgentReports({ ...senses, workers, refused: () => loop.refused });
+  const reports = new AgentReports({ ...senses, workers, refused: () => loop.rejected });
   const watching = { observed, health, events: parts.runtimeEvents, ...host, log };
   const allocatable = createAllocatable(parts, facts, cluster.nodeEvents);
   const running = [allocatable, cluster, node, beside, sandboxes, garbage, rotation];
   const watch = (until: AbortSignal): Promise<unknown> =>
-    Promise.all([watchRuntime(watching, until), ...running.map((each) => each.run(until))]);
+    Promise.all([runPleg(watching, until), ...running.map((each) => each.run(until))]);
   return new RunningAgent({ ...parts, ...senses, ...around, life, loop, workers, reports, watch, health, garbage });
 }
 
@@ -113,12 +113,12 @@ export async function buildAgent(parts: AgentParts, signal: AbortSignal): Promis
 function lookUp(
   uid: string,
   workers: PodWorkers,
-  syncer: Pick<AttentivePodSyncer, 'seen'>,
+  syncer: Pick<ObservingPodSyncer, 'seen'>,
   publisher: PodStatusPublisher,
 ): void {
   const worker = workers.all.get(uid);
-  if (worker?.state.phase === 'terminating') publisher.publish(worker.pod, 'terminating', worker.state.verdict);
-  else syncer.seen(uid);
+  if (worker?.state.phase === 'terminating') publisher.publish(worker.pod, 'terminating', worker.state.failure);
+  else syncer.onPodObserved(uid);
   worker?.wake();
 }
 

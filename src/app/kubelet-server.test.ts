@@ -29,7 +29,7 @@ test('kubeletServerSettings(): what kubelet does unless it is told otherwise', a
 });
 
 test('kubeletServerSettings(): what it is told', async () => {
-  const { place, authentication, authorization, debugging } = await settingsOf(
+  const { address: place, authentication, authorization, debugging } = await settingsOf(
     '--address=127.0.0.1',
     '--port=1234',
     '--client-ca-file=/etc/ca.crt',

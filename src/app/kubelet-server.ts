@@ -26,7 +26,7 @@ const TLS_VERSIONS: Readonly<Record<string, TlsVersion>> = {
 };
 
 export interface KubeletServerSettings {
-  readonly place: KubeletApiAddress;
+  readonly address: KubeletApiAddress;
   readonly authentication: AuthenticationSettings;
   readonly authorization: AuthorizationSettings;
   /** The feature gate PodLogsQuerySplitStreams. */
@@ -48,9 +48,9 @@ export interface KubeletServerParts {
   /** Absent: the node has no API server that could say who may do what. */
   readonly reviews?: ApiReviews | undefined;
   /** What is wrong with the work on pods as a whole, if anything. */
-  readonly syncLoopFault: () => string | undefined;
+  readonly syncLoopUnhealthyReason: () => string | undefined;
   /** Hears of the port once it is listened on. */
-  readonly listening?: ((port: number) => void) | undefined;
+  readonly onListening?: ((port: number) => void) | undefined;
 }
 
 /** The slice of kubelet's configuration that its server works with. */
@@ -58,7 +58,7 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
   const { authentication, authorization, tlsMinVersion = '', tlsCipherSuites } = config;
   const { ms } = parsed;
   return {
-    place: {
+    address: {
       address: config.address,
       port: config.port,
       clientCaFile: authentication.x509.clientCAFile || undefined,
@@ -86,14 +86,14 @@ export function kubeletServerSettings({ config, parsed, featureGates }: KubeletS
 
 /** What the cluster asks of a node on :10250. It runs until its signal aborts, and rejects when it cannot listen. */
 export function createKubeletServer(parts: KubeletServerParts): { run(signal: AbortSignal): Promise<void> } {
-  const { host, log, settings, view, runtime, reviews, certificate, listening } = parts;
+  const { host, log, settings, view, runtime, reviews, certificate, onListening: listening } = parts;
   const { clock, fs, network } = host;
   const { authentication, authorization, splitStreams, tunnels, debugging, configuration } = settings;
   const asking = { clock, reviews, deadline: () => clock.deadline(REVIEW_MS) };
   const checks: HealthChecks = new Map([
     ['ping', healthy],
     ['log', healthy],
-    ['syncloop', parts.syncLoopFault],
+    ['syncloop', parts.syncLoopUnhealthyReason],
   ]);
   const handler = createKubeletApi({
     ...{ view, runtime, fs, clock, network, log },
@@ -103,7 +103,7 @@ export function createKubeletServer(parts: KubeletServerParts): { run(signal: Ab
     authorize: createAuthorize(authorization, { ...asking, nodeName: view.nodeName }),
   });
   const serving = { network, fs, log, certificate, ...(listening && { listening }) };
-  return { run: (signal) => serveKubeletApi(settings.place, handler, serving, signal) };
+  return { run: (signal) => serveKubeletApi(settings.address, handler, serving, signal) };
 }
 
 /** An answer at all is the proof. */

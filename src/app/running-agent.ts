@@ -3,15 +3,15 @@ import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/a
 import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
-import { ownGraceOf } from '../kubelet/pod/pod-grace.ts';
+import { specGracePeriod } from '../kubelet/pod/grace-period.ts';
 import type { Probes } from '../kubelet/probes/probes.ts';
 import type { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
 import type { SyncLoop } from '../kubelet/sync-loop.ts';
-import { syncLoopFault } from '../kubelet/sync-loop-fault.ts';
+import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
-import type { AgentReports } from './agent-reports.ts';
-import type { Garbage } from './garbage.ts';
+import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
+import type { Garbage } from '../kubelet/gc/garbage-collector.ts';
 
 /** How long a runtime that does not answer is left alone: 100 ms, doubling to 5 s, as kubelet does. */
 const FIRST_RETRY_MS = 100;
@@ -47,9 +47,9 @@ export class RunningAgent implements Agent {
     return this.#parts.reports.pods();
   }
 
-  putAside(): readonly Pod[] {
+  manuallyStopped(): readonly Pod[] {
     const { loop, workers } = this.#parts;
-    const isAside = ({ metadata: { uid } }: Pod): boolean => !workers.all.has(uid) && !loop.refused.has(uid);
+    const isAside = ({ metadata: { uid } }: Pod): boolean => !workers.all.has(uid) && !loop.rejected.has(uid);
     return [...loop.index.podByUid.values()].filter(isAside);
   }
 
@@ -57,9 +57,9 @@ export class RunningAgent implements Agent {
     return this.#parts.reports.manifests;
   }
 
-  async troubles(): Promise<readonly string[]> {
+  async nodeErrors(): Promise<readonly string[]> {
     const { health, garbage } = this.#parts;
-    const known = [health.trouble(), garbage.trouble()].filter((trouble) => trouble !== undefined);
+    const known = [health.unhealthyReason(), garbage.trouble()].filter((trouble) => trouble !== undefined);
     return [...known, ...(await this.fullDisks())];
   }
 
@@ -68,10 +68,10 @@ export class RunningAgent implements Agent {
     return fullDisks([settings.rootDir, settings.podLogsDir], host.fs);
   }
 
-  syncLoopFault(): string | undefined {
+  syncLoopUnhealthyReason(): string | undefined {
     const { loop, health, settings } = this.#parts;
-    const standstill = { stuckForMs: loop.stuckForMs(), runtimeAwayForMs: health.awayForMs() };
-    return syncLoopFault(standstill, settings.syncFrequencyMs);
+    const standstill = { stuckForMs: loop.stuckForMs(), runtimeAwayForMs: health.downForMs() };
+    return syncLoopUnhealthyReason(standstill, settings.syncFrequencyMs);
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {
@@ -98,9 +98,9 @@ export class RunningAgent implements Agent {
     const { workers } = this.#parts;
     const worker = workers.all.get(uid);
     if (!worker) return;
-    const asked = ownGraceOf(worker.pod);
+    const asked = specGracePeriod(worker.pod);
     const gone = this.#whenGone((left) => !left.has(uid));
-    workers.end(uid, { graceSeconds: Math.min(asked, graceSeconds ?? asked), removed: true });
+    workers.terminate(uid, { graceSeconds: Math.min(asked, graceSeconds ?? asked), removed: true });
     await gone;
   }
 
@@ -118,9 +118,9 @@ export class RunningAgent implements Agent {
     for (let wait = FIRST_RETRY_MS; !signal.aborted; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
       try {
         await observed.relist(signal);
-        return health.answered();
+        return health.recordSuccess();
       } catch (error) {
-        health.failed(error);
+        health.recordFailure(error);
         if (!signal.aborted) log.error('the runtime does not answer, will try again', { error });
         await host.clock.sleep(wait, signal).catch(() => undefined);
       }

@@ -1,6 +1,6 @@
 /**
- * Waits for shared work on one's own terms: rejects with the signal's reason as soon as it aborts, while the work goes
- * on for whoever else waits for it.
+ * Waits for shared work, but rejects with the signal's reason as soon as it aborts, while the work continues
+ * for other waiters.
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();

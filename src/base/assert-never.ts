@@ -1,4 +1,4 @@
-/** Makes the compiler prove that a union was handled to the end. */
+/** Makes the compiler prove that every member of a union is handled. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value ${JSON.stringify(value)}`);
 }

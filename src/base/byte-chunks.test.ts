@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limited, wholeBytes, wholeText } from './byte-chunks.ts';
+import { collectBytes, collectText, limitBytes } from './byte-chunks.ts';
 
 const TEXT = '\ufeffgrüß …';
 
@@ -10,18 +10,18 @@ async function* inPieces(text: string, size: number): AsyncGenerator<Uint8Array>
 }
 
 for (const size of [1, 2, 3, 1000]) {
-  test(`wholeText() and wholeBytes() put together what came in pieces of ${size} bytes`, async () => {
-    assert.equal(await wholeText(inPieces(TEXT, size)), TEXT);
-    assert.deepEqual([...(await wholeBytes(inPieces(TEXT, size)))], [...Buffer.from(TEXT)]);
+  test(`collectText() and collectBytes() put together what came in pieces of ${size} bytes`, async () => {
+    assert.equal(await collectText(inPieces(TEXT, size)), TEXT);
+    assert.deepEqual([...(await collectBytes(inPieces(TEXT, size)))], [...Buffer.from(TEXT)]);
   });
 }
 
-test('wholeText() of nothing is no text', async () => {
-  assert.equal(await wholeText(inPieces('', 1)), '');
+test('collectText() of an empty stream is an empty text', async () => {
+  assert.equal(await collectText(inPieces('', 1)), '');
 });
 
-test('limited() lets through what is as long as it may be, and nothing longer', async () => {
-  const read = (text: string) => wholeText(limited(inPieces(text, 2), 4, () => new Error('too long')));
+test('limitBytes() lets through what is as long as it may be, and nothing longer', async () => {
+  const read = (text: string) => collectText(limitBytes(inPieces(text, 2), 4, () => new Error('too long')));
   assert.equal(await read('abcd'), 'abcd');
   await assert.rejects(read('abcde'), { message: 'too long' });
 });

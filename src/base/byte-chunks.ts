@@ -1,21 +1,21 @@
-/** All of a stream. */
-export async function wholeBytes(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+/** Reads a whole stream. */
+export async function collectBytes(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(await Array.fromAsync(chunks));
 }
 
-/** All of a stream, as text. */
-export async function wholeText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  return textOfChunks(await Array.fromAsync(chunks));
+/** Reads a whole stream as UTF-8 text. */
+export async function collectText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  return decodeChunks(await Array.fromAsync(chunks));
 }
 
-/** As a whole: a character may be cut between two chunks. */
-export function textOfChunks(chunks: readonly Uint8Array[]): string {
+/** Decodes the chunks as a whole: a character may be split between two of them. */
+export function decodeChunks(chunks: readonly Uint8Array[]): string {
   const [only = new Uint8Array()] = chunks;
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(chunks.length > 1 ? Buffer.concat(chunks) : only);
 }
 
-/** The same stream, which fails with what `tooLong` makes where it has more than so many bytes. */
-export async function* limited(
+/** Passes a stream through and throws the error of `tooLong` after more than `maxBytes`. */
+export async function* limitBytes(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
   tooLong: () => Error,

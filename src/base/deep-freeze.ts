@@ -1,4 +1,4 @@
-/** Freezes plain data to its leaves and returns it. Parts that are frozen already are taken to be so throughout. */
+/** Freezes plain data to its leaves and returns it. A part that is already frozen is assumed to be deeply frozen. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

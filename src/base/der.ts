@@ -1,6 +1,6 @@
 /** The Distinguished Encoding Rules (X.690) as far as certificates and requests for them need them. */
 
-/** The bytes are no DER. */
+/** The bytes are not valid DER. */
 export class DerError extends Error {
   override readonly name = 'DerError';
 }
@@ -28,7 +28,7 @@ export function derSequence(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(TAG.sequence, joined(parts));
 }
 
-/** Whoever writes more than one member hands them over in order. */
+/** The caller passes members in canonical order. */
 export function derSet(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(TAG.set, joined(parts));
 }

@@ -4,7 +4,7 @@ import {
   type ImageName,
   ImageNameError,
   parseImageName,
-  referenceFault,
+  referenceError,
   repositoryOf,
   withDefaultTag,
   withoutTagAndDigest,
@@ -73,9 +73,9 @@ const references: Record<string, string | undefined> = {
   ['a'.repeat(256)]: 'repository name must not be more than 255 characters',
 };
 
-for (const [text, fault] of Object.entries(references)) {
-  test(`referenceFault() says of ${JSON.stringify(text.slice(0, 30))}: ${fault}`, () => {
-    assert.equal(referenceFault(text), fault);
+for (const [text, message] of Object.entries(references)) {
+  test(`referenceFault() says of ${JSON.stringify(text.slice(0, 30))}: ${message}`, () => {
+    assert.equal(referenceError(text), message);
   });
 }
 

@@ -45,8 +45,8 @@ export function parseImageName(image: string): ImageName {
   if (!match) throw fail('invalid reference format');
   const [, , path = '', tag, digest] = match;
   if (path.length > MAX_NAME) throw fail(`repository name must not be more than ${MAX_NAME} characters`);
-  const fault = digest === undefined ? undefined : digestFault(digest);
-  if (fault) throw fail(fault);
+  const message = digest === undefined ? undefined : digestError(digest);
+  if (message) throw fail(message);
   return { domain, path, tag: tag ?? (digest === undefined ? 'latest' : undefined), digest };
 }
 
@@ -59,7 +59,7 @@ function splitDomain(image: string): { domain: string; rest: string } {
   return { domain, rest: domain === 'docker.io' && !rest.includes('/') ? `library/${rest}` : rest };
 }
 
-function digestFault(digest: string): string | undefined {
+function digestError(digest: string): string | undefined {
   const [algorithm = '', hex = ''] = digest.split(':');
   const length = DIGEST_LENGTHS.get(algorithm);
   if (length === undefined) return 'unsupported digest algorithm';
@@ -68,16 +68,16 @@ function digestFault(digest: string): string | undefined {
 }
 
 /**
- * What a runtime is asked for: a name with neither tag nor digest gets `:latest`, and stays otherwise as the user wrote
- * it, for the runtime has its own view of short names. Throws an `ImageNameError`.
+ * The image name for a CRI request: `:latest` is added to a name with neither tag nor digest. The rest stays as the user
+ * wrote it, because runtimes resolve short names themselves. Throws an `ImageNameError`.
  */
 export function withDefaultTag(image: string): string {
   const { tag, digest } = parseImageName(image);
   return digest !== undefined || image.endsWith(`:${tag}`) ? image : `${image}:${tag}`;
 }
 
-/** Why a text is no reference to an image, in which nothing is filled in; `undefined` when it is one. */
-export function referenceFault(text: string): string | undefined {
+/** Why a text is not an image reference, without any defaulting; `undefined` for a valid one. */
+export function referenceError(text: string): string | undefined {
   if (AS_WRITTEN.test(text)) {
     const isLong = withoutTagAndDigest(text).length > MAX_NAME;
     return isLong ? `repository name must not be more than ${MAX_NAME} characters` : undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ipAddressFaults } from './ip-address.ts';
+import { ipAddressErrors } from './ip-address.ts';
 
 const NONE = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const cases: Record<string, string[]> = {
@@ -24,8 +24,8 @@ const cases: Record<string, string[]> = {
   '::ffff:1.2.3.4': ['must not be an IPv4-mapped IPv6 address'],
 };
 
-for (const [text, faults] of Object.entries(cases)) {
-  test(`ipAddressFaults() of ${JSON.stringify(text)}`, () => {
-    assert.deepEqual(ipAddressFaults(text), faults);
+for (const [text, messages] of Object.entries(cases)) {
+  test(`ipAddressErrors() of ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(ipAddressErrors(text), messages);
   });
 }

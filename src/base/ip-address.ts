@@ -1,5 +1,5 @@
-/** What the API server has against an IP address in a manifest, in its words. */
-export function ipAddressFaults(text: string): string[] {
+/** The API server's messages for an invalid IP address in a manifest. */
+export function ipAddressErrors(text: string): string[] {
   if (text.includes(':')) {
     const groups = parseIpv6(text);
     if (!groups) return [NOT_AN_ADDRESS];
@@ -17,7 +17,7 @@ function isDottedQuad(text: string): boolean {
   return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
 }
 
-/** The eight groups of an address, or nothing when it is none. */
+/** The eight groups of an IPv6 address, or `undefined` for invalid text. */
 function parseIpv6(text: string): number[] | undefined {
   const halves = text.split('::');
   if (halves.length > 2) return undefined;
@@ -38,7 +38,7 @@ function groupsOf(text: string): number[] | undefined {
   return [...words.map((word) => Number.parseInt(word, 16)), ...(quad ? [a * 256 + b, c * 256 + d] : [])];
 }
 
-/** The four or sixteen bytes of an address, or nothing when it is none. An IPv4 address in IPv6 is that. */
+/** The four or sixteen bytes of an address, or `undefined` for invalid text. An IPv4-mapped IPv6 address gives sixteen. */
 export function ipBytes(text: string): readonly number[] | undefined {
   if (!text.includes(':')) {
     return isDottedQuad(text) && !/(^|\.)0\d/.test(text) ? text.split('.').map(Number) : undefined;

@@ -3,7 +3,7 @@
  *
  * 1. A newer input replaces a waiting one; history is not replayed.
  * 2. `work` starts at least once after the last `offer`.
- * 3. `work` owns its failures and schedules its retries; a rejection is a bug and ends the process.
+ * 3. `work` handles its errors and schedules its retries; a rejection is a bug and ends the process.
  */
 export class LatestOnly<T> {
   readonly #work: (input: T) => Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Where parts of the agent write what an operator may want to read. A constant message plus fields, never a sentence
- * put together from values. Who throws does not log, and the other way round.
+ * The log of the agent: a constant message plus fields, never a sentence assembled from values. Code that throws an error
+ * does not log it too.
  */
 export interface Log {
   /** Shown from `--v=4` on. */

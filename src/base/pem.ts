@@ -8,7 +8,7 @@ export interface PemBlock {
 const BLOCK = /-----BEGIN ([^-\n]+)-----\s([^-]+)-----END \1-----/g;
 const LINE = /.{1,64}/g;
 
-/** All blocks in their order; what stands between them is left out. */
+/** All blocks in order; text between them is ignored. */
 export function pemBlocks(text: string): readonly PemBlock[] {
   return [...text.matchAll(BLOCK)].map(([, label = '', body = '']) => ({
     label,

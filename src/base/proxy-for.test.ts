@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ProxyEnvironment, proxyFor } from './proxy-for.ts';
+import { type ProxyEnvironment, proxyForUrl } from './proxy-for.ts';
 
 const PROXY = 'http://proxy.corp:3128/';
 const BOTH = { HTTP_PROXY: 'plain.corp:8080', HTTPS_PROXY: 'http://proxy.corp:3128' };
@@ -28,8 +28,8 @@ const CHOICES: Record<string, { url?: string; env: ProxyEnvironment; proxy: stri
 };
 
 for (const [what, { url = 'https://r.io/v2/', env, proxy }] of Object.entries(CHOICES)) {
-  test(`proxyFor() where ${what}`, () => {
-    assert.equal(proxyFor(new URL(url), env), proxy);
+  test(`proxyForUrl() where ${what}`, () => {
+    assert.equal(proxyForUrl(new URL(url), env), proxy);
   });
 }
 
@@ -75,18 +75,18 @@ const EXCEPTIONS: Record<string, readonly string[]> = {
 };
 
 for (const [exceptions, direct] of Object.entries(EXCEPTIONS)) {
-  test(`proxyFor() leaves out what NO_PROXY=${JSON.stringify(exceptions)} is for`, () => {
+  test(`proxyForUrl() leaves out what NO_PROXY=${JSON.stringify(exceptions)} is for`, () => {
     const env = { ...BOTH, NO_PROXY: exceptions };
     assert.deepEqual(
-      PLACES.filter((place) => proxyFor(new URL(place), env) === undefined),
+      PLACES.filter((place) => proxyForUrl(new URL(place), env) === undefined),
       direct,
     );
   });
 }
 
 for (const proxy of ['socks5://proxy:1080', 'http://', 'a proxy', 'http://me:secret@pro xy']) {
-  test(`proxyFor() refuses ${proxy}, and does not tell the password`, () => {
-    assert.throws(() => proxyFor(new URL('https://r.io/'), { HTTPS_PROXY: proxy }), {
+  test(`proxyForUrl() refuses ${proxy}, without showing the password`, () => {
+    assert.throws(() => proxyForUrl(new URL('https://r.io/'), { HTTPS_PROXY: proxy }), {
       name: 'ProxyError',
       message: 'HTTPS_PROXY: must be an address such as http://proxy.example.com:3128',
     });

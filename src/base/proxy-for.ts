@@ -9,11 +9,11 @@ export class ProxyError extends Error {
 }
 
 /**
- * The proxy by which a place is reached, with its credentials; `undefined`: there is none for it. As programs in Go have it:
- * this machine is never reached by one. Throws a `ProxyError` for a kind of proxy that we cannot use.
+ * The proxy for a URL, with its credentials; `undefined` for a direct connection. Follows Go's httpproxy: localhost is
+ * always direct. Throws a `ProxyError` for an unsupported proxy scheme.
  * https://pkg.go.dev/golang.org/x/net/http/httpproxy
  */
-export function proxyFor(url: URL, env: ProxyEnvironment): string | undefined {
+export function proxyForUrl(url: URL, env: ProxyEnvironment): string | undefined {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const proxy = variable(env, name);
   if (proxy === undefined || isDirect(placeOf(url), variable(env, 'NO_PROXY') ?? '')) return undefined;

@@ -1,4 +1,4 @@
-/** How a quantity was written; it is written the same way again: `12M`, `12Mi`, `12e6`. */
+/** The notation of a quantity, which is kept when it is printed: `12M`, `12Mi`, `12e6`. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 /** The text is not a quantity; the message is the API server's. */

@@ -1,4 +1,4 @@
-/** Last in, first out. A step is pushed before what it undoes is tried, so it must be safe when nothing was done. */
+/** Cleanups, run last-in, first-out. Each is pushed before the operation that it undoes, so it must tolerate an operation that never ran. */
 export class UndoStack {
   readonly #steps: Array<(signal: AbortSignal) => Promise<unknown>> = [];
 

@@ -5,7 +5,7 @@ import { observedOf, READY, reportOf, runningContainer, staticPod } from '../kub
 import { openSpdySession } from '../streams/spdy/open-spdy-session.ts';
 import type { SpdyStream } from '../streams/spdy/spdy-session.ts';
 import { execCommand } from './commands/exec-command.ts';
-import { startLocalAgent } from './commands/local-agent.ts';
+import { startLocalAgent } from '../app/start-local-agent.ts';
 import { logsCommand } from './commands/logs-command.ts';
 import { psCommand } from './commands/ps-command.ts';
 import { stopCommand } from './commands/stop-command.ts';
@@ -76,7 +76,7 @@ test('ps has a column for namespaces once there is another than default', async 
 
 test('ps tells of manifests that could not be used', async (t) => {
   const { context, written, agent } = await setUp(t);
-  agent.refuse({ source: '/m/a.yaml', problems: ['/m/a.yaml:1:1: no', 'EACCES'] });
+  agent.refuse({ source: '/m/a.yaml', errors: ['/m/a.yaml:1:1: no', 'EACCES'] });
   await psCommand({ ...client, namespace: 'other', output: 'table' }, context);
   assert.deepEqual(written, {
     stdout: '',

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { textOf } from '../base/text-of.ts';
+import { errorText } from '../base/error-text.ts';
 import { NoAgentError } from '../kubelet/local-api/local-client.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import { CommandError, EXIT } from './options/command-error.ts';
@@ -54,7 +54,7 @@ async function failureCode(error: unknown, args: readonly string[], { terminal }
   const isForUser = error instanceof Error && TOLD_WITHOUT_TRACE.has(error.name);
   const name = error instanceof NoAgentError ? 'nodelet' : `nodelet ${command}`;
   if (isForUser) {
-    await terminal.stderr.write(`${name}: ${textOf(error)}\n`);
+    await terminal.stderr.write(`${name}: ${errorText(error)}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.failed;
   }
   await terminal.stderr.write(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
@@ -69,9 +69,9 @@ function isBrokenPipe(error: unknown): boolean {
 function commandsOf(context: CommandContext): Commands {
   return {
     run: async (options) => {
-      const [{ runCommand }, { localWiring }] = [
+      const [{ runCommand }, { createLocalAgentFactory: localWiring }] = [
         await import('./commands/run-command.ts'),
-        await import('./commands/local-wiring.ts'),
+        await import('../app/local-agent-factory.ts'),
       ];
       return runCommand(options, context, localWiring);
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { READY, reportOf, staticPod } from '../kubelet/local-api/fake/scripted-view.ts';
-import { startLocalAgent } from './commands/local-agent.ts';
+import { startLocalAgent } from '../app/start-local-agent.ts';
 import { timelineCommand } from './commands/timeline-command.ts';
 import { whyCommand } from './commands/why-command.ts';
 import { ScriptedAgent } from './fake/scripted-agent.ts';
@@ -33,10 +33,10 @@ async function setUp(t: TestContext) {
       progress: {
         phaseSinceMs: began,
         removed: false,
-        nextPassMs: began + 12_000,
-        pauseEndsMs: undefined,
+        nextSyncMs: began + 12_000,
+        backoffEndsMs: undefined,
         graceEndsMs: undefined,
-        failure: { error, atMs: began + 120, inARow: 1 },
+        lastError: { error, atMs: began + 120, consecutive: 1 },
       },
     }),
   );

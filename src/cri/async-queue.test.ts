@@ -24,8 +24,8 @@ test('break() lets the reader have the rest first, then throws the first reason'
     for await (const item of reader) seen.push(item);
   })();
   queue.push(1);
-  queue.break(new Error('first'));
-  queue.break(new Error('second'));
+  queue.fail(new Error('first'));
+  queue.fail(new Error('second'));
   queue.push(2);
   await assert.rejects(reading, /first/);
   assert.deepEqual(seen, [1, 2]);

@@ -10,7 +10,7 @@ export class AsyncQueue<T> {
   }
 
   /** The reader throws this after what was pushed before; the first reason counts. */
-  break(reason: unknown): void {
+  fail(reason: unknown): void {
     this.#broken ??= { reason };
     this.#wake.resolve();
   }

@@ -33,7 +33,7 @@ test('chooseRuntimeEvents() finds that there are none', async () => {
 
 test('chooseRuntimeEvents() rejects when the runtime cannot be asked', async () => {
   const { fake, choose } = fakeWith(true);
-  fake.faults.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'down') }));
+  fake.failures.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'down') }));
   await assert.rejects(choose(), { code: 'Unavailable', message: 'down' });
 });
 
@@ -43,7 +43,7 @@ test('a watch ends by throwing when the stream breaks', async () => {
   assert.ok(events);
   const reading = (async () => {
     for await (const event of events.watch(signal)) {
-      if (event.kind === 'subscribed') fake.breakEventStreams();
+      if (event.kind === 'subscribed') fake.failEventStreams();
     }
   })();
   await assert.rejects(reading, { code: 'Unavailable' });

@@ -1,7 +1,7 @@
 import { type ContainerdEventsOptions, containerdEvents } from './containerd-events.ts';
 import { hasCode } from './cri-error.ts';
 import { criEvents } from './cri-events.ts';
-import { inOrder } from './in-order.ts';
+import { withFallback } from './with-fallback.ts';
 import type { RuntimeEvents } from './runtime-events.ts';
 
 export interface ChooseOptions extends Omit<ContainerdEventsOptions, 'endpoint'> {
@@ -23,12 +23,12 @@ export async function chooseRuntimeEvents(
     ...(endpoint === undefined ? [] : [containerdEvents({ ...options, endpoint })]),
   ];
   for (const [at, candidate] of candidates.entries()) {
-    if (await works(candidate, signal)) return inOrder(candidates.slice(at));
+    if (await isServed(candidate, signal)) return withFallback(candidates.slice(at));
   }
   return undefined;
 }
 
-async function works(events: RuntimeEvents, signal: AbortSignal): Promise<boolean> {
+async function isServed(events: RuntimeEvents, signal: AbortSignal): Promise<boolean> {
   try {
     for await (const event of events.watch(signal)) {
       if (event.kind === 'subscribed') return true;

@@ -1,7 +1,7 @@
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../host/clock.ts';
 import { deadlineFor } from './deadlines.ts';
-import { socketPathOf } from './endpoint.ts';
+import { parseEndpoint } from './endpoint.ts';
 import { callStream, callUnary } from './grpc-call.ts';
 import { instrument } from './instrument.ts';
 import { buildCri, type Cri } from './services.ts';
@@ -51,5 +51,5 @@ export function connectCri(endpoint: string, { clock, runtimeRequestTimeoutMs }:
 
 /** The gRPC client below, for services other than CRI on the same socket. */
 export function connectSocket(endpoint: string): Client {
-  return new Client(`unix:${socketPathOf(endpoint)}`, credentials.createInsecure(), CHANNEL_OPTIONS);
+  return new Client(`unix:${parseEndpoint(endpoint)}`, credentials.createInsecure(), CHANNEL_OPTIONS);
 }

@@ -10,7 +10,7 @@ import type { Envelope } from './generated/containerd-types-event.ts';
 import { callStream, callUnary } from './grpc-call.ts';
 import type { RuntimeEvent, RuntimeEvents } from './runtime-events.ts';
 import type { RuntimeService } from './services.ts';
-import { untilStopped } from './until-stopped.ts';
+import { waitUntilStopped } from './wait-until-stopped.ts';
 
 export interface ContainerdEventsOptions {
   /** Of containerd, which serves CRI and its own events on one socket. */
@@ -40,7 +40,7 @@ export function containerdEvents(options: ContainerdEventsOptions): RuntimeEvent
       const over = new AbortController();
       const queue = new AsyncQueue<RuntimeEvent>();
       const work = AbortSignal.any([signal, over.signal]);
-      subscribe({ ...options, client, queue }, work).catch((reason: unknown) => queue.break(reason));
+      subscribe({ ...options, client, queue }, work).catch((reason: unknown) => queue.fail(reason));
       try {
         yield* queue.read();
       } finally {
@@ -62,12 +62,12 @@ async function subscribe(subscription: Subscription, signal: AbortSignal): Promi
   const marker = `/nodelet/subscribed/${Buffer.from(random.bytes(8)).toString('hex')}`;
   const filters = [...TOPICS, marker].map((topic) => `namespace==${NAMESPACE},topic=="${topic}"`);
   const marked = new AbortController();
-  publishUntil(subscription, marker, AbortSignal.any([signal, marked.signal])).catch((reason: unknown) => {
-    if (!marked.signal.aborted) queue.break(reason);
+  publishMarkers(subscription, marker, AbortSignal.any([signal, marked.signal])).catch((reason: unknown) => {
+    if (!marked.signal.aborted) queue.fail(reason);
   });
   try {
     for await (const envelope of envelopes(subscription, filters, signal)) {
-      if (envelope.topic !== marker) tell(subscription, envelope, signal);
+      if (envelope.topic !== marker) enqueue(subscription, envelope, signal);
       else if (!marked.signal.aborted) {
         marked.abort();
         queue.push({ kind: 'subscribed' });
@@ -79,7 +79,7 @@ async function subscribe(subscription: Subscription, signal: AbortSignal): Promi
   throw new CriError('Unavailable', 'containerd ended the stream', { method: 'Subscribe' });
 }
 
-async function publishUntil(subscription: Subscription, topic: string, signal: AbortSignal): Promise<never> {
+async function publishMarkers(subscription: Subscription, topic: string, signal: AbortSignal): Promise<never> {
   const event = { typeUrl: 'containerd.events.ContainerDelete', value: ContainerDelete.encode({ id: '' }).finish() };
   const request = PublishRequest.fromPartial({ topic, event });
   while (true) {
@@ -101,7 +101,7 @@ function callOptions({ client, clock }: Subscription, method: 'publish' | 'subsc
   return { client, clock, method: { ...definition, path }, metadata, deadlineMs: undefined };
 }
 
-function tell(subscription: Subscription, { topic, event }: Envelope, signal: AbortSignal): void {
+function enqueue(subscription: Subscription, { topic, event }: Envelope, signal: AbortSignal): void {
   const { queue } = subscription;
   const bytes = event?.value ?? new Uint8Array();
   if (topic === '/containers/create') queue.push({ kind: 'created', id: ContainerCreate.decode(bytes).id });
@@ -110,9 +110,9 @@ function tell(subscription: Subscription, { topic, event }: Envelope, signal: Ab
   else if (topic === '/tasks/delete') {
     const { containerId, id } = TaskDelete.decode(bytes);
     if (id !== '' && id !== containerId) return; // a command that ran inside, not the container
-    untilStopped(containerId, subscription, signal).then(
+    waitUntilStopped(containerId, subscription, signal).then(
       (podUid) => queue.push({ kind: 'stopped', id: containerId, ...(podUid ? { podUid } : {}) }),
-      (reason: unknown) => queue.break(reason),
+      (reason: unknown) => queue.fail(reason),
     );
   }
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CriError, codeOfNumber, isNotFound, numberOfCode, rpcErrorText } from './cri-error.ts';
+import { CriError, codeFromNumber, isNotFound, codeToNumber, rpcErrorText } from './cri-error.ts';
 
 test('codes and numbers are each other’s inverse', () => {
-  for (let number = 1; number <= 16; number++) assert.equal(numberOfCode(codeOfNumber(number)), number);
-  assert.deepEqual([5, 14, 12, 4].map(codeOfNumber), ['NotFound', 'Unavailable', 'Unimplemented', 'DeadlineExceeded']);
+  for (let number = 1; number <= 16; number++) assert.equal(codeToNumber(codeFromNumber(number)), number);
+  assert.deepEqual([5, 14, 12, 4].map(codeFromNumber), ['NotFound', 'Unavailable', 'Unimplemented', 'DeadlineExceeded']);
 });
 
 test('codeOfNumber() takes what it does not know as Unknown', () => {
-  assert.deepEqual([0, 17, -1].map(codeOfNumber), ['Unknown', 'Unknown', 'Unknown']);
+  assert.deepEqual([0, 17, -1].map(codeFromNumber), ['Unknown', 'Unknown', 'Unknown']);
 });
 
 test('isNotFound() is about CriErrors alone', () => {

@@ -36,17 +36,17 @@ export class CriError extends Error {
 }
 
 /** A number that gRPC does not know counts as `Unknown`, as in every gRPC library. */
-export function codeOfNumber(number: number): CriCode {
+export function codeFromNumber(number: number): CriCode {
   const code = CODES[number];
   return code === undefined || code === 'OK' ? 'Unknown' : code;
 }
 
 /** A name that gRPC does not know counts as `Unknown`. */
-export function codeOfName(name: string): CriCode {
+export function codeFromName(name: string): CriCode {
   return CODES.find((code): code is CriCode => code === name && code !== 'OK') ?? 'Unknown';
 }
 
-export function numberOfCode(code: CriCode): number {
+export function codeToNumber(code: CriCode): number {
   return CODES.indexOf(code);
 }
 

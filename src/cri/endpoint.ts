@@ -1,5 +1,5 @@
 /** The path of the socket behind `unix:///path`, or `/path` as older configurations have it. Throws for all else. */
-export function socketPathOf(endpoint: string): string {
+export function parseEndpoint(endpoint: string): string {
   const path = endpoint.startsWith('unix://') ? endpoint.slice('unix://'.length) : endpoint;
   if (path.startsWith('/') && path.length > 1) return path;
   throw new Error(

@@ -1,6 +1,6 @@
 import type { Client, Metadata, ServiceError } from '@grpc/grpc-js';
 import { type CallLimits, watchLimits } from './call-limits.ts';
-import { CriError, codeOfNumber } from './cri-error.ts';
+import { CriError, codeFromNumber } from './cri-error.ts';
 import type { Method } from './services.ts';
 
 export interface CallOptions extends CallLimits {
@@ -103,7 +103,7 @@ function decode({ responseType }: CallOptions['method'], bytes: Buffer): unknown
 
 function toCriError(error: unknown, { name }: CallOptions['method']): CriError {
   if (!isServiceError(error)) return new CriError('Unknown', String(error), { cause: error, method: name });
-  return new CriError(codeOfNumber(error.code), error.details, { cause: error, method: name });
+  return new CriError(codeFromNumber(error.code), error.details, { cause: error, method: name });
 }
 
 function isServiceError(error: unknown): error is ServiceError {

@@ -16,7 +16,7 @@ export function connectInProcess(cri: Cri, { clock, runtimeRequestTimeoutMs }: C
       const call = calls.unary(method);
       return (request, signal) => {
         const deadlineMs = deadlineFor(method.key, request, runtimeRequestTimeoutMs);
-        return limitedCall((within) => call(request, within), { clock, method, deadlineMs }, signal);
+        return callWithLimits((within) => call(request, within), { clock, method, deadlineMs }, signal);
       };
     },
     stream: (method) => calls.stream(method),
@@ -24,7 +24,7 @@ export function connectInProcess(cri: Cri, { clock, runtimeRequestTimeoutMs }: C
   return { ...instrument(limited), close: () => {} };
 }
 
-async function limitedCall(
+async function callWithLimits(
   call: (signal: AbortSignal) => Promise<unknown>,
   limits: CallLimits,
   signal: AbortSignal,
@@ -40,13 +40,13 @@ async function limitedCall(
     return await Promise.race([call(given.signal), left.promise]);
   } catch (error) {
     if (given.signal.aborted) throw given.signal.reason;
-    throw named(error, limits.method);
+    throw withMethod(error, limits.method);
   } finally {
     stopWatching();
   }
 }
 
-function named(error: unknown, { name }: CallLimits['method']): CriError {
+function withMethod(error: unknown, { name }: CallLimits['method']): CriError {
   if (!(error instanceof CriError)) {
     const text = error instanceof Error ? error.message : String(error);
     return new CriError('Unknown', text, { cause: error, method: name });

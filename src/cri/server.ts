@@ -11,7 +11,7 @@ import {
 import { aborted } from '../base/aborted.ts';
 import type { Clock } from '../host/clock.ts';
 import type { FileSystem } from '../host/file-system.ts';
-import { CriError, numberOfCode } from './cri-error.ts';
+import { CriError, codeToNumber } from './cri-error.ts';
 import {
   type CallMaker,
   type Cri,
@@ -31,7 +31,7 @@ export interface ServeOptions {
 }
 
 /** How long a client may take to read the last answers; a connection on which nothing happens stays open otherwise. */
-const LAST_ANSWERS_MS = 1_000;
+const SHUTDOWN_TIMEOUT_MS = 1_000;
 
 export interface CriServer {
   /** Ends every call with `Unavailable`, and resolves when no handler runs any more and the socket is gone. */
@@ -58,7 +58,7 @@ export async function serveCri({ socketPath, mode, fs, clock }: ServeOptions, cr
     async close() {
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await running.end(new CriError('Unavailable', 'the runtime is stopping'));
-      await Promise.race([closed, aborted(clock.deadline(LAST_ANSWERS_MS))]);
+      await Promise.race([closed, aborted(clock.deadline(SHUTDOWN_TIMEOUT_MS))]);
       server.forceShutdown();
       await fs.remove(socketPath);
     },
@@ -115,7 +115,7 @@ async function answerUnary(
   try {
     answer(null, await unary(request, signal));
   } catch (error) {
-    answer(statusOf(error));
+    answer(toGrpcError(error));
   }
 }
 
@@ -131,7 +131,7 @@ async function answerStream(
       // The handler runs now: a client that gets the headers knows that it misses nothing any more.
       call.sendMetadata(new Metadata());
       for (let result = await next; !result.done; result = await next) {
-        if (!call.write(result.value)) await drained(call, signal);
+        if (!call.write(result.value)) await waitForDrain(call, signal);
         next = messages.next();
       }
     } finally {
@@ -140,11 +140,11 @@ async function answerStream(
     signal.throwIfAborted(); // it may have ended because of this
     call.end();
   } catch (error) {
-    call.emit('error', statusOf(error));
+    call.emit('error', toGrpcError(error));
   }
 }
 
-function drained(call: ServerWritableStream<unknown, unknown>, signal: AbortSignal): Promise<void> {
+function waitForDrain(call: ServerWritableStream<unknown, unknown>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -156,8 +156,8 @@ function drained(call: ServerWritableStream<unknown, unknown>, signal: AbortSign
   });
 }
 
-function statusOf(error: unknown): ServerErrorResponse {
+function toGrpcError(error: unknown): ServerErrorResponse {
   const code = error instanceof CriError ? error.code : 'Unknown';
   const details = error instanceof Error ? error.message : String(error);
-  return Object.assign(new Error(details), { code: numberOfCode(code), details });
+  return Object.assign(new Error(details), { code: codeToNumber(code), details });
 }

@@ -6,12 +6,12 @@ import type { Log } from '../base/log.ts';
 import type { Clock } from '../host/clock.ts';
 import { activePods, otherPods } from './admission/active-pods.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
-import { graceOf } from './pod/pod-grace.ts';
-import type { PodVerdict } from './pod/pod-verdict.ts';
+import { deletionGracePeriod } from './pod/grace-period.ts';
+import type { PodFailure } from './pod/pod-failure.ts';
 import type { PodResizes } from './resources/pod-resizes.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
 import { indexPods, type PodIndex } from './sources/pod-index.ts';
-import type { PodSource, SourceProblem, SourceSnapshot } from './sources/pod-source.ts';
+import type { PodSource, SourceError, SourceSnapshot } from './sources/pod-source.ts';
 import type { SourceObjects } from './sources/source-objects.ts';
 import { isTerminal } from './status/pod-phase.ts';
 import { haveGatesMoved } from './status/readiness-gates.ts';
@@ -31,18 +31,18 @@ export interface SyncLoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Whether the pod may run here beside the others. `undefined`: yes. */
-  readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodVerdict | undefined;
+  readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodFailure | undefined;
   /** What pods were promised, whatever they ask for by now. */
   readonly resizes: PodResizes;
   /** A pod that was refused, with the reason that its status shall show. */
-  readonly refuse: (pod: Pod, verdict: PodVerdict) => void;
+  readonly reject: (pod: Pod, verdict: PodFailure) => void;
   /** A refused pod left its source. */
   readonly forget: (pod: Pod) => void;
   /** Pods of which something is left in the runtime, on disk or in control groups, by UID. */
-  readonly leftovers: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
+  readonly podsOnNode: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
   /** All that stands beside the source's pods, before the workers hear of these. */
   readonly onObjects: (source: PodSource, objects: SourceObjects) => void;
-  readonly onProblems: (source: PodSource, problems: readonly SourceProblem[]) => void;
+  readonly onSourceErrors: (source: PodSource, problems: readonly SourceError[]) => void;
   /** A source has spoken, and these pods are another for it, mirror pods included. The workers know already. */
   readonly onChanges: (changes: readonly PodChange[]) => void;
 }
@@ -62,19 +62,19 @@ export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   #desired: DesiredPods = NO_PODS;
   #index: PodIndex = indexPods(NO_PODS);
-  readonly #refused = new Map<string, Pod>();
+  readonly #rejected = new Map<string, Pod>();
   /** When each step that is going on began, oldest first. */
   readonly #steps = new Set<{ readonly sinceMs: number }>();
   #closed = false;
   /** Many rejected pods cost one look at what is left over. */
-  readonly #housekeeping = new LatestOnly<AbortSignal>((signal) => this.#keepHouseOnce(signal));
+  readonly #housekeeping = new LatestOnly<AbortSignal>((signal) => this.#housekeep(signal));
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
   }
 
-  get refused(): ReadonlyMap<string, Pod> {
-    return this.#refused;
+  get rejected(): ReadonlyMap<string, Pod> {
+    return this.#rejected;
   }
 
   /** Every pod that a source wants, by what it may be asked for. */
@@ -90,15 +90,15 @@ export class SyncLoop {
 
   async run(signal: AbortSignal): Promise<void> {
     const { sources } = this.#deps;
-    await Promise.all([...sources.map((source) => this.#follow(source, signal)), this.#keepHouse(signal)]);
+    await Promise.all([...sources.map((source) => this.#followSource(source, signal)), this.#runHousekeeping(signal)]);
   }
 
   /** Takes no more, and ends every pod: those that run and those of which anything is left. */
   async close(signal: AbortSignal): Promise<void> {
-    const { workers, leftovers } = this.#deps;
+    const { workers, podsOnNode: leftovers } = this.#deps;
     this.#closed = true;
     for (const { pod } of [...workers.all.values()]) this.#remove(pod);
-    for (const pod of (await leftovers(signal)).values()) workers.endOrphan(pod, ORPHAN_GRACE_SECONDS);
+    for (const pod of (await leftovers(signal)).values()) workers.killOrphan(pod, ORPHAN_GRACE_SECONDS);
   }
 
   /** Whether the pod would be admitted now. */
@@ -112,10 +112,10 @@ export class SyncLoop {
     if (!this.#closed) this.#add(pod);
   }
 
-  async #follow(source: PodSource, signal: AbortSignal): Promise<void> {
+  async #followSource(source: PodSource, signal: AbortSignal): Promise<void> {
     for await (const snapshot of source.snapshots(signal)) {
       if (this.#closed) continue;
-      const mayLeaveMore = this.#take(source, snapshot);
+      const mayLeaveMore = this.#applySnapshot(source, snapshot);
       if (mayLeaveMore) this.#housekeeping.offer(signal);
     }
   }
@@ -124,17 +124,17 @@ export class SyncLoop {
    * Whether something may be left over on the node since: a source is heard completely for the first time, or a new pod
    * was rejected. A removed pod has a worker that leaves nothing.
    */
-  #take(source: PodSource, snapshot: SourceSnapshot): boolean {
-    const { desired, changes, problems, objects } = mergeSnapshot(this.#desired, source.name, snapshot);
+  #applySnapshot(source: PodSource, snapshot: SourceSnapshot): boolean {
+    const { desired, changes, errors: problems, objects } = mergeSnapshot(this.#desired, source.name, snapshot);
     const isReadier = desired.ready.size > this.#desired.ready.size;
     this.#desired = desired;
     this.#index = indexPods(desired);
-    this.#deps.onProblems(source, problems);
+    this.#deps.onSourceErrors(source, problems);
     if (objects) this.#deps.onObjects(source, objects);
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
     this.#grantResizes();
     this.#deps.onChanges(changes);
-    return isReadier || changes.some(({ op, pod }) => op === 'ADD' && this.#refused.has(pod.metadata.uid));
+    return isReadier || changes.some(({ op, pod }) => op === 'ADD' && this.#rejected.has(pod.metadata.uid));
   }
 
   #dispatch(change: PodChange): void {
@@ -143,9 +143,9 @@ export class SyncLoop {
       case 'ADD':
         return this.#add(pod);
       case 'UPDATE':
-        return this.#refused.has(pod.metadata.uid) ? undefined : this.#update(pod);
+        return this.#rejected.has(pod.metadata.uid) ? undefined : this.#update(pod);
       case 'DELETE':
-        return this.#refused.has(pod.metadata.uid) ? undefined : this.#end(pod);
+        return this.#rejected.has(pod.metadata.uid) ? undefined : this.#terminate(pod);
       case 'REMOVE':
         return this.#remove(pod);
       case 'RECONCILE':
@@ -156,18 +156,18 @@ export class SyncLoop {
   }
 
   #add(wanted: Pod): void {
-    const { workers, admit, refuse, resizes } = this.#deps;
-    if (wanted.metadata.deletionTimestamp || isTerminal(wanted.status?.phase)) return this.#end(wanted);
+    const { workers, admit, reject: refuse, resizes } = this.#deps;
+    if (wanted.metadata.deletionTimestamp || isTerminal(wanted.status?.phase)) return this.#terminate(wanted);
     if (workers.all.get(wanted.metadata.uid)?.removed) return workers.update(wanted);
     const pod = resizes.allocated(wanted);
     const verdict = admit(pod, otherPods(pod, this.#active()));
     if (verdict) {
-      this.#refused.set(pod.metadata.uid, pod);
+      this.#rejected.set(pod.metadata.uid, pod);
       return refuse(pod, verdict);
     }
     resizes.admitted(pod);
     resizes.asked(wanted, true);
-    this.#endNamesakes(pod);
+    this.#killOrphansWithSameName(pod);
     workers.update(pod);
   }
 
@@ -184,11 +184,11 @@ export class SyncLoop {
 
   #grantResizes(): void {
     const { resizes, workers } = this.#deps;
-    if (!resizes.isAnyWaiting || !this.#haveAllSpoken()) return;
+    if (!resizes.isAnyWaiting || !this.#areSourcesReady()) return;
     for (const pod of resizes.grant(this.#index.podByUid, this.#active())) workers.update(pod);
   }
 
-  #haveAllSpoken(): boolean {
+  #areSourcesReady(): boolean {
     return this.#deps.sources.every(({ name }) => this.#desired.ready.has(name));
   }
 
@@ -199,28 +199,28 @@ export class SyncLoop {
   }
 
   /** A pod on its way out, or done: nothing is started, what runs is ended. It may be known only from now on. */
-  #end(pod: Pod): void {
+  #terminate(pod: Pod): void {
     this.#deps.workers.update(this.#deps.resizes.allocated(pod));
-    this.#deps.workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: false });
+    this.#deps.workers.terminate(pod.metadata.uid, { graceSeconds: deletionGracePeriod(pod), removed: false });
   }
 
   /** What an earlier life of the agent left of another pod of this name has to be gone first. */
-  #endNamesakes(pod: Pod): void {
+  #killOrphansWithSameName(pod: Pod): void {
     const { observed, workers } = this.#deps;
     const wanted = new Set(allDesired(this.#desired).map(({ metadata }) => metadata.uid));
     for (const { uid, name, namespace } of observed.all.values()) {
       const isNamesake = uid !== pod.metadata.uid && podFullName(orphanPod(uid, name, namespace)) === podFullName(pod);
-      if (isNamesake && !wanted.has(uid)) workers.endOrphan(orphanPod(uid, name, namespace), ORPHAN_GRACE_SECONDS);
+      if (isNamesake && !wanted.has(uid)) workers.killOrphan(orphanPod(uid, name, namespace), ORPHAN_GRACE_SECONDS);
     }
   }
 
   #remove(pod: Pod): void {
     this.#deps.resizes.forget(pod.metadata.uid);
-    if (this.#refused.delete(pod.metadata.uid)) return this.#deps.forget(pod);
-    return this.#deps.workers.end(pod.metadata.uid, { graceSeconds: graceOf(pod), removed: true });
+    if (this.#rejected.delete(pod.metadata.uid)) return this.#deps.forget(pod);
+    return this.#deps.workers.terminate(pod.metadata.uid, { graceSeconds: deletionGracePeriod(pod), removed: true });
   }
 
-  async #keepHouse(signal: AbortSignal): Promise<void> {
+  async #runHousekeeping(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#deps.clock.sleep(HOUSEKEEPING_MS, signal).catch(() => undefined);
       if (!signal.aborted) this.#housekeeping.offer(signal);
@@ -228,16 +228,16 @@ export class SyncLoop {
     await this.#housekeeping.idle();
   }
 
-  async #keepHouseOnce(signal: AbortSignal): Promise<void> {
-    if (signal.aborted || !this.#haveAllSpoken()) return;
-    await this.#endLeftovers(signal);
+  async #housekeep(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || !this.#areSourcesReady()) return;
+    await this.#killOrphans(signal);
     if (signal.aborted) return;
     this.#grantResizes();
     await this.#deps.clock.sleep(HOUSEKEEPING_PAUSE_MS, signal).catch(() => undefined);
   }
 
-  async #endLeftovers(signal: AbortSignal): Promise<void> {
-    const { workers, leftovers, resizes, clock, log } = this.#deps;
+  async #killOrphans(signal: AbortSignal): Promise<void> {
+    const { workers, podsOnNode: leftovers, resizes, clock, log } = this.#deps;
     const step = { sinceMs: clock.monotonic() };
     this.#steps.add(step);
     try {
@@ -246,8 +246,8 @@ export class SyncLoop {
       workers.syncKnownPods(wanted);
       resizes.keepOnly(new Set([...wanted, ...workers.all.keys()]));
       for (const [uid, pod] of found) {
-        const isWanted = wanted.has(uid) && !this.#refused.has(uid);
-        if (!isWanted) workers.endOrphan(pod, ORPHAN_GRACE_SECONDS);
+        const isWanted = wanted.has(uid) && !this.#rejected.has(uid);
+        if (!isWanted) workers.killOrphan(pod, ORPHAN_GRACE_SECONDS);
       }
     } catch (error) {
       if (!signal.aborted) log.warn('cannot look for what earlier pods left', { error });

@@ -1,5 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel';
-import { textOf } from '../base/text-of.ts';
+import { errorText } from '../base/error-text.ts';
 import { RPC_CHANNEL, type RpcTrace } from '../cri/instrument.ts';
 import type { Clock } from '../host/clock.ts';
 
@@ -28,7 +28,7 @@ export function logCriCalls({
       const since = began.get(trace);
       if (since === undefined || !isTrace(trace)) return;
       const ms = Math.round(clock.monotonic() - since);
-      const failure = trace.error === undefined ? {} : { error: textOf(trace.error) };
+      const failure = trace.error === undefined ? {} : { error: errorText(trace.error) };
       log.debug('runtime call', { method: trace.method, ...subjectOf(trace.request), ms, ...failure });
     },
   };

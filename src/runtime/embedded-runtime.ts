@@ -34,45 +34,47 @@ import { createStreamingServer } from './streaming/streaming-server.ts';
 export interface EmbeddedParts {
   readonly host: Host;
   readonly settings: RuntimeSettings;
-  /** Of the program: what `Version` tells. */
+  /** The program's version, as `Version` reports it. */
   readonly version: string;
-  /** As Go names it: `amd64`. */
+  /** Go's name of the architecture: `amd64`. */
   readonly architecture: string;
-  /** Of the process; only proxies are read from it. */
+  /** Environment of the process; only proxy settings are read. */
   readonly env: ProxyEnvironment;
   readonly log: Log;
 }
 
-/** How long an end waits for files that are still being removed. */
-const SETTLE_MS = 2_000;
+/** Limit for `close` to wait for files that are still being removed. */
+const SETTLE_TIMEOUT_MS = 2_000;
 
 /** A CRI runtime in this process. */
 export interface EmbeddedRuntime {
   readonly cri: Cri;
   readonly storage: Storage;
   readonly puller: ImagePuller;
-  /** Whether there is no record of a sandbox or container. */
+  /** There is no record of any sandbox or container. */
   isEmpty(): boolean;
-  /** Calls back when networks of pods have come or gone, or may have. Returns the function that ends it. */
+  /** Calls `listener` when pod networks were, or may have been, added or removed. Returns the function that unsubscribes. */
   onNetworkChange(listener: () => void): () => void;
-  /** Ends all that goes on in this process; containers go on. */
+  /** Stops all background work of this process; containers keep running. */
   close(): Promise<void>;
 }
 
-/** The only function that knows every part. What an earlier life left is put right when it resolves. */
+/**
+ * Composition root of the runtime. When it resolves, sandboxes and containers of a previous process are recovered.
+ */
 export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSignal): Promise<EmbeddedRuntime> {
   const { host, settings, log } = parts;
   const { clock, random } = host;
-  const life = new AbortController();
+  const running = new AbortController();
   const paths = runtimePaths(settings);
   const podNetwork = createPodNetwork({ ...host, settings: settings.network, cacheDir: paths.cniCache, log });
-  const [bases] = await Promise.all([openBases(parts, paths, signal), podNetwork.refresh()]);
-  const { storage } = bases;
-  const { sandboxes, containers, events, nri } = createPods(parts, bases, { paths, podNetwork });
+  const [foundations] = await Promise.all([openFoundations(parts, paths, signal), podNetwork.refresh()]);
+  const { storage } = foundations;
+  const { sandboxes, containers, events, nri } = createPods(parts, foundations, { paths, podNetwork });
   const streaming = createStreamingServer({ clock, random, network: host.network, log });
   const runtime = createRuntimeService({
     ...host,
-    ...bases,
+    ...foundations,
     ...storage,
     paths,
     podNetwork,
@@ -89,21 +91,21 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
   });
   await sandboxes.recover(signal);
   await containers.recover(signal);
-  const records = writeBackRecords(clock, [bases.sandboxRecords.store, bases.containerRecords.store]);
+  const records = writeBackRecords(clock, [foundations.sandboxRecords.store, foundations.containerRecords.store]);
   const background = [podNetwork, sandboxes, containers, nri, records, { run: () => storage.sweep() }].map(
     async (each) => {
       try {
-        await each.run(life.signal);
+        await each.run(running.signal);
       } catch (error) {
-        if (!life.signal.aborted) log.error('a part of the runtime has ended', { error });
+        if (!running.signal.aborted) log.error('runtime background task failed', { error });
       }
     },
   );
   const close = async (): Promise<void> => {
-    life.abort(new Error('the runtime is stopping'));
+    running.abort(new Error('the runtime is stopping'));
     await Promise.all([...background, streaming.close()]);
-    // What is left to remove is swept by the next life.
-    await abortable(storage.settled(), clock.deadline(SETTLE_MS)).catch(() => {});
+    // `sweep` of the next process removes the rest.
+    await abortable(storage.settled(), clock.deadline(SETTLE_TIMEOUT_MS)).catch(() => {});
   };
   await nri.listening.catch(async (error: unknown) => {
     await close();
@@ -120,33 +122,33 @@ export async function openEmbeddedRuntime(parts: EmbeddedParts, signal: AbortSig
   };
 }
 
-type Bases = Awaited<ReturnType<typeof openBases>>;
+type Foundations = Awaited<ReturnType<typeof openFoundations>>;
 
-/** Sandboxes and containers know each other, and both are told to plugins and listeners. */
+/** Creates sandboxes and containers, which refer to each other, with the events and NRI plugins that both notify. */
 function createPods(
   parts: EmbeddedParts,
-  bases: Bases,
+  foundations: Foundations,
   { paths, podNetwork }: { readonly paths: RuntimePaths; readonly podNetwork: PodNetwork },
 ) {
   const { host, settings, log } = parts;
   const { fs, clock } = host;
-  const { storage, machine } = bases;
+  const { storage, machine } = foundations;
   const events = new EventHub({
     clock,
     sandboxStatus: (id) => sandboxes.view.status(id),
     containerStatuses: (id) => containers.ofSandbox.statuses(id),
   });
-  const nri = nriOf(parts, {
+  const nri = openNri(parts, {
     sandboxes: () => [...sandboxes.view.all.values()],
     containers: () => containers.nri.containers(),
     update: (update, until) => containers.nri.update(update, until),
     evict: (id, reason, until) => containers.nri.evict(id, reason, until),
   });
-  const common = { ...host, ...bases, log, paths, events, nri, network: podNetwork };
+  const common = { ...host, ...foundations, log, paths, events, nri, network: podNetwork };
   const sources = factSources(settings, fs);
   const sandboxes = createSandboxes({
     ...common,
-    records: bases.sandboxRecords,
+    records: foundations.sandboxRecords,
     containers: {
       stopAll: (id, until) => containers.ofSandbox.stopAll(id, until),
       removeAll: (id, until) => containers.ofSandbox.removeAll(id, until),
@@ -161,7 +163,7 @@ function createPods(
   });
   const containers = createContainers({
     ...common,
-    records: bases.containerRecords,
+    records: foundations.containerRecords,
     sandboxes: sandboxes.view,
     images: storage.images,
     snapshots: storage.snapshots,
@@ -171,8 +173,8 @@ function createPods(
   return { sandboxes, containers, events, nri };
 }
 
-/** What the rest stands on; nothing of it knows a sandbox. */
-async function openBases(
+/** Opens storage, record stores and OCI runtimes: the parts that do not depend on sandboxes. */
+async function openFoundations(
   { host, settings, log, architecture }: EmbeddedParts,
   paths: RuntimePaths,
   signal: AbortSignal,
@@ -202,14 +204,14 @@ async function openBases(
   return { storage, runtimes, machine, bootId, sandboxRecords, containerRecords };
 }
 
-function nriOf({ host, settings, version, log }: EmbeddedParts, runtime: NriRuntime): Nri {
+function openNri({ host, settings, version, log }: EmbeddedParts, runtime: NriRuntime): Nri {
   if (settings.nri === undefined) return noNri;
   const identity = { name: 'nodelet', version };
   const injectCdiDevices = cdiInjector(settings.cdiSpecDirs, host.fs);
   return createNri({ ...host, settings: settings.nri, runtime, identity, log, injectCdiDevices });
 }
 
-/** For what `OciRuntime` does not offer: a checkpoint. */
+/** Runs OCI runtime commands that `OciRuntime` does not offer, such as `checkpoint`. */
 function ociCommand(paths: RuntimePaths, { processes }: Host): ContainerDeps['ociCommand'] {
   return (program, args, signal) =>
     runRuntime({ program, stateRoot: stateRootOf(paths, program), processes }, args, signal);

@@ -4,7 +4,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { silentLog } from '../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../host/fake/memory-host.ts';
 import { NetworkError } from '../host/network.ts';
-import { configOf, dockerArchiveOf, type FakeImage, layerOf, ociArchiveOf } from './images/fake/image-archives.ts';
+import { buildConfig, buildDockerArchive, type FakeImage, buildLayer, buildOciArchive } from './images/fake/image-archives.ts';
 import { openStorage, type Storage, type StorageParts } from './open-storage.ts';
 import { chainIds, digestOf, hexOf } from './storage/digest.ts';
 
@@ -18,7 +18,7 @@ function open(host: MemoryHost, more: Partial<StorageParts> = {}): Promise<Stora
 }
 
 async function twoLayers(more: Partial<FakeImage> = {}): Promise<FakeImage> {
-  const layers = [await layerOf({ bin: null, 'bin/sh': 'shell', etc: 'old' }), await layerOf({ etc: 'new' })];
+  const layers = [await buildLayer({ bin: null, 'bin/sh': 'shell', etc: 'old' }), await buildLayer({ etc: 'new' })];
   return { names: ['app:1'], layers, config: { Cmd: ['sh'], User: '7' }, ...more };
 }
 
@@ -35,31 +35,31 @@ async function leftovers({ fs, clock }: MemoryHost, storage: Storage): Promise<r
 
 const archives: Record<string, { make: () => Promise<Uint8Array>; tags: readonly string[] }> = {
   'OCI layout': {
-    make: async () => ociArchiveOf(await twoLayers()),
+    make: async () => buildOciArchive(await twoLayers()),
     tags: ['docker.io/library/app:1'],
   },
   'OCI layout with two names for one image': {
-    make: async () => ociArchiveOf(await twoLayers({ names: ['app:1', 'registry.local:5000/app:2'] })),
+    make: async () => buildOciArchive(await twoLayers({ names: ['app:1', 'registry.local:5000/app:2'] })),
     tags: ['docker.io/library/app:1', 'registry.local:5000/app:2'],
   },
   'OCI layout with compressed layers': {
     make: async () => {
       const image = await twoLayers();
       const [low, high] = image.layers;
-      return ociArchiveOf({ ...image, blobs: [gzipSync(low ?? ''), zstdCompressSync(high ?? '')] });
+      return buildOciArchive({ ...image, blobs: [gzipSync(low ?? ''), zstdCompressSync(high ?? '')] });
     },
     tags: ['docker.io/library/app:1'],
   },
   'OCI layout, compressed as a whole': {
-    make: async () => gzipSync(await ociArchiveOf(await twoLayers())),
+    make: async () => gzipSync(await buildOciArchive(await twoLayers())),
     tags: ['docker.io/library/app:1'],
   },
   'OCI layout with another machine’s image': {
-    make: async () => ociArchiveOf(await twoLayers({ architecture: 's390x', names: ['other:1'] }), await twoLayers()),
+    make: async () => buildOciArchive(await twoLayers({ architecture: 's390x', names: ['other:1'] }), await twoLayers()),
     tags: ['docker.io/library/app:1'],
   },
-  'OCI layout without a name': { make: async () => ociArchiveOf(await twoLayers({ names: [] })), tags: [] },
-  'docker save': { make: async () => dockerArchiveOf(await twoLayers()), tags: ['docker.io/library/app:1'] },
+  'OCI layout without a name': { make: async () => buildOciArchive(await twoLayers({ names: [] })), tags: [] },
+  'docker save': { make: async () => buildDockerArchive(await twoLayers()), tags: ['docker.io/library/app:1'] },
 };
 for (const [name, { make, tags }] of Object.entries(archives)) {
   test(`openStorage() loads an archive: ${name}`, async () => {
@@ -67,7 +67,7 @@ for (const [name, { make, tags }] of Object.entries(archives)) {
     const storage = await open(host);
     await host.fs.writeFile('/image.tar', await make());
     const loaded = await storage.loader.loadArchive('/image.tar', {}, signal);
-    const id = digestOf(configOf(await twoLayers()));
+    const id = digestOf(buildConfig(await twoLayers()));
     assert.deepEqual(
       loaded.map((image) => [image.id, image.repoTags, image.references]),
       [[id, tags, tags]],
@@ -83,8 +83,8 @@ test('openStorage() loads several images, which share their layers', async () =>
   const host = createMemoryHost();
   const storage = await open(host);
   const one = await twoLayers();
-  const other = { ...one, names: ['other:1'], layers: [...one.layers, await layerOf({ more: '' })] };
-  await storage.loader.loadArchive(await ociArchiveOf(one, other), {}, signal);
+  const other = { ...one, names: ['other:1'], layers: [...one.layers, await buildLayer({ more: '' })] };
+  await storage.loader.loadArchive(await buildOciArchive(one, other), {}, signal);
   const service = storage.imageService();
   assert.equal(
     (await host.fs.readDirectory(`${ROOT}/layers/overlay`)).filter(({ kind }) => kind === 'directory').length,
@@ -103,39 +103,39 @@ const wrong: Record<string, { make: () => Promise<Uint8Array>; message: RegExp }
   'a layer that is not what the configuration says': {
     make: async () => {
       const image = await twoLayers();
-      return ociArchiveOf({ ...image, diffIds: [digestOf('x'), digestOf('y')] });
+      return buildOciArchive({ ...image, diffIds: [digestOf('x'), digestOf('y')] });
     },
     message: /layer: has digest sha256:.* instead of sha256:/,
   },
   'fewer layers than the configuration says': {
     make: async () => {
       const image = await twoLayers();
-      return ociArchiveOf({ ...image, diffIds: [...image.layers.map(digestOf), digestOf('x')] });
+      return buildOciArchive({ ...image, diffIds: [...image.layers.map(digestOf), digestOf('x')] });
     },
     message: /2 layers, and its configuration 3/,
   },
   'a layer that leads out': {
-    make: async () => ociArchiveOf({ layers: [await layerOf({ '../x': '' })] }),
+    make: async () => buildOciArchive({ layers: [await buildLayer({ '../x': '' })] }),
     message: /leads out/,
   },
   'only images of other machines': {
-    make: async () => ociArchiveOf(await twoLayers({ architecture: 's390x' })),
+    make: async () => buildOciArchive(await twoLayers({ architecture: 's390x' })),
     message: /no image for linux\/amd64 in the archive, only linux\/s390x/,
   },
   'more layers than can be mounted': {
     make: async () => {
-      const layer = await layerOf({ a: '' });
-      return ociArchiveOf({ layers: Array.from({ length: 161 }, () => layer) });
+      const layer = await buildLayer({ a: '' });
+      return buildOciArchive({ layers: Array.from({ length: 161 }, () => layer) });
     },
     message: /161 layers, more than 160/,
   },
   'an archive without an end': {
-    make: async () => ociArchiveOf({ layers: [Buffer.concat([await layerOf({ a: '' }), Buffer.alloc(65 * 2 ** 20)])] }),
+    make: async () => buildOciArchive({ layers: [Buffer.concat([await buildLayer({ a: '' }), Buffer.alloc(65 * 2 ** 20)])] }),
     message: /bytes after the end of the archive/,
   },
-  'no image at all': { make: () => layerOf({ readme: 'x' }), message: /neither index\.json nor manifest\.json/ },
+  'no image at all': { make: () => buildLayer({ readme: 'x' }), message: /neither index\.json nor manifest\.json/ },
   'an archive that is cut off': {
-    make: async () => (await ociArchiveOf(await twoLayers())).subarray(0, 3000),
+    make: async () => (await buildOciArchive(await twoLayers())).subarray(0, 3000),
     message: /unexpected end|no index/i,
   },
 };
@@ -152,7 +152,7 @@ for (const [name, { make, message }] of Object.entries(wrong)) {
 test('openStorage() leaves nothing of its own life when it is closed', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   await storage.snapshots.unmount('/c');
   await storage.snapshots.remove('c');
@@ -165,11 +165,11 @@ test('openStorage() changes nothing outside for a layer that puts a link where i
   await host.fs.makeDirectory('/etc/ssh', 0o755);
   const open1000 = { kind: 'directory', mode: 0o777, uid: 1000, gid: 1000 } as const;
   const layers = [
-    await layerOf({ x: open1000, 'x/ssh': open1000, 'y/z': open1000 }),
-    await layerOf({ 'x/ssh/key': '', x: { kind: 'symlink', target: '/etc' }, 'y/z/file': '' }),
+    await buildLayer({ x: open1000, 'x/ssh': open1000, 'y/z': open1000 }),
+    await buildLayer({ 'x/ssh/key': '', x: { kind: 'symlink', target: '/etc' }, 'y/z/file': '' }),
   ];
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf({ names: ['app:1'], layers }), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive({ names: ['app:1'], layers }), {}, signal);
   for (const path of ['/etc', '/etc/ssh']) {
     const { mode, uid } = (await host.fs.lstat(path)) ?? {};
     assert.deepEqual([mode, uid], [0o755, 0], path);
@@ -182,15 +182,15 @@ test('openStorage() changes nothing outside for a layer that puts a link where i
 test('openStorage() looks at nothing outside for a folder that a lower layer has as a link', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/etc/ssh', 0o700);
-  const layers = [await layerOf({ x: { kind: 'symlink', target: '/etc' } }), await layerOf({ 'x/ssh/key': '' })];
+  const layers = [await buildLayer({ x: { kind: 'symlink', target: '/etc' } }), await buildLayer({ 'x/ssh/key': '' })];
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf({ names: ['app:1'], layers }), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive({ names: ['app:1'], layers }), {}, signal);
   await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   assert.equal((await host.fs.lstat('/c/x/ssh'))?.mode, 0o755);
 });
 
 test('openStorage() shows no image whose loading was cut off at any point', async () => {
-  const archive = await ociArchiveOf(await twoLayers());
+  const archive = await buildOciArchive(await twoLayers());
   const operations = ['rename', 'writeAtomic', 'writeReplacing', 'makeDirectory', 'treeUsage', 'writeTree'] as const;
   for (const operation of operations) {
     for (let skipped = 0; skipped < 3; skipped++) {
@@ -239,7 +239,7 @@ test('openStorage() keeps whole layers of an image for the next try, and opens t
         throw new NetworkError('ECONNRESET', 'the registry is gone');
       },
     }));
-    return storage.ingest.ingest({ references: ['app:1'], config: configOf(image), layers, sizeBytes: 1 }, signal);
+    return storage.ingest.ingest({ references: ['app:1'], config: buildConfig(image), layers, sizeBytes: 1 }, signal);
   };
   await assert.rejects(load(await open(host), true), { message: 'the registry is gone' });
   const next = await open(host);
@@ -251,7 +251,7 @@ test('openStorage() keeps whole layers of an image for the next try, and opens t
 test('openStorage() makes no copy of layers that does not fit the disk', async () => {
   const host = createMemoryHost();
   const storage = await open(host, { driver: 'native' });
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   host.fs.setUsage('/', { capacityBytes: 2 ** 40, availableBytes: 2 ** 30, inodes: 0, inodesFree: 0 });
   const mounted = storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   await assert.rejects(mounted, { name: 'SpaceError' });
@@ -268,7 +268,7 @@ test('openStorage() answers a removal before the files are off the disk; the nex
     },
   });
   const storage = await open(host, { fs, driver: 'native' });
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
   assert.deepEqual(await host.fs.readDirectory(`${ROOT}/layers/native`), [{ name: 'empty', kind: 'directory' }]);
   assert.equal((await storage.imageService().imageFsInfo({}, signal)).imageFilesystems[0]?.usedBytes?.value, 0n);
@@ -280,7 +280,7 @@ test('openStorage() answers a removal before the files are off the disk; the nex
 test('openStorage() sweeps what a killed process left beside layers and images', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   const names = async () =>
     (
       await Promise.all(['images', 'layers/overlay'].map((folder) => host.fs.readDirectory(`${ROOT}/${folder}`)))
@@ -302,8 +302,8 @@ test('openStorage() leaves nothing of an image that does not fit the disk', asyn
   const storage = await open(host);
   const gibibyte = 2 ** 30;
   host.fs.setUsage('/', { capacityBytes: 100 * gibibyte, availableBytes: gibibyte + 4000, inodes: 0, inodesFree: 0 });
-  const layers = [await layerOf({ small: 'x' }), await layerOf({ big: 'x'.repeat(5000) })];
-  await assert.rejects(storage.loader.loadArchive(await ociArchiveOf({ layers }), {}, signal), {
+  const layers = [await buildLayer({ small: 'x' }), await buildLayer({ big: 'x'.repeat(5000) })];
+  await assert.rejects(storage.loader.loadArchive(await buildOciArchive({ layers }), {}, signal), {
     name: 'SpaceError',
     message: `no space left on device: ${ROOT} has 1024 MiB, of which 1024 MiB stay free`,
   });
@@ -316,9 +316,9 @@ test('openStorage() leaves nothing of an image that does not fit the disk', asyn
 test('openStorage() moves a name to the image that came last, also over a restart', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   const newer = await twoLayers({ config: { Cmd: ['newer'] } });
-  await storage.loader.loadArchive(await ociArchiveOf(newer), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(newer), {}, signal);
   for (const each of [storage, await open(host)]) {
     assert.deepEqual(each.images.find('app:1')?.config.cmd, ['newer']);
     assert.deepEqual(
@@ -335,7 +335,7 @@ test('openStorage() gives an image one more name, which another may have had', a
   const host = createMemoryHost();
   const storage = await open(host);
   const other = await twoLayers({ names: ['other:1'], config: { Cmd: ['other'] } });
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers(), other), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers(), other), {}, signal);
   await storage.tag('app:1', 'other:1');
   for (const each of [storage, await open(host)]) {
     assert.deepEqual(each.images.find('app:1')?.repoTags, ['docker.io/library/app:1', 'docker.io/library/other:1']);
@@ -349,7 +349,7 @@ test('openStorage() keeps the layers of containers whose image is gone', async (
   const host = createMemoryHost();
   const storage = await open(host);
   const image = await twoLayers();
-  await storage.loader.loadArchive(await ociArchiveOf(image), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(image), {}, signal);
   await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
   const top = hexOf(chainIds(image.layers.map(digestOf)).at(-1) ?? '');
@@ -365,7 +365,7 @@ test('openStorage() keeps the layers of containers whose image is gone', async (
 test('openStorage() lets one layer be unpacked once, however many ask for it at a time', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  const archive = await ociArchiveOf(await twoLayers());
+  const archive = await buildOciArchive(await twoLayers());
   const all = await Promise.all([1, 2, 3].map(() => storage.loader.loadArchive(archive, {}, signal)));
   assert.equal(new Set(all.map(([image]) => image?.id)).size, 1);
   assert.equal(storage.images.list().length, 1);
@@ -374,7 +374,7 @@ test('openStorage() lets one layer be unpacked once, however many ask for it at 
 test('openStorage() stops loading when it is told to, and can do it later', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  const archive = await ociArchiveOf(await twoLayers());
+  const archive = await buildOciArchive(await twoLayers());
   await assert.rejects(storage.loader.loadArchive(archive, {}, AbortSignal.abort(new Error('enough'))), /enough/);
   assert.deepEqual(storage.images.list(), []);
   assert.equal((await storage.loader.loadArchive(archive, {}, signal)).length, 1);
@@ -383,12 +383,12 @@ test('openStorage() stops loading when it is told to, and can do it later', asyn
 test('openStorage() gives folders that a layer does not tell the looks of those below', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  const low = await layerOf({
+  const low = await buildLayer({
     './': { kind: 'directory', mode: 0o711 },
     data: { kind: 'directory', mode: 0o1777, uid: 5, gid: 6 },
   });
-  const image = { names: ['app:1'], layers: [low, await layerOf({ 'data/file': '' })] };
-  await storage.loader.loadArchive(await ociArchiveOf(image), {}, signal);
+  const image = { names: ['app:1'], layers: [low, await buildLayer({ 'data/file': '' })] };
+  await storage.loader.loadArchive(await buildOciArchive(image), {}, signal);
   await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   const [root, data] = [await host.fs.stat('/c'), await host.fs.stat('/c/data')];
   assert.deepEqual([root?.mode, data?.mode, data?.uid, data?.gid], [0o711, 0o1777, 5, 6]);
@@ -399,7 +399,7 @@ test('openStorage() builds an image from a folder or an archive, the same from t
   const storage = await open(host);
   await host.fs.makeDirectory('/rootfs/bin');
   await host.fs.writeFile('/rootfs/bin/sh', 'shell', { mode: 0o755 });
-  await host.fs.writeFile('/rootfs.tar', gzipSync(await layerOf({ bin: null, 'bin/sh': 'shell' })));
+  await host.fs.writeFile('/rootfs.tar', gzipSync(await buildLayer({ bin: null, 'bin/sh': 'shell' })));
   const options = { reference: 'built:1', cmd: ['/bin/sh'], env: ['A=b'], user: '5' };
   const first = await storage.loader.buildFromRootfs('/rootfs', options, signal);
   const second = await storage.loader.buildFromRootfs('/rootfs', options, signal);
@@ -416,10 +416,10 @@ for (const driver of ['overlayfs', 'native'] as const) {
     const storage = await open(host, { driver });
     assert.equal(storage.snapshots.driver, driver);
     const layers = [
-      await layerOf({ a: null, 'a/one': '1', 'a/two': '2', b: null, 'b/old': '', c: 'file' }),
-      await layerOf({ 'a/.wh.one': '', b: null, 'b/.wh..wh..opq': '', 'b/new': '', '.wh.c': '' }),
+      await buildLayer({ a: null, 'a/one': '1', 'a/two': '2', b: null, 'b/old': '', c: 'file' }),
+      await buildLayer({ 'a/.wh.one': '', b: null, 'b/.wh..wh..opq': '', 'b/new': '', '.wh.c': '' }),
     ];
-    const [image] = await storage.loader.loadArchive(await ociArchiveOf({ names: ['app:1'], layers }), {}, signal);
+    const [image] = await storage.loader.loadArchive(await buildOciArchive({ names: ['app:1'], layers }), {}, signal);
     const request = { containerId: 'c1', imageId: image?.id ?? '', target: '/c1' };
     await storage.snapshots.mount(request, signal);
     await storage.snapshots.mount(request, signal);
@@ -459,7 +459,7 @@ for (const driver of ['overlayfs', 'native'] as const) {
 test('openStorage() copies where the kernel cannot map ids', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   const range = { containerId: 0, hostId: 1000, length: 10 };
   const request = { containerId: 'c', imageId: 'app:1', target: '/c', idMap: { uids: [range], gids: [range] } };
   host.mounts.faults.failNext('mount', 'EINVAL', '/c');
@@ -488,7 +488,7 @@ test('openStorage() takes native copies where overlayfs does not work', async ()
 test('openStorage() takes a writable layer out of sight at once, and what cannot be removed with the next start', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers()), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers()), {}, signal);
   await storage.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/c' }, signal);
   await storage.snapshots.unmount('/c');
   host.fs.faults.failNext('removeTree', 'EIO');
@@ -522,7 +522,7 @@ test('sweep() takes away what an earlier life had mounted for a moment', async (
 test('untag() takes one of several names, and never the last', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf(await twoLayers({ names: ['app:1', 'app:2'] })), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(await twoLayers({ names: ['app:1', 'app:2'] })), {}, signal);
   assert.deepEqual((await storage.untag('app:2'))?.repoTags, ['docker.io/library/app:1']);
   assert.equal(storage.images.find('app:2'), undefined);
   assert.equal(await storage.untag('app:1'), undefined);
@@ -533,7 +533,7 @@ test('untag() takes one of several names, and never the last', async () => {
 test('openStorage() mounts an image without layers, and knows no unknown one', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf({ names: ['empty:1'], layers: [] }), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive({ names: ['empty:1'], layers: [] }), {}, signal);
   await storage.snapshots.mount({ containerId: 'c', imageId: 'empty:1', target: '/c' }, signal);
   assert.deepEqual(await host.fs.readDirectory('/c'), []);
   const unknown = storage.snapshots.mount({ containerId: 'd', imageId: 'none:1', target: '/d' }, signal);
@@ -548,7 +548,7 @@ function imageSpec(image: string) {
 test('openStorage() on a full disk goes on with the layers that are there, and containers and images can be removed', async () => {
   const host = createMemoryHost();
   const before = await open(host);
-  await host.fs.writeFile('/image.tar', await ociArchiveOf(await twoLayers()));
+  await host.fs.writeFile('/image.tar', await buildOciArchive(await twoLayers()));
   await before.loader.loadArchive('/image.tar', {}, signal);
   await before.snapshots.mount({ containerId: 'c', imageId: 'app:1', target: '/run/c/rootfs' }, signal);
   await before.close();

@@ -39,13 +39,13 @@ export interface StorageParts {
   readonly log: Log;
   readonly paths: Pick<RuntimePaths, 'storage'>;
   readonly settings: Pick<RuntimeSettings, 'pinnedImages'>;
-  /** As Go names it: `amd64`. */
+  /** Go's name of the architecture: `amd64`. */
   readonly architecture: string;
-  /** Absent: what works on this machine, found out by trying. */
+  /** Absent: probed on this machine. */
   readonly driver?: Snapshots['driver'];
 }
 
-/** Images, layers and the file systems of containers. One for a storage folder at a time. */
+/** Images, layers and root filesystems of containers. A storage directory has one owner at a time. */
 export interface Storage {
   readonly images: ImageStore;
   readonly snapshots: Snapshots;
@@ -53,25 +53,25 @@ export interface Storage {
   readonly exporter: ImageExporter;
   readonly ingest: ImageIngest;
   imageService(puller?: ImagePuller): ImageService;
-  /** Gives an image one more name; another image that has it loses it. Rejects with a `CriError`. */
+  /** Adds a name to an image, and takes it from the image that had it. Rejects with a `CriError`. */
   tag(image: string, name: string): Promise<StoredImage>;
-  /** Takes a name from an image that has another with a tag; `undefined` and no change where it does not. */
+  /** Removes a name of an image that has another tag; otherwise changes nothing and returns `undefined`. */
   untag(name: string): Promise<StoredImage | undefined>;
-  /** Resolves when nothing is done any more behind what was answered. */
+  /** Resolves when background removals of answered calls are done. */
   settled(): Promise<void>;
-  /** The orderly end, after which nothing may be asked: also takes away what only this life needed. */
+  /** Orderly shutdown: waits for removals and deletes this process's temporary files. No call may follow. */
   close(): Promise<void>;
-  /** Removes what earlier lives left: half of a layer, layers without an image. Not urgent, and safe at any time. */
+  /** Removes leftovers of previous processes: partial layers, layers without an image. Not urgent; safe at any time. */
   sweep(): Promise<void>;
 }
 
 /**
- * As long a whole layer without an image stays when a process was killed in the middle of a pull: whoever wanted the image
- * asks again soon. The removal of any image takes such layers away at once.
+ * Age at which `sweep` removes a complete layer without an image. Such layers are left by a process that was killed during
+ * a pull, and a retried pull reuses them. Removing any image removes them at once.
  */
-const NEXT_TRY_MS = 60 * 60_000;
+const UNUSED_LAYER_MAX_AGE_MS = 60 * 60_000;
 
-/** Reads one small file for each image, and walks nothing. */
+/** Reads one small file per image and walks no directory tree. */
 export async function openStorage(parts: StorageParts): Promise<Storage> {
   const { fs, clock, log, random, settings } = parts;
   const { driver, layout } = await prepareFolders(parts);
@@ -87,7 +87,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
 
   const isOfImage = (chainId: string): boolean =>
     holds.has(chainId) || layersOf(records).some((layer) => layer.chainId === chainId);
-  // From the top: whoever needs a layer needs all below it.
+  // Top layer first: a user of a layer needs all layers below it.
   const discardLayers = async (chain: readonly string[]): Promise<void> => {
     for (const chainId of chain.toReversed()) {
       if (isOfImage(chainId)) return;
@@ -133,7 +133,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
     },
     sweep: async () => {
       await sweepStorage({ ...parts, layout, use });
-      await collectLayers(async (hex) => clock.now() - (await layers.placedAtMs(hex)) > NEXT_TRY_MS);
+      await collectLayers(async (hex) => clock.now() - (await layers.placedAtMs(hex)) > UNUSED_LAYER_MAX_AGE_MS);
       await layers.sweepFiles();
       await records.sweepFiles();
       await layers.learnAllUsage();
@@ -145,19 +145,19 @@ async function prepareFolders(
   parts: StorageParts,
 ): Promise<{ readonly driver: StorageDriver; readonly layout: StorageLayout }> {
   const { fs, random, paths } = parts;
-  const life = Buffer.from(random.bytes(8)).toString('hex');
-  const unfinished = storageLayout(paths.storage, 'native', life).unfinished;
-  // Nobody else may come by: images hold setuid programs of their own.
+  const processId = Buffer.from(random.bytes(8)).toString('hex');
+  const unfinished = storageLayout(paths.storage, 'native', processId).unfinished;
+  // Closed to other users: images contain setuid programs.
   await fs.makeDirectory(paths.storage, 0o700);
   const driver = parts.driver === 'native' ? NATIVE : await chooseDriver(parts, unfinished);
   if (parts.driver === 'overlayfs' && driver.form === 'native')
     throw new Error(`overlayfs does not work in ${paths.storage}`);
-  const layout = storageLayout(paths.storage, driver.form, life);
+  const layout = storageLayout(paths.storage, driver.form, processId);
   for (const folder of [layout.images, layout.empty, layout.snapshots, layout.views]) await fs.makeDirectory(folder);
   return { driver, layout };
 }
 
-/** A start on a full disk goes on with what is there: pods that run are to be seen, and stopped. */
+/** On a full disk, falls back to the driver of the existing layers, so that running pods can be listed and stopped. */
 async function chooseDriver({ fs, mounts, paths, log }: StorageParts, unfinished: string): Promise<StorageDriver> {
   try {
     await fs.makeDirectory(unfinished, 0o700);
@@ -168,7 +168,7 @@ async function chooseDriver({ fs, mounts, paths, log }: StorageParts, unfinished
     const forms = (await fs.stat(layers)) === undefined ? [] : await fs.readDirectory(layers);
     const driver = driverOfForms(forms.map(({ name }) => name));
     if (driver === undefined) throw error;
-    log.warn('the disk of the images is full: the way to mount layers is taken from those that are there', {
+    log.warn('cannot probe the storage driver, disk is full: using the driver of existing layers', {
       form: driver.form,
       error,
     });

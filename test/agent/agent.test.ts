@@ -10,7 +10,7 @@ function phases({ agent }: MemoryAgent): Record<string, string | undefined> {
 
 function containerStates({ runtime }: MemoryAgent): string[] {
   return [...runtime.containers.values()]
-    .map(({ config, phase }) => `${config.metadata?.name} ${phase.phase}`)
+    .map(({ config, state: phase }) => `${config.metadata?.name} ${phase.phase}`)
     .toSorted(byText);
 }
 
@@ -154,7 +154,7 @@ test('draining ends everything and leaves no control group', async () => {
 
 test('a failing sandbox is told, and tried again', async () => {
   const it = await startAgent();
-  it.runtime.faults.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
+  it.runtime.failures.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
   it.source.set(podOf('web', { dnsPolicy: 'Default' }));
   await it.host.clock.advance(0);
   const [report] = it.agent.pods();
@@ -222,7 +222,7 @@ test('a pod waits for the network of the runtime, and one on the host network do
 test('a runtime that is away is asked again soon', async () => {
   const it = await startAgent();
   let calls = 0;
-  it.runtime.faults.everyCall((method) => {
+  it.runtime.failures.everyCall((method) => {
     if (method !== 'runPodSandbox') return undefined;
     calls++;
     return calls > 4 ? undefined : { kind: 'before', error: new CriError('Unavailable', 'away') };
@@ -249,17 +249,17 @@ test('a runtime that is away is trouble of the node; a pod that is stuck is not'
   it.runtime.behaviours.set('main', { onTerminate: 'ignore' });
   it.source.set(podOf('stuck'));
   await it.host.clock.advance(0);
-  it.runtime.faults.everyCall((method) => (method === 'stopContainer' ? { kind: 'hang' } : undefined));
+  it.runtime.failures.everyCall((method) => (method === 'stopContainer' ? { kind: 'hang' } : undefined));
   it.source.set();
   await it.host.clock.advance(60_000);
-  assert.deepEqual(await it.agent.troubles(), []);
-  it.runtime.faults.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'connection refused') }));
-  it.runtime.breakEventStreams();
+  assert.deepEqual(await it.agent.nodeErrors(), []);
+  it.runtime.failures.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'connection refused') }));
+  it.runtime.failEventStreams();
   await it.host.clock.advance(10_000);
-  assert.deepEqual(await it.agent.troubles(), ['the runtime has not answered for 10 s: connection refused']);
-  it.runtime.faults.everyCall(() => undefined);
+  assert.deepEqual(await it.agent.nodeErrors(), ['the runtime has not answered for 10 s: connection refused']);
+  it.runtime.failures.everyCall(() => undefined);
   await it.host.clock.advance(10_000);
-  assert.deepEqual(await it.agent.troubles(), []);
+  assert.deepEqual(await it.agent.nodeErrors(), []);
   await it.stop();
 });
 
@@ -267,16 +267,16 @@ test('an agent whose runtime is away for long says that its loop hangs, until it
   const it = await startAgent();
   it.source.set(podOf('web'));
   await it.host.clock.advance(600_000);
-  assert.equal(it.agent.syncLoopFault(), undefined);
-  it.runtime.faults.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'connection refused') }));
-  it.runtime.breakEventStreams();
+  assert.equal(it.agent.syncLoopUnhealthyReason(), undefined);
+  it.runtime.failures.everyCall(() => ({ kind: 'before', error: new CriError('Unavailable', 'connection refused') }));
+  it.runtime.failEventStreams();
   await it.host.clock.advance(330_000);
-  assert.equal(it.agent.syncLoopFault(), undefined);
+  assert.equal(it.agent.syncLoopUnhealthyReason(), undefined);
   await it.host.clock.advance(1);
-  assert.equal(it.agent.syncLoopFault(), 'sync Loop took longer than expected');
-  it.runtime.faults.everyCall(() => undefined);
+  assert.equal(it.agent.syncLoopUnhealthyReason(), 'sync Loop took longer than expected');
+  it.runtime.failures.everyCall(() => undefined);
   await it.host.clock.advance(10_000);
-  assert.equal(it.agent.syncLoopFault(), undefined);
+  assert.equal(it.agent.syncLoopUnhealthyReason(), undefined);
   await it.stop();
 });
 
@@ -289,11 +289,11 @@ test('an agent that never gets an answer from its disk says that its loop hangs'
   it.host.fs.readDirectory = () => promise;
   it.source.set(podOf('web'), podOf('other'));
   await it.host.clock.advance(60_000 + 300_001); // what is left over is looked for each minute
-  assert.equal(it.agent.syncLoopFault(), 'sync Loop took longer than expected');
+  assert.equal(it.agent.syncLoopUnhealthyReason(), 'sync Loop took longer than expected');
   it.host.fs.readDirectory = answered;
   resolve([]);
   await it.host.clock.advance(0);
-  assert.equal(it.agent.syncLoopFault(), undefined);
+  assert.equal(it.agent.syncLoopUnhealthyReason(), undefined);
   await it.stop();
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentParts } from '../../src/app/agent.ts';
-import { type AgentFacts, learnFacts } from '../../src/app/agent-facts.ts';
+import { type AgentFacts, readAgentFacts } from '../../src/app/agent-facts.ts';
 import { createAllocatable } from '../../src/app/allocatable.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { parseQuantity } from '../../src/base/quantity.ts';
@@ -19,7 +19,7 @@ async function factsOf(node?: Partial<NodeSettings>): Promise<{ parts: AgentPart
   const { cri } = createFakeRuntime(host);
   const of = { host, cri, runtimeEvents: undefined, sources: [], settings: SETTINGS, log: silentLog };
   const parts = { ...of, ...(node && { node: { ...NODE, ...node } }) };
-  return { parts, facts: await learnFacts(parts, LIFE) };
+  return { parts, facts: await readAgentFacts(parts, LIFE) };
 }
 
 test('pods of a node get what is not reserved, and its labels are those that it would be registered with', async () => {

@@ -169,7 +169,7 @@ test('a removal that fails is taken up again where it stood', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
-  world.runtime.faults.everyCall((method) => {
+  world.runtime.failures.everyCall((method) => {
     const isNow = method === 'removeContainer' && world.host.clock.monotonic() < 15_000;
     return isNow ? { kind: 'before', error: SIMULATED } : undefined;
   });
@@ -189,7 +189,7 @@ test('the next agent goes on after a crash in the middle', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
   it.source.set(podWithRule());
-  world.runtime.faults.everyCall((method, request) => {
+  world.runtime.failures.everyCall((method, request) => {
     const { containerId } = request as { containerId?: string }; // of those methods that have one
     const name = world.runtime.containers.get(containerId ?? '')?.config.metadata?.name;
     return method === 'removeContainer' && name === 'proxy' ? { kind: 'hang' } : undefined;
@@ -197,7 +197,7 @@ test('the next agent goes on after a crash in the middle', async () => {
   await endWorker(world, 42);
   await world.host.clock.advance(0);
   await it.stop();
-  world.runtime.faults.everyCall(() => undefined);
+  world.runtime.failures.everyCall(() => undefined);
   const next = await startAgent(world);
   next.source.set(podWithRule());
   await world.host.clock.advance(0);
@@ -212,7 +212,7 @@ test('a sandbox that is lost meanwhile comes first', async () => {
   await endWorker(world, 42);
   for (const { id } of world.runtime.sandboxes.values()) world.runtime.loseSandbox(id);
   await world.host.clock.advance(30_000);
-  const running = [...world.runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  const running = [...world.runtime.containers.values()].filter(({ state: phase }) => phase.phase === 'running');
   const names = running.map(({ config }) => config.metadata?.name);
   assert.deepEqual(new Set(names), new Set(['proxy', 'web', 'worker']));
   assert.deepEqual([...world.runtime.sandboxes.values()].map(({ state }) => state).at(-1), 'ready');

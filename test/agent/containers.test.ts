@@ -120,7 +120,7 @@ for (const [what, { method, reason }] of Object.entries(refusals)) {
   test(`a container that ${what} says what the runtime said; its event names no id`, async () => {
     const world = newWatchedWorld();
     const it = await startAgent(world);
-    world.runtime.faults.everyCall((called, request) => {
+    world.runtime.failures.everyCall((called, request) => {
       if (called !== method) return undefined;
       const { containerId = '' } = request as { containerId?: string }; // as the method says
       return { kind: 'before', error: new CriError('Unknown', `no task for ${containerId || 'anything'}`) };
@@ -161,7 +161,7 @@ test('a pod that is taken away while its sandbox is made is no failure', async (
   const it = await startAgent(world);
   const told: string[] = [];
   it.agent.subscribe((event) => event.kind === 'event' && told.push(event.event.reason));
-  world.runtime.faults.next('runPodSandbox', { kind: 'delay', ms: 60_000 });
+  world.runtime.failures.next('runPodSandbox', { kind: 'delay', ms: 60_000 });
   it.source.set(podOf('web', { dnsPolicy: 'Default' }));
   await world.host.clock.advance(1000);
   it.source.set();
@@ -174,7 +174,7 @@ test('a pod that is taken away while its sandbox is made is no failure', async (
 test('a sandbox that cannot be looked at is told of, and the pod starts once it can', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
-  world.runtime.faults.next('podSandboxStatus', { kind: 'before', error: SIMULATED });
+  world.runtime.failures.next('podSandboxStatus', { kind: 'before', error: SIMULATED });
   it.source.set(podOf('web'));
   await world.host.clock.advance(0);
   assert.deepEqual(events(it, 'FailedPodSandBoxStatus'), [
@@ -343,7 +343,7 @@ test('sidecars end in reverse order, each within what is left of the grace perio
   const it = await startAgent(world);
   const sidecar = (name: string): Container => container(name, { restartPolicy: 'Always' });
   const graces: string[] = [];
-  world.runtime.faults.everyCall((method, request) => {
+  world.runtime.failures.everyCall((method, request) => {
     if (method === 'stopContainer') graces.push(String((request as { timeout: bigint }).timeout)); // as the method says
     return undefined;
   });
@@ -372,7 +372,7 @@ test('a container that cannot be stopped is told in kubelet’s words, and tried
   it.source.set(pod);
   await world.host.clock.advance(0);
   for (let times = 0; times < 2; times++)
-    world.runtime.faults.next('stopContainer', { kind: 'before', error: SIMULATED });
+    world.runtime.failures.next('stopContainer', { kind: 'before', error: SIMULATED });
   it.source.set(deleted(pod));
   await world.host.clock.advance(0);
   const failed = (name: string): string =>
@@ -390,7 +390,7 @@ test('a sandbox that cannot be stopped is told in kubelet’s words', async () =
   const pod = podOf('web');
   it.source.set(pod);
   await world.host.clock.advance(0);
-  world.runtime.faults.next('stopPodSandbox', { kind: 'before', error: SIMULATED });
+  world.runtime.failures.next('stopPodSandbox', { kind: 'before', error: SIMULATED });
   it.source.set(deleted(pod));
   await world.host.clock.advance(0);
   assert.deepEqual(events(it, 'FailedKillPod'), [
@@ -465,7 +465,7 @@ for (const [what, fault] of Object.entries(stopFaults)) {
     const initContainers = [container('proxy', { restartPolicy: 'Always' })];
     it.source.set(podOf('web', { initContainers, terminationGracePeriodSeconds: 5 }));
     await world.host.clock.advance(0);
-    world.runtime.faults.next('stopContainer', fault);
+    world.runtime.failures.next('stopContainer', fault);
     it.source.set();
     await world.host.clock.advance(6000);
     assert.deepEqual(ends(world.diary).slice(0, 2), ['5 terminating proxy', '5 exited proxy']);

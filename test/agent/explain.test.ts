@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from '../../src/cri/cri-error.ts';
-import { timerWaits } from '../../src/kubelet/explain/timer-waits.ts';
+import { startGaps } from '../../src/kubelet/explain/step-gaps.ts';
 import { why } from '../../src/kubelet/explain/why.ts';
 import { type MemoryAgent, podOf, startAgent } from './memory-agent.ts';
 
@@ -53,7 +53,7 @@ test('a pod without its image says so, and when it is tried again', async () => 
 
 test('a pod without a sandbox says what the runtime said', async () => {
   const it = await startAgent();
-  it.runtime.faults.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
+  it.runtime.failures.next('runPodSandbox', { kind: 'before', error: new CriError('Unknown', 'no network') });
   it.source.set(podOf('web'));
   await it.host.clock.advance(2000);
   assert.deepEqual(whyOf(it, 'uid-web').slice(0, 2), [
@@ -89,7 +89,7 @@ test('no step of a start waits for a timer', async () => {
   await it.host.clock.advance(60_000);
   for (const { steps } of it.agent.pods()) {
     assert.equal(steps.at(-1)?.name, 'start container');
-    assert.deepEqual(timerWaits(steps, 0), []);
+    assert.deepEqual(startGaps(steps, 0), []);
   }
   await it.stop();
 });
@@ -118,16 +118,16 @@ test('a pod that was stopped is known as such, until it is wanted anew', async (
   const pod = podOf('web');
   it.source.set(pod);
   await it.host.clock.advance(1000);
-  assert.deepEqual(it.agent.putAside(), []);
+  assert.deepEqual(it.agent.manuallyStopped(), []);
   const stopped = it.agent.stopPod('uid-web', 0);
   await it.host.clock.advance(10_000);
   await stopped;
   assert.deepEqual(
-    it.agent.putAside().map(({ metadata }) => metadata.name),
+    it.agent.manuallyStopped().map(({ metadata }) => metadata.name),
     ['web'],
   );
   it.source.set();
   await it.host.clock.advance(1000);
-  assert.deepEqual(it.agent.putAside(), []);
+  assert.deepEqual(it.agent.manuallyStopped(), []);
   await it.stop();
 });

@@ -15,7 +15,7 @@ const MESSAGES = '/var/lib/kubelet/pods/uid-web/containers/main';
 /** `main/3 exited`, oldest first. */
 function containersOf({ runtime }: Pick<MemoryAgent, 'runtime'>): string[] {
   return [...runtime.containers.values()].map(
-    ({ config, phase }) => `${config.metadata?.name}/${config.metadata?.attempt} ${phase.phase}`,
+    ({ config, state: phase }) => `${config.metadata?.name}/${config.metadata?.attempt} ${phase.phase}`,
   );
 }
 
@@ -98,7 +98,7 @@ test('a file of the user in the place of the termination message is left alone',
 test('a removal that fails costs nothing else, and is tried again in the next minute', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
-  it.runtime.faults.next('removeContainer', { kind: 'before', error: SIMULATED });
+  it.runtime.failures.next('removeContainer', { kind: 'before', error: SIMULATED });
   it.source.set(crashing());
   await it.host.clock.advance(2500);
   assert.deepEqual(containersOf(it), ['main/0 exited', 'main/1 exited']);
@@ -112,13 +112,13 @@ test('an earlier agent may have left more: they go within a minute', async () =>
   world.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
   const failing = (method: CriMethod) =>
     method === 'removeContainer' ? ({ kind: 'before', error: SIMULATED } as const) : undefined;
-  world.runtime.faults.everyCall(failing);
+  world.runtime.failures.everyCall(failing);
   const before = await startAgent(world);
   before.source.set(crashing());
   await before.host.clock.advance(60_000);
   assert.equal(containersOf(before).length, 4);
   await before.stop();
-  world.runtime.faults.everyCall(() => undefined);
+  world.runtime.failures.everyCall(() => undefined);
   const it = await startAgent(world);
   it.source.set(crashing());
   await it.host.clock.advance(61_000);
@@ -194,7 +194,7 @@ test('links to logs that are gone go, but not that of a container that lives', a
 test('a pod that ends is left to its worker', async () => {
   const it = await startAgent();
   it.runtime.behaviours.set('main', { exits: { afterMs: 1000, code: 1 } });
-  it.runtime.faults.everyCall((method) =>
+  it.runtime.failures.everyCall((method) =>
     method === 'removeContainer' ? { kind: 'before', error: SIMULATED } : undefined,
   );
   it.source.set(crashing());
@@ -202,7 +202,7 @@ test('a pod that ends is left to its worker', async () => {
   assert.equal(containersOf(it).length, 2);
   it.source.set();
   let removals = 0;
-  it.runtime.faults.everyCall((method) => {
+  it.runtime.failures.everyCall((method) => {
     if (method === 'removeContainer') removals++;
     return undefined;
   });

@@ -90,7 +90,7 @@ function inSpecOrder(calls: readonly Call[], mains: readonly string[], it?: Memo
 
 function record({ runtime }: MemoryAgent): Call[] {
   const calls: Call[] = [];
-  runtime.faults.everyCall((key, request) => {
+  runtime.failures.everyCall((key, request) => {
     const method = `${key[0]?.toUpperCase()}${key.slice(1)}`;
     if (MUTATING.test(method)) calls.push({ method, request: request as Call['request'] }); // as the method says
     if (key !== 'pullImage') return undefined;

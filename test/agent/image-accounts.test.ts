@@ -90,7 +90,7 @@ test('an image that was pulled for a service account is for its pods alone, also
   );
 
   let pulls = 0;
-  world.runtime.faults.everyCall((method) => {
+  world.runtime.failures.everyCall((method) => {
     if (method === 'pullImage') pulls++;
     return undefined;
   });

@@ -60,7 +60,7 @@ function phaseOf(it: MemoryAgent, name: string): string | undefined {
 
 function countCalls({ runtime }: World, counted: string): () => number {
   let count = 0;
-  runtime.faults.everyCall((method) => {
+  runtime.failures.everyCall((method) => {
     if (method === counted) count++;
     return undefined;
   });

@@ -74,7 +74,7 @@ test('the log of a running container is rotated, and of one that ended no more',
 test('rotation is off when the size is negative, and nothing is asked of the runtime for it', async () => {
   const world = newWorld();
   const { host, runtime, write, names } = world;
-  runtime.faults.everyCall((method) => {
+  runtime.failures.everyCall((method) => {
     assert.notEqual(method, 'reopenContainerLog');
     return undefined;
   });
@@ -104,9 +104,9 @@ for (const seed of Array.from({ length: 20 }, (_, index) => index + 1)) {
       await write(draw(800));
       const misfortune = MISFORTUNES[draw(MISFORTUNES.length)];
       const error = new CriError('Unavailable', 'away');
-      if (misfortune === 'reopenFails') runtime.faults.next('reopenContainerLog', { kind: 'before', error });
+      if (misfortune === 'reopenFails') runtime.failures.next('reopenContainerLog', { kind: 'before', error });
       const lost = new CriError('Unavailable', LOST);
-      if (misfortune === 'answerLost') runtime.faults.next('reopenContainerLog', { kind: 'after', error: lost });
+      if (misfortune === 'answerLost') runtime.failures.next('reopenContainerLog', { kind: 'after', error: lost });
       if (misfortune === 'diskFull') fs.faults.failNext('compressFile', 'ENOSPC');
       if (misfortune === 'renameFails') fs.faults.failNext('renameUnlessTaken', 'EIO');
       await clock.advance(draw(15_000));

@@ -2,7 +2,7 @@ import { defaultPod } from '../../src/api/defaults/default-pod.ts';
 import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { buildAgent } from '../../src/app/build-agent.ts';
-import { ChangeBell } from '../../src/base/change-bell.ts';
+import { ChangeSignal } from '../../src/base/change-signal.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { criEvents } from '../../src/cri/cri-events.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
@@ -15,26 +15,26 @@ import { NO_OBJECTS, type SourceObjects } from '../../src/kubelet/sources/source
 /** A source that says what the test sets. */
 export class ScriptedSource implements PodSource {
   readonly name = 'file';
-  readonly #bell = new ChangeBell();
+  readonly #bell = new ChangeSignal();
   #snapshot: SourceSnapshot | undefined;
   #objects = NO_OBJECTS;
 
   set(...pods: Pod[]): void {
-    this.#snapshot = { pods: pods.map(defaultPod), problems: [], objects: this.#objects };
-    this.#bell.ring();
+    this.#snapshot = { pods: pods.map(defaultPod), errors: [], objects: this.#objects };
+    this.#bell.notify();
   }
 
   /** What stands beside the pods, from now on. */
   setObjects(objects: Partial<SourceObjects>): void {
     this.#objects = { ...NO_OBJECTS, ...objects };
-    this.#snapshot = { pods: [], problems: [], ...this.#snapshot, objects: this.#objects };
-    this.#bell.ring();
+    this.#snapshot = { pods: [], errors: [], ...this.#snapshot, objects: this.#objects };
+    this.#bell.notify();
   }
 
   async *snapshots(signal: AbortSignal): AsyncGenerator<SourceSnapshot> {
-    signal.addEventListener('abort', () => this.#bell.silence(), { once: true });
+    signal.addEventListener('abort', () => this.#bell.close(), { once: true });
     if (this.#snapshot) yield this.#snapshot;
-    while (await this.#bell.heard()) if (this.#snapshot) yield this.#snapshot;
+    while (await this.#bell.next()) if (this.#snapshot) yield this.#snapshot;
   }
 }
 

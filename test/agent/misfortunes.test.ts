@@ -55,9 +55,9 @@ test('a main container that was made and never started does not stand for its in
   await world.host.clock.advance(500);
   const startFails = (method: string) =>
     method === 'startContainer' ? { kind: 'before' as const, error: SIMULATED } : undefined;
-  world.runtime.faults.everyCall(startFails);
+  world.runtime.failures.everyCall(startFails);
   await world.host.clock.advance(500);
-  world.runtime.faults.everyCall(() => undefined);
+  world.runtime.failures.everyCall(() => undefined);
   loseSandbox(world);
   await world.host.clock.advance(30_000);
   assert.deepEqual(world.started, ['first', 'first', 'main']);
@@ -67,11 +67,11 @@ test('a main container that was made and never started does not stand for its in
 test('a container whose start was not seen is looked for before it is started again', async () => {
   const world = newWatchedWorld();
   const it = await startAgent(world);
-  world.runtime.breakEventStreams();
-  world.runtime.faults.next('getContainerEvents', { kind: 'hang' });
-  world.runtime.faults.next('startContainer', { kind: 'after', error: SIMULATED });
+  world.runtime.failEventStreams();
+  world.runtime.failures.next('getContainerEvents', { kind: 'hang' });
+  world.runtime.failures.next('startContainer', { kind: 'after', error: SIMULATED });
   let looks = 0;
-  world.runtime.faults.everyCall((method) => {
+  world.runtime.failures.everyCall((method) => {
     // The first two looks are those before the start.
     const isBlind = method === 'listContainers' && world.started.length > 0 && ++looks <= 2;
     return isBlind ? { kind: 'before', error: SIMULATED } : undefined;
@@ -138,7 +138,7 @@ test('no status is told of what is left over from an earlier agent', async () =>
 
 test('a pod that never restarts gets a new sandbox as long as nothing of it has run', async () => {
   const world = newWatchedWorld();
-  world.runtime.faults.next('startContainer', { kind: 'before', error: SIMULATED });
+  world.runtime.failures.next('startContainer', { kind: 'before', error: SIMULATED });
   const it = await startAgent(world);
   it.source.set(podOf('job', { restartPolicy: 'Never' }));
   await world.host.clock.advance(0);

@@ -1,7 +1,7 @@
 import type { Lease, Node, NodeCondition } from '../../src/api/generated/core-v1.ts';
 import type { AgentParts } from '../../src/app/agent.ts';
-import { learnFacts } from '../../src/app/agent-facts.ts';
-import { type ClusterNode, createClusterNode } from '../../src/app/cluster-node.ts';
+import { readAgentFacts } from '../../src/app/agent-facts.ts';
+import { type ClusterNode, buildNode } from '../../src/app/build-node.ts';
 import type { Log } from '../../src/base/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
 import { createMemoryHost, type MemoryHost } from '../../src/host/fake/memory-host.ts';
@@ -96,7 +96,7 @@ export async function startNode(world: NodeWorld, settings: Partial<NodeSettings
     log,
   };
   const life = new AbortController();
-  const node = createClusterNode(parts, await learnFacts(parts, LIFE), {
+  const node = buildNode(parts, await readAgentFacts(parts, LIFE), {
     health,
     events: { record: (_type, reason, message) => void events.push(`${reason}: ${message}`) },
   });

@@ -180,17 +180,17 @@ test('a runtime that does not answer takes the node with it after half a minute,
   const world = await newNodeWorld();
   const life = await startNode(world);
   await world.host.clock.advance(SECOND);
-  world.runtime.faults.everyCall((method) =>
+  world.runtime.failures.everyCall((method) =>
     method === 'status' ? { kind: 'before', error: new CriError('Unavailable', 'connection refused') } : undefined,
   );
-  world.health.failed(new Error('EOF'));
+  world.health.recordFailure(new Error('EOF'));
   await world.host.clock.advance(28 * SECOND);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   await world.host.clock.advance(6 * SECOND);
   const down = await world.condition('Ready');
   assert.deepEqual([down?.status, down?.message], ['False', 'container runtime is down']);
-  world.runtime.faults.everyCall(() => undefined);
-  world.health.answered();
+  world.runtime.failures.everyCall(() => undefined);
+  world.health.recordSuccess();
   await world.host.clock.advance(0);
   assert.equal((await world.condition('Ready'))?.status, 'True');
   await life.stop();

@@ -42,7 +42,7 @@ async function set(it: MemoryAgent, ...pods: Pod[]): Promise<void> {
 
 /** The UIDs of the pods whose containers run. */
 function up({ runtime }: Pick<World, 'runtime'>): (string | undefined)[] {
-  const running = [...runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  const running = [...runtime.containers.values()].filter(({ state: phase }) => phase.phase === 'running');
   return running.map(({ config }) => config.labels['io.kubernetes.pod.uid']);
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodCondition, ResourceRequirements } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
-import type { Fault } from '../../src/cri/fake/fake-faults.ts';
+import type { InjectedFailure } from '../../src/cri/fake/failure-injector.ts';
 import { decodeResources, encodeResources } from '../../src/kubelet/resources/resources-checkpoint.ts';
 import { type MemoryAgent, newWorld, podOf, SETTINGS, startAgent } from './memory-agent.ts';
 
@@ -29,7 +29,7 @@ async function runs(pod: Pod, it?: MemoryAgent): Promise<MemoryAgent> {
   return agent;
 }
 
-function fault(code: CriError['code'], message: string): Fault {
+function fault(code: CriError['code'], message: string): InjectedFailure {
   return { kind: 'before', error: new CriError(code, message) };
 }
 
@@ -177,15 +177,15 @@ test('a container that uses more memory than it is to have keeps it, and the pod
 
 test('what the runtime refuses is tried again; that it has no use for the news of a pod is no failure', async () => {
   const it = await runs(web(resources('50m')));
-  it.runtime.faults.next('updatePodSandboxResources', fault('Unimplemented', 'unknown method'));
+  it.runtime.failures.next('updatePodSandboxResources', fault('Unimplemented', 'unknown method'));
   const refused = fault('Unknown', 'not now');
-  it.runtime.faults.everyCall((method) => (method === 'updateContainerResources' ? refused : undefined));
+  it.runtime.failures.everyCall((method) => (method === 'updateContainerResources' ? refused : undefined));
   await runs(web(resources('70m', '80Mi')), it);
   const trouble = shown(it);
   assert.deepEqual(trouble.events, ['ResizeStarted', 'ResizeError']);
   assert.deepEqual(trouble.conditions, ['PodResizeInProgress Error rpc error: code = Unknown desc = not now']);
   assert.deepEqual([trouble.resources, trouble.allocated], [resources('50m'), '70m']);
-  it.runtime.faults.everyCall(() => undefined);
+  it.runtime.failures.everyCall(() => undefined);
   await it.host.clock.advance(60_000);
   const now = shown(it);
   assert.deepEqual([now.conditions, now.resources, now.restarts], [[], resources('70m', '80Mi'), 0]);

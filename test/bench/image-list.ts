@@ -10,8 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { ListImagesRequest } from '../../src/cri/generated/runtime-v1.ts';
-import { archiveOf, configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
-import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
+import { buildArchive, buildConfig, buildLayer } from '../../src/runtime/images/fake/image-archives.ts';
+import { descriptorOf, encodeDocument } from '../../src/runtime/images/image-documents.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { header, inTurns, row, type Side, startBoth, timed } from './both-runtimes.ts';
 
@@ -34,25 +34,25 @@ async function listed({ cri }: Side): Promise<number> {
 
 /** An archive of images that have a layer in common and nothing else. */
 async function archiveOfMany(): Promise<Uint8Array> {
-  const layer = await layerOf({ 'etc/image': 'tiny' });
+  const layer = await buildLayer({ 'etc/image': 'tiny' });
   const blobs = new Map<string, Uint8Array>();
   const add = (data: Uint8Array, type: string) => {
     blobs.set(`blobs/${digestOf(data).replace(':', '/')}`, data);
-    return describeBytes(`application/vnd.oci.image.${type}`, data);
+    return descriptorOf(`application/vnd.oci.image.${type}`, data);
   };
   const manifests = Array.from({ length: count }, (_, number) => {
     const config = { Cmd: ['serve', String(number)] };
     const manifest = {
       schemaVersion: 2,
       mediaType: 'application/vnd.oci.image.manifest.v1+json',
-      config: add(configOf({ layers: [layer], architecture: goArchitecture(), config }), 'config.v1+json'),
+      config: add(buildConfig({ layers: [layer], architecture: goArchitecture(), config }), 'config.v1+json'),
       layers: [add(layer, 'layer.v1.tar')],
     };
     const name = `localhost/team-${number % 20}/service-${number}:1.${number}.0`;
-    return { ...add(documentBytes(manifest), 'manifest.v1+json'), annotations: { 'io.containerd.image.name': name } };
+    return { ...add(encodeDocument(manifest), 'manifest.v1+json'), annotations: { 'io.containerd.image.name': name } };
   });
-  const layout = documentBytes({ imageLayoutVersion: '1.0.0' });
-  return archiveOf([...blobs, ['oci-layout', layout], ['index.json', documentBytes({ schemaVersion: 2, manifests })]]);
+  const layout = encodeDocument({ imageLayoutVersion: '1.0.0' });
+  return buildArchive([...blobs, ['oci-layout', layout], ['index.json', encodeDocument({ schemaVersion: 2, manifests })]]);
 }
 
 const bytes = await archiveOfMany();

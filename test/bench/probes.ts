@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import type { Pod, Probe } from '../../src/api/generated/core-v1.ts';
 import type { Agent } from '../../src/app/agent.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { buildOnRuntime, connectEndpoint } from '../../src/cli/commands/build-on-runtime.ts';
+import { buildConnectedAgent, connectEndpoint } from '../../src/app/build-connected-agent.ts';
 import { RPC_CHANNEL, type RpcTrace } from '../../src/cri/instrument.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { Host } from '../../src/host/host.ts';
@@ -251,7 +251,7 @@ const place = await (values.runtime === 'double' ? onDouble : onContainerd)(coun
 const life = new AbortController();
 const source = new ScriptedSource();
 try {
-  const { agent, close } = await buildOnRuntime(
+  const { agent, close } = await buildConnectedAgent(
     {
       host: place.host,
       connection: connectEndpoint(place.endpoint, { ...place.host, runtimeRequestTimeoutMs: 120_000 }),

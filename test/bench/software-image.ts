@@ -5,7 +5,7 @@ import zlib from 'node:zlib';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import type { TreeMember } from '../../src/host/tree.ts';
 import { writeTar } from '../../src/runtime/images/archive/write-tar.ts';
-import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
+import { descriptorOf, encodeDocument } from '../../src/runtime/images/image-documents.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { type ImageContent, MANIFEST_TYPE } from '../integration/registry-fixture.ts';
 
@@ -54,12 +54,12 @@ export async function softwareImage(
   const [gzip, zstd] = [promisify<Uint8Array, Buffer>(zlib.gzip), promisify<Uint8Array, Buffer>(zlib.zstdCompress)];
   const layers = await Promise.all(archives.map(compression === 'gzip' ? (each) => gzip(each) : (each) => zstd(each)));
   const rootfs = { type: 'layers', diff_ids: archives.map(digestOf) };
-  const config = documentBytes({ architecture: goArchitecture(), os: 'linux', config: { Cmd: ['sh'] }, rootfs });
-  const manifest = documentBytes({
+  const config = encodeDocument({ architecture: goArchitecture(), os: 'linux', config: { Cmd: ['sh'] }, rootfs });
+  const manifest = encodeDocument({
     schemaVersion: 2,
     mediaType: MANIFEST_TYPE,
-    config: describeBytes('application/vnd.oci.image.config.v1+json', config),
-    layers: layers.map((layer) => describeBytes(`application/vnd.oci.image.layer.v1.tar+${compression}`, layer)),
+    config: descriptorOf('application/vnd.oci.image.config.v1+json', config),
+    layers: layers.map((layer) => descriptorOf(`application/vnd.oci.image.layer.v1.tar+${compression}`, layer)),
   });
   return { manifest, blobs: [config, ...layers], layers };
 }

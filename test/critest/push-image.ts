@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { ImageFile } from '../../src/app/images/oci-archive.ts';
 import { tarArchive } from '../../src/app/images/tar.ts';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
-import { describeBytes, documentBytes } from '../../src/runtime/images/image-documents.ts';
+import { descriptorOf, encodeDocument } from '../../src/runtime/images/image-documents.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
 import type { CritestImage } from './critest-images.ts';
 
@@ -38,21 +38,21 @@ export class ImagePusher {
     const layers: Layer[] = [];
     for (const tree of trees) layers.push(await this.#layer(tree));
     const platform = { architecture: goArchitecture(), os: 'linux' } as const;
-    const imageConfig = documentBytes({
+    const imageConfig = encodeDocument({
       ...platform,
       config,
       rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
     });
     for (const data of [...layers.map((layer) => layer.data), imageConfig]) await this.#pushBlob(repository, data);
-    const manifest = documentBytes({
+    const manifest = encodeDocument({
       schemaVersion: 2,
       mediaType: TYPES.manifest,
-      config: describeBytes(TYPES.config, imageConfig),
-      layers: layers.map(({ data }) => describeBytes(TYPES.layer, data)),
+      config: descriptorOf(TYPES.config, imageConfig),
+      layers: layers.map(({ data }) => descriptorOf(TYPES.layer, data)),
     });
     await this.#pushManifest(repository, digestOf(manifest), TYPES.manifest, manifest);
-    const manifests = [{ ...describeBytes(TYPES.manifest, manifest), platform }];
-    const list = documentBytes({ schemaVersion: 2, mediaType: TYPES.list, manifests });
+    const manifests = [{ ...descriptorOf(TYPES.manifest, manifest), platform }];
+    const list = encodeDocument({ schemaVersion: 2, mediaType: TYPES.list, manifests });
     for (const tag of tags) await this.#pushManifest(repository, tag, TYPES.list, list);
   }
 

@@ -5,7 +5,7 @@ import type { Pod } from '../../src/api/generated/core-v1.ts';
 import type { Agent, AgentSettings } from '../../src/app/agent.ts';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { buildOnRuntime, connectEndpoint } from '../../src/cli/commands/build-on-runtime.ts';
+import { buildConnectedAgent, connectEndpoint } from '../../src/app/build-connected-agent.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import type { AgentEvent, PodReport } from '../../src/kubelet/explain/agent-view.ts';
 import { timelineText } from '../../src/kubelet/explain/timeline-text.ts';
@@ -48,7 +48,7 @@ export async function startTestAgent(settings: Partial<AgentSettings> = {}): Pro
   const calls = new CriCalls();
   const host = createLinuxHost();
   const clock = recordedClock(host.clock);
-  const { agent, close } = await buildOnRuntime(
+  const { agent, close } = await buildConnectedAgent(
     {
       host: { ...host, clock },
       connection: connectEndpoint(runtime.endpoint, { clock, runtimeRequestTimeoutMs: 120_000 }),
@@ -116,7 +116,7 @@ async function told(agent: Agent): Promise<string> {
     const states = JSON.stringify(status.containerStatuses?.map(({ name, state }) => [name, state]));
     return [pod.metadata.name, worker, states, ...why(report, nowMs), timelineText(steps, [], nowMs)].join('\n');
   });
-  return [...(await agent.troubles()), ...ofPods].join('\n');
+  return [...(await agent.nodeErrors()), ...ofPods].join('\n');
 }
 
 function isNamed(event: AgentEvent, name: string): boolean {

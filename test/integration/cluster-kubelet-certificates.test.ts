@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readKubeconfig } from '../../src/app/cluster/api-server-client.ts';
-import { writeBootstrapped } from '../../src/app/cluster/bootstrapped-kubeconfig.ts';
+import { writeBootstrappedKubeconfig } from '../../src/app/cluster/bootstrapped-kubeconfig.ts';
 import { connectAsNode } from '../../src/app/cluster/cluster-certificates.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
@@ -84,7 +84,7 @@ async function checkKubeconfig(
   const { cluster } = await readKubeconfig(files.bootstrapKubeconfig, host.fs);
   const ours = join(folder, 'ours.conf');
   const pemPath = join(files.certDir, 'kubelet-client-current.pem');
-  await writeBootstrapped(ours, { cluster, pemPath }, host.fs);
+  await writeBootstrappedKubeconfig(ours, { cluster, pemPath }, host.fs);
   assert.equal(readFileSync(ours, 'utf8'), readFileSync(files.kubeconfig, 'utf8'));
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { NodeAddress } from '../../src/api/generated/core-v1.ts';
 import {
-  type CertifiedClient,
+  type NodeApiClient,
   connectAsNode,
   openServingCertificate,
 } from '../../src/app/cluster/cluster-certificates.ts';
@@ -56,7 +56,7 @@ function nodeFiles(nodeName: string, { isBootstrapped }: { readonly isBootstrapp
 const keyOf = (name: string) => ({ resource: 'nodes', namespace: '', name }) as const;
 
 /** Only the node itself may make its object, and none may make another's. */
-async function checkIsNode({ apiServer }: CertifiedClient, nodeName: string): Promise<void> {
+async function checkIsNode({ apiServer }: NodeApiClient, nodeName: string): Promise<void> {
   const make = (name: string) => apiServer.create(keyOf(name), { metadata: { name }, spec: {} }, life.signal);
   assert.equal((await make(nodeName)).metadata.name, nodeName);
   await assert.rejects(make(`${nodeName}-other`), (error) => isApiError(error, 'Forbidden'));

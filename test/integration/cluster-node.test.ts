@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { Lease, Node } from '../../src/api/generated/core-v1.ts';
 import type { AgentParts } from '../../src/app/agent.ts';
-import { learnFacts } from '../../src/app/agent-facts.ts';
-import { createClusterNode } from '../../src/app/cluster-node.ts';
+import { readAgentFacts } from '../../src/app/agent-facts.ts';
+import { buildNode } from '../../src/app/build-node.ts';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
 import { parseQuantity } from '../../src/base/quantity.ts';
 import { connectCri } from '../../src/cri/client.ts';
@@ -70,7 +70,7 @@ suite('a node of a real API server', { skip }, () => {
       settings,
       log: { debug() {}, info: line, warn: line, error: line },
     };
-    const node = createClusterNode(parts, await learnFacts(parts, end.signal), {
+    const node = buildNode(parts, await readAgentFacts(parts, end.signal), {
       health: new RuntimeHealth(host.clock),
       events: { record: (_type, reason) => void events.push(reason) },
     });

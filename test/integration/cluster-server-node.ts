@@ -5,7 +5,7 @@ import { buildAgent } from '../../src/app/build-agent.ts';
 import { connectCluster } from '../../src/app/cluster/connect-cluster.ts';
 import { createKubeletServer, type KubeletServerSettings } from '../../src/app/kubelet-server.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { connectEndpoint } from '../../src/cli/commands/build-on-runtime.ts';
+import { connectEndpoint } from '../../src/app/build-connected-agent.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';
@@ -52,10 +52,10 @@ export async function startServingNode(
     settings: serverSettings(plane),
     view: agent,
     runtime: cri.runtime,
-    syncLoopFault: () => agent.syncLoopFault(),
+    syncLoopUnhealthyReason: () => agent.syncLoopUnhealthyReason(),
     certificate: servingCertificate(plane, nodeName),
     reviews,
-    listening: listening.resolve,
+    onListening: listening.resolve,
   });
   const running = Promise.all([agent.run(life.signal), server.run(life.signal)]);
   const port = await Promise.race([listening.promise, running.then(() => 0)]);
@@ -79,7 +79,7 @@ function agentSettings(plane: ControlPlane, { cgroupParent }: TestRuntime): Agen
 
 function serverSettings({ authority }: ControlPlane): KubeletServerSettings {
   return {
-    place: { address: ADDRESS, port: 0, clientCaFile: authority.caFile },
+    address: { address: ADDRESS, port: 0, clientCaFile: authority.caFile },
     authentication: { anonymous: false, webhookCacheTtlMs: 120_000 },
     authorization: { mode: 'Webhook', allowedTtlMs: 300_000, refusedTtlMs: 30_000 },
     splitStreams: false,

@@ -13,7 +13,7 @@ import { type Containers, createContainers } from '../../src/runtime/server/crea
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import { specBuilder } from '../../src/runtime/spec/spec-builder.ts';
-import type { RuntimeHappening } from '../../src/runtime/store/event-sink.ts';
+import type { LifecycleEvent } from '../../src/runtime/store/event-sink.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
 import type { SandboxRecord } from '../../src/runtime/store/sandbox-record.ts';
 import { host, MONITOR, never } from './oci-fixture.ts';
@@ -26,7 +26,7 @@ const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 export class ContainerFixture {
   readonly folder = mkdtempSync(join(tmpdir(), 'containers-'));
   readonly paths = runtimePaths({ rootDir: join(this.folder, 'root'), stateDir: join(this.folder, 'state') });
-  readonly told: RuntimeHappening[] = [];
+  readonly told: LifecycleEvent[] = [];
   readonly cgroupParent = `/nodelet-test-${basename(this.folder)}`;
   readonly #program: string;
   readonly #pid: NamespaceMode;
@@ -163,7 +163,7 @@ export class ContainerFixture {
       }),
       runtimeHandler: '',
       createdAtNs: 1n,
-      life: { phase: 'ready' },
+      state: { phase: 'ready' },
       namespaces: {},
       pause: false,
       ips: [],

@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { emptyPodChains } from '../../src/app/pod-network/nat-leftovers.ts';
+import { emptyPodChains } from '../../src/app/pod-network/nat-rules.ts';
 import { Draw } from '../sim/draw.ts';
 import { CrashManifests } from './crash-manifests.ts';
 import { type RunningNodelet, TestNodelet } from './nodelet-fixture.ts';

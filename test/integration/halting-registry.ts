@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { goArchitecture } from '../../src/base/go/go-architecture.ts';
-import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { buildConfig, buildLayer } from '../../src/runtime/images/fake/image-archives.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
 import { MANIFEST_TYPE } from './registry-fixture.ts';
 
@@ -29,10 +29,10 @@ export async function servedImage(number: number, layerCount: number): Promise<S
   const texts = Array.from({ length: layerCount }, (_, layer) => `image ${number}, layer ${layer}`);
   const plain = await Promise.all(
     texts.map((text, layer) =>
-      layerOf({ [`layer-${layer}`]: null, name: text, [`layer-${layer}/more`]: noise(`${number}-${layer}`) }),
+      buildLayer({ [`layer-${layer}`]: null, name: text, [`layer-${layer}/more`]: noise(`${number}-${layer}`) }),
     ),
   );
-  const config = Buffer.from(configOf({ layers: plain, architecture: goArchitecture() }));
+  const config = Buffer.from(buildConfig({ layers: plain, architecture: goArchitecture() }));
   const layers = plain.map((layer) => gzipSync(layer));
   const descriptor = (mediaType: string, data: Buffer) => ({
     mediaType,

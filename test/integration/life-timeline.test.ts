@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BUSYBOX_IMAGE } from '../../src/app/images/local-images.ts';
 import type { Step } from '../../src/kubelet/events/timeline.ts';
-import { type StepGap, timerWaits } from '../../src/kubelet/explain/timer-waits.ts';
+import { type StepGap, startGaps } from '../../src/kubelet/explain/step-gaps.ts';
 import { podOf } from '../agent/memory-agent.ts';
 import { OBEDIENT, shell, startTestAgent, type TestAgent } from './agent-fixture.ts';
 import type { RecordedSleep } from './recorded-clock.ts';
@@ -76,7 +76,7 @@ suite('the timeline of a starting pod', { skip: runtimeSkipReason(), timeout: 90
         const intoGapMs = rangMs + performance.timeOrigin - fromMs;
         return ms > tookMs / 2 && intoGapMs > 0 && intoGapMs < tookMs;
       });
-    assert.deepEqual(timerWaits(steps, IDLE_MS).filter(isForTimer), []);
+    assert.deepEqual(startGaps(steps, IDLE_MS).filter(isForTimer), []);
   });
 
   test('waits for no timer but those that look until the runtime shows an exit of which it told', () => {

@@ -43,13 +43,13 @@ export class RestartWitness {
 
   #noteDoubles(sandboxes: readonly SandboxRecord[]): void {
     for (const { config } of sandboxes) this.#pods.add(config.metadata?.uid ?? '');
-    const up = sandboxes.filter(({ life }) => life.phase === 'ready');
+    const up = sandboxes.filter(({ state }) => state.phase === 'ready');
     for (const [name, all] of Map.groupBy(up, ({ config }) => config.metadata?.name)) {
       if (all.length > 1) this.wrong.add(`${name} is up ${all.length} times: ${all.map(({ id }) => id).join(', ')}`);
     }
   }
 
-  #note({ id, config, createdAtNs, life }: ContainerRecord): void {
+  #note({ id, config, createdAtNs, state }: ContainerRecord): void {
     const { labels, metadata } = config;
     const key = `${labels['io.kubernetes.pod.uid']}/${metadata?.name}`;
     const known = this.#containers.get(key) ?? new Map<string, SeenContainer>();
@@ -60,7 +60,7 @@ export class RestartWitness {
         this.wrong.add(`${pod}: ${metadata?.name} was made again at ${createdAtNs}: ${id} after ${earlier.id}`);
       }
     }
-    const started = life.phase === 'running' || (life.phase === 'exited' && life.startedAtNs !== undefined);
+    const started = state.phase === 'running' || (state.phase === 'exited' && state.startedAtNs !== undefined);
     known.set(id, { id, started: started || (known.get(id)?.started ?? false) });
   }
 }

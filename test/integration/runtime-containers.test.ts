@@ -101,7 +101,7 @@ test('containers go on through a restart, and what ended meanwhile is told', { s
   const mounts = [{ containerPath: '/gate', hostPath: gate }];
   const script = 'until grep -q go /gate; do sleep 0.01; done; exit 9';
   const ending = await started(containers, made.config(script, { ...context(), mounts, metadata: { name: 'ending' } }));
-  const { pid } = { pid: 0, ...containers.records.all.get(going)?.life };
+  const { pid } = { pid: 0, ...containers.records.all.get(going)?.state };
   const over = made.life();
   writeFileSync(gate, 'go\n');
   containers = await over;
@@ -114,8 +114,8 @@ test('containers go on through a restart, and what ended meanwhile is told', { s
   const record = JSON.parse(readFileSync(path, 'utf8'));
   writeFileSync(path, JSON.stringify({ ...record, life: { phase: 'starting' } }));
   containers = await made.life();
-  const { life } = containers.records.all.get(going) ?? {};
-  assert.deepEqual([life?.phase, life?.phase === 'running' && life.pid], ['running', pid]);
+  const { state } = containers.records.all.get(going) ?? {};
+  assert.deepEqual([state?.phase, state?.phase === 'running' && state.pid], ['running', pid]);
   await containers.ofSandbox.stopAll('pod1', never);
   assert.equal((await statusOf(containers, going)).exitCode, 137);
   await containers.ofSandbox.removeAll('pod1', never);
@@ -143,7 +143,7 @@ test('the end of the monitor ends the container', { skip }, async (t) => {
   const containers = await made.life();
   const id = await started(containers, made.config(WAIT, context()));
   await logHas(made, 'ready');
-  const { pid } = { pid: 0, ...containers.records.all.get(id)?.life };
+  const { pid } = { pid: 0, ...containers.records.all.get(id)?.state };
   process.kill(Number(readFileSync(`${made.paths.bundle(id)}/conmon.pid`, 'utf8')), 'SIGKILL');
   const status = await ended(containers, id);
   assert.deepEqual([status.exitCode, status.reason], [255, 'Unknown']);

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { ImageSpec } from '../../src/cri/generated/runtime-v1.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { buildConfig, buildLayer } from '../../src/runtime/images/fake/image-archives.ts';
 import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { needsMounts } from '../contract/host/temporary-folder.ts';
 
@@ -31,14 +31,14 @@ async function ingest(storage: Storage, layers: readonly Uint8Array[]): Promise<
       yield layer;
     },
   }));
-  const image = { references: ['app:1'], config: configOf({ layers }), layers: incoming, sizeBytes: 1 };
+  const image = { references: ['app:1'], config: buildConfig({ layers }), layers: incoming, sizeBytes: 1 };
   return (await storage.ingest.ingest(image, signal)).id;
 }
 
 test(`an image with ${MOST_LAYERS} layers is mounted`, { skip: needsMounts }, async (t) => {
   const { folder, storage } = await storageOf(t);
   const layers = await Promise.all(
-    Array.from({ length: MOST_LAYERS }, (_, number) => layerOf({ [`f${number}`]: `${number}` })),
+    Array.from({ length: MOST_LAYERS }, (_, number) => buildLayer({ [`f${number}`]: `${number}` })),
   );
   const imageId = await ingest(storage, layers);
   const target = join(folder, 'target');
@@ -64,7 +64,7 @@ test('a layer deeper than any path comes, is counted, and goes', { skip: needsMo
   const { folder, storage } = await storageOf(t);
   const deep = Array.from({ length: 15 }, () => 'd'.repeat(200)).join('/');
   const link = (target: string) => ({ kind: 'symlink', target }) as const;
-  const layer = await layerOf({ [deep]: null, down: link(`/${deep}`), [`down/${deep}`]: null, 'down/file': 'deep' });
+  const layer = await buildLayer({ [deep]: null, down: link(`/${deep}`), [`down/${deep}`]: null, 'down/file': 'deep' });
   await ingest(storage, [layer]);
   const service = storage.imageService();
   const { imageFilesystems } = await service.imageFsInfo({}, signal);

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { configOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { buildConfig } from '../../src/runtime/images/fake/image-archives.ts';
 import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { chainIds, digestOf, hexOf } from '../../src/runtime/storage/digest.ts';
 import { skipReason, startContainerd } from './containerd-fixture.ts';
@@ -63,7 +63,7 @@ async function storageIn(folder: string): Promise<Storage> {
 }
 
 async function ingest(storage: Storage, layers: readonly Buffer[], name: string): Promise<string> {
-  const config = configOf({ layers, config: { Cmd: ['/usr/bin/program'] } });
+  const config = buildConfig({ layers, config: { Cmd: ['/usr/bin/program'] } });
   const incoming = layers.map((layer) => ({
     open: async function* () {
       for (let at = 0; at < layer.byteLength; at += 100_000) yield layer.subarray(at, at + 100_000);

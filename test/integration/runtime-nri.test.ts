@@ -56,7 +56,7 @@ test('NRI: a program of the folder and a plugin that connects adjust a container
   });
   await plugin.register('connected', '20');
   await synchronized.promise;
-  const { spec } = await nri.createContainer(pod, sampleContainer({ life: { phase: 'creating' } }), sampleSpec, never);
+  const { spec } = await nri.createContainer(pod, sampleContainer({ state: { phase: 'creating' } }), sampleSpec, never);
   const env = [...sampleSpec.process.env, 'ADDED_BY=10-program as configured'];
   assert.deepEqual([spec.process.env, spec.process.args], [env, env]);
 

@@ -176,10 +176,10 @@ suite('sandboxes', { skip: skipReason(), timeout: 600_000 }, () => {
 
     const { sandboxes, end } = await begin();
     const record = sandboxes.view.find(id) ?? assert.fail();
-    assert.equal(record.life.phase, 'ready');
+    assert.equal(record.state.phase, 'ready');
     assert.equal(readlinkSync(`/proc/${record.pausePid}/ns/net`), network);
     process.kill(record.pausePid ?? 0, 'SIGKILL');
-    while (sandboxes.view.find(id)?.life.phase === 'ready') await host.clock.sleep(5, signal);
+    while (sandboxes.view.find(id)?.state.phase === 'ready') await host.clock.sleep(5, signal);
     await sandboxes.verbs.removePodSandbox({ podSandboxId: id }, signal);
     assert.deepEqual(await left(), []);
     await end();

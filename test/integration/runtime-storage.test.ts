@@ -11,7 +11,7 @@ import { busyboxImage } from '../../src/app/images/local-images.ts';
 import { ociArchive } from '../../src/app/images/oci-archive.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { type FakeFiles, layerOf, ociArchiveOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { type FakeFiles, buildLayer, buildOciArchive } from '../../src/runtime/images/fake/image-archives.ts';
 import { openStorage, type Storage, type StorageParts } from '../../src/runtime/open-storage.ts';
 import { needsMounts } from '../contract/host/temporary-folder.ts';
 
@@ -46,8 +46,8 @@ async function makeWorld(t: TestContext, more: Partial<StorageParts> = {}): Prom
 }
 
 async function load(storage: Storage, ...layers: readonly FakeFiles[]): Promise<void> {
-  const archives = await Promise.all(layers.map(layerOf));
-  await storage.loader.loadArchive(await ociArchiveOf({ names: ['app:1'], layers: archives }), {}, signal);
+  const archives = await Promise.all(layers.map(buildLayer));
+  await storage.loader.loadArchive(await buildOciArchive({ names: ['app:1'], layers: archives }), {}, signal);
 }
 
 async function namesIn(path: string): Promise<readonly string[]> {
@@ -174,8 +174,8 @@ test('the image that containerd gets is loaded, and its program runs', { skip },
 test('a kill -9 while an image is loaded leaves nothing visible, and nothing after a sweep', { skip }, async (t) => {
   const { folder, open } = await makeWorld(t);
   const files = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`file-${index}`, 'x'.repeat(1000)]));
-  const layers = await Promise.all([files, { more: 'm' }].map(layerOf));
-  const archive = await ociArchiveOf({ names: ['app:1'], layers, blobs: layers.map((layer) => gzipSync(layer)) });
+  const layers = await Promise.all([files, { more: 'm' }].map(buildLayer));
+  const archive = await buildOciArchive({ names: ['app:1'], layers, blobs: layers.map((layer) => gzipSync(layer)) });
   await host.fs.writeFile(`${folder}/app.tar`, archive);
   for (const wanted of [0, 1, 200, 500]) {
     await killWhile(folder, wanted);

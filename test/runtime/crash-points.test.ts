@@ -65,17 +65,17 @@ async function removeAll({ sandboxes }: Life, isMeant: (name: string) => boolean
 /** What runs and nobody knows of, or what somebody believes to run and does not. */
 function notAdopted({ oci }: Machine, { sandboxes, containers }: Life): string[] {
   const known = [
-    ...[...sandboxes.view.all.values()].filter(({ life, pause }) => pause && life.phase === 'ready'),
-    ...[...containers.records.all.values()].filter(({ life }) => life.phase === 'running'),
+    ...[...sandboxes.view.all.values()].filter(({ state, pause }) => pause && state.phase === 'ready'),
+    ...[...containers.records.all.values()].filter(({ state }) => state.phase === 'running'),
   ].map(({ id }) => id);
-  const stopping = [...sandboxes.view.all.values()].filter(({ life }) => life.phase === 'notReady').map(({ id }) => id);
+  const stopping = [...sandboxes.view.all.values()].filter(({ state }) => state.phase === 'notReady').map(({ id }) => id);
   const running = [...oci.containers.values()].filter(({ end }) => end === undefined).map(({ id }) => id);
   const strange = running.filter((id) => !known.includes(id) && !stopping.includes(id));
-  const halfMade = [...sandboxes.view.all.values(), ...containers.records.all.values()].filter(({ life }) =>
-    ['creating', 'starting'].includes(life.phase),
+  const halfMade = [...sandboxes.view.all.values(), ...containers.records.all.values()].filter(({ state }) =>
+    ['creating', 'starting'].includes(state.phase),
   );
   return [
-    ...halfMade.map(({ id, life }) => `${id} is still ${life.phase}`),
+    ...halfMade.map(({ id, state }) => `${id} is still ${state.phase}`),
     ...strange.map((id) => `${id} runs, and nobody knows it`),
     ...known.filter((id) => !running.includes(id)).map((id) => `${id} does not run`),
   ];

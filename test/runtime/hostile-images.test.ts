@@ -17,7 +17,7 @@ import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { FileSystem } from '../../src/host/file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { archiveOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { buildArchive } from '../../src/runtime/images/fake/image-archives.ts';
 import type { StoredImage } from '../../src/runtime/images/image-store.ts';
 import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
@@ -150,7 +150,7 @@ async function imageOf(layers: readonly HostileLayer[], outside: string, change:
     change(JSON.stringify({ schemaVersion: 2, manifests: [{ ...descriptor(manifest), annotations }] }), 'index'),
   );
   const blob = (data: Uint8Array) => [`blobs/${digestOf(data).replace(':', '/')}`, data] as const;
-  return archiveOf([...made.map((layer) => blob(layer.blob)), blob(config), blob(manifest), ['index.json', index]]);
+  return buildArchive([...made.map((layer) => blob(layer.blob)), blob(config), blob(manifest), ['index.json', index]]);
 }
 
 /** JSON with one value put in the place of another, or cut off. */

@@ -11,7 +11,7 @@ import { AuthConfig } from '../../src/cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import type { VirtualClock } from '../../src/host/fake/virtual-clock.ts';
 import type { HttpPool, HttpRequest } from '../../src/host/network.ts';
-import { configOf, layerOf } from '../../src/runtime/images/fake/image-archives.ts';
+import { buildConfig, buildLayer } from '../../src/runtime/images/fake/image-archives.ts';
 import { createRegistryPuller } from '../../src/runtime/images/pull/registry-puller.ts';
 import { openStorage } from '../../src/runtime/open-storage.ts';
 import { digestOf } from '../../src/runtime/storage/digest.ts';
@@ -24,8 +24,8 @@ const SECRETS = [PASSWORD, Buffer.from(`me:${PASSWORD}`).toString('base64'), 'ke
 const MAX_SMALL_BYTES = 8 * 1024 * 1024;
 const MAX_REQUESTS = 3000;
 
-const layer = await layerOf({ 'etc/hello': 'hello', 'bin/run': 'x'.repeat(3000) });
-const config = configOf({ layers: [layer] });
+const layer = await buildLayer({ 'etc/hello': 'hello', 'bin/run': 'x'.repeat(3000) });
+const config = buildConfig({ layers: [layer] });
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 const described = (data: Uint8Array, mediaType: string): object => ({
   mediaType: `application/vnd.oci.image.${mediaType}`,

@@ -26,7 +26,7 @@ export function unreliableEvents(
             );
         }
       };
-      pump().catch((error: unknown) => queue.break(error));
+      pump().catch((error: unknown) => queue.fail(error));
       yield* queue.read();
     },
   };

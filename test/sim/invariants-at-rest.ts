@@ -78,7 +78,7 @@ function checkPod(parts: Parts, world: World): void {
 const FEW = 2;
 
 function checkPast({ pod, sandboxes, containers }: Parts, { scene }: World): void {
-  const dead = containers.filter(({ phase }) => phase.phase === 'exited');
+  const dead = containers.filter(({ state: phase }) => phase.phase === 'exited');
   for (const [name, all] of Map.groupBy(dead, ({ config }) => config.metadata?.name)) {
     if (all.length > FEW) scene.fail(16, `${pod.uid}/${name} has ${all.length} dead containers`);
   }
@@ -97,7 +97,7 @@ function judge(container: Container, { pod, containers, sandboxes }: Parts, { sc
   const newest = containers.find(({ config }) => config.metadata?.name === name);
   if (!newest) return lacks ? 'waiting' : 'wrong';
   const record = scene.truth.containers.get(newest.id);
-  switch (newest.phase.phase) {
+  switch (newest.state.phase) {
     case 'running': {
       const sandbox = sandboxes.find(({ id }) => id === newest.sandboxId);
       return sandbox?.state === 'ready' && record?.image === image ? 'running' : 'wrong';
@@ -106,7 +106,7 @@ function judge(container: Container, { pod, containers, sandboxes }: Parts, { sc
       return scene.now() - newestAge(record?.createdAt) < 5_000 ? 'waiting' : 'wrong';
     case 'exited': {
       const policy = pod.versions.at(-1)?.spec.restartPolicy;
-      const restarts = policy === 'Always' || (policy === 'OnFailure' && newest.phase.exitCode !== 0);
+      const restarts = policy === 'Always' || (policy === 'OnFailure' && newest.state.exitCode !== 0);
       if (!restarts) return 'done';
       const isInPause = scene.now() - newestAge(record?.endedAt) < LONGEST_PAUSE_MS;
       return isInPause || lacks ? 'waiting' : 'wrong';
@@ -141,7 +141,7 @@ function isInitOver(parts: Parts): boolean {
   if (parts.pod.versions.at(-1)?.spec.restartPolicy !== 'Never') return false;
   return initRecords(parts).some(
     ({ init, newest }) =>
-      init.restartPolicy !== 'Always' && newest?.phase.phase === 'exited' && newest.phase.exitCode !== 0,
+      init.restartPolicy !== 'Always' && newest?.state.phase === 'exited' && newest.state.exitCode !== 0,
   );
 }
 
@@ -149,8 +149,8 @@ function isInitOver(parts: Parts): boolean {
 function isWaitingForInit(parts: Parts): boolean {
   return initRecords(parts).some(({ init, newest }) => {
     if (isUnpullable(init.image ?? '')) return true;
-    if (init.restartPolicy === 'Always') return newest?.phase.phase !== 'running' || init.startupProbe !== undefined;
-    return newest?.phase.phase !== 'exited' || newest.phase.exitCode !== 0;
+    if (init.restartPolicy === 'Always') return newest?.state.phase !== 'running' || init.startupProbe !== undefined;
+    return newest?.state.phase !== 'exited' || newest.state.exitCode !== 0;
   });
 }
 
@@ -158,11 +158,11 @@ function isUnpullable(image: string): boolean {
   return image === MISSING_IMAGE || image === LATE_IMAGE;
 }
 
-function hasRun({ phase }: Readonly<FakeContainer>): boolean {
+function hasRun({ state: phase }: Readonly<FakeContainer>): boolean {
   return phase.phase !== 'created';
 }
 
-function isRunning({ phase }: Readonly<FakeContainer>): boolean {
+function isRunning({ state: phase }: Readonly<FakeContainer>): boolean {
   return phase.phase === 'running';
 }
 
@@ -178,7 +178,7 @@ export function checkShown(world: World): void {
     const { containers } = partsOf(world, record);
     for (const shown of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
       const newest = containers.find(({ config }) => config.metadata?.name === shown.name);
-      const runs = newest?.phase.phase === 'running';
+      const runs = newest?.state.phase === 'running';
       const isShownSo = (shown.state?.running !== undefined) === runs;
       if (!isShownSo)
         scene.fail(15, `${record.uid}/${shown.name} ${runs ? 'runs' : 'does not run'}, and is shown otherwise`);

@@ -1,4 +1,4 @@
-import { containerOf } from '../../src/kubelet/pod/container-of.ts';
+import { findContainer } from '../../src/kubelet/pod/find-container.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
 import { isBeyondNode } from './plan-claims.ts';
 import { roleOf, type Scene } from './scene.ts';
@@ -34,7 +34,7 @@ export function checkKill(pod: PodRecord, record: ContainerRecord, { fail, now }
 function shortestAllowed(pod: PodRecord, { name, askedAt = 0, wasLeftover }: ContainerRecord): number {
   // What no source has spoken of gets the least, and sidecars get what the others have left.
   if (!pod.told || wasLeftover || pod.told.at >= askedAt || roleOf(pod, name) === 'sidecar') return LEAST_SECONDS;
-  const sleeps = pod.versions.flatMap(({ spec }) => containerOf(spec, name)?.lifecycle?.preStop?.sleep?.seconds ?? []);
+  const sleeps = pod.versions.flatMap(({ spec }) => findContainer(spec, name)?.lifecycle?.preStop?.sleep?.seconds ?? []);
   return Math.min(...pod.versions.map(graceOf), ...probeGraces(pod, name)) - Math.max(0, ...sleeps);
 }
 

@@ -1,5 +1,5 @@
 import type { Container, ContainerStatus } from '../../src/api/generated/core-v1.ts';
-import { containerOf } from '../../src/kubelet/pod/container-of.ts';
+import { findContainer } from '../../src/kubelet/pod/find-container.ts';
 import { isHooked } from './invariants-of-hooks.ts';
 import { lacksVolumes } from './invariants-of-objects.ts';
 import { isWell, type Program, programOf } from './program.ts';
@@ -30,7 +30,7 @@ export function checkHealth(world: World): void {
 
 function checkContainer(pod: PodRecord, shown: ContainerStatus, { now, bornAt, fail }: Scene): void {
   const spec = pod.versions.at(-1)?.spec;
-  const container = spec && containerOf(spec, shown.name);
+  const container = spec && findContainer(spec, shown.name);
   const record = pod.containers.findLast(({ name }) => name === shown.name);
   if (!container || !isRunning(record)) return;
   const ageMs = now() - record.startedAt;

@@ -1,5 +1,5 @@
 import type { ExecAnswer } from '../../src/cri/fake/behaviour.ts';
-import { containerOf } from '../../src/kubelet/pod/container-of.ts';
+import { findContainer } from '../../src/kubelet/pod/find-container.ts';
 import { hasRestartedAll } from './invariants-of-restarts.ts';
 import type { HookKind } from './program.ts';
 import { roleOf, type Scene } from './scene.ts';
@@ -46,7 +46,7 @@ export function noteStop(pod: PodRecord | undefined, record: ContainerRecord, { 
 /** A container is asked to end: its preStop hook comes before. */
 export function checkPreStop(pod: PodRecord, record: ContainerRecord, { life, fail }: Scene): void {
   const spec = pod.versions.at(-1)?.spec;
-  const command = spec && containerOf(spec, record.name)?.lifecycle?.preStop?.exec;
+  const command = spec && findContainer(spec, record.name)?.lifecycle?.preStop?.exec;
   // When all containers of a pod begin anew they get no time, and no hook.
   if (!command || roleOf(pod, record.name) === 'ephemeral' || hasRestartedAll(pod)) return;
   if (record.preStop?.life !== life()) fail(19, `${pod.uid}/${record.name} was stopped without its preStop hook`);

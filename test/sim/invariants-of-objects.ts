@@ -158,7 +158,7 @@ interface MountedContent {
 
 /** Volumes of pods that run. */
 function mountedContent({ scene, runtime }: World): MountedContent[] {
-  const running = [...runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  const running = [...runtime.containers.values()].filter(({ state: phase }) => phase.phase === 'running');
   const pods = new Set(running.map((each) => scene.truth.podOf(each)).filter((pod) => pod?.isWanted));
   return [...pods].flatMap((pod) =>
     (pod?.versions.at(-1)?.spec.volumes ?? []).flatMap((volume) => {

@@ -1,4 +1,4 @@
-import { couldRestartAll } from '../../src/kubelet/pod/restart-rules.ts';
+import { mayRestartAllContainers } from '../../src/kubelet/pod/restart-rules.ts';
 import { initsOf, roleOf, type Scene } from './scene.ts';
 import type { ContainerRecord, PodRecord } from './truth.ts';
 
@@ -6,7 +6,7 @@ import type { ContainerRecord, PodRecord } from './truth.ts';
 export function hasRestartedAll(pod: PodRecord): boolean {
   const spec = pod.versions.at(-1)?.spec;
   return (
-    spec !== undefined && couldRestartAll(spec) && pod.containers.some(({ exitCode }) => exitCode === RESTART_ALL_CODE)
+    spec !== undefined && mayRestartAllContainers(spec) && pod.containers.some(({ exitCode }) => exitCode === RESTART_ALL_CODE)
   );
 }
 

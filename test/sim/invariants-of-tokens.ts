@@ -34,7 +34,7 @@ export async function checkTokens(world: World): Promise<void> {
 }
 
 function runningPods({ scene, runtime }: World): PodRecord[] {
-  const running = [...runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  const running = [...runtime.containers.values()].filter(({ state: phase }) => phase.phase === 'running');
   const pods = new Set(running.map((each) => scene.truth.podOf(each)).filter((pod) => pod !== undefined));
   return [...pods].filter((pod) => {
     const latest = pod.versions.at(-1);

@@ -138,7 +138,7 @@ function checkPodDeletion(pod: Pod, uid: string | undefined, scene: Scene): void
 /** Nothing of it runs, and the server was told how it ended. */
 function checkLastWord({ uid }: PodRecord, { status }: Pod, { truth, runtime, fail }: Scene): void {
   const running = [...runtime.containers.values()].find(
-    (each) => truth.podOf(each)?.uid === uid && each.phase.phase === 'running',
+    (each) => truth.podOf(each)?.uid === uid && each.state.phase === 'running',
   );
   if (running) fail(27, `${uid} was deleted while a container of it runs`);
   for (const { name, containerID = '', state } of status?.containerStatuses ?? []) {

@@ -168,7 +168,7 @@ export class Invariants {
     const { truth, runtime } = this.#scene;
     const ready = [...runtime.sandboxes.values()].filter(({ id, state }) => state === 'ready' && id !== exceptSandbox);
     const running = [...runtime.containers.values()].filter(
-      ({ phase, sandboxId }) => phase.phase === 'running' && sandboxId !== exceptSandbox,
+      ({ state: phase, sandboxId }) => phase.phase === 'running' && sandboxId !== exceptSandbox,
     );
     return new Set([...ready, ...running].map((each) => truth.podOf(each)).filter((pod) => pod !== undefined));
   }
@@ -189,7 +189,7 @@ export class Invariants {
     const twin = [...runtime.containers.values()].find(
       (each) =>
         each.id !== container.id &&
-        each.phase.phase === 'running' &&
+        each.state.phase === 'running' &&
         truth.podOf(each) === pod &&
         each.config.metadata?.name === record.name,
     );
@@ -230,7 +230,7 @@ export class Invariants {
   }
 
   #exited(container: Readonly<FakeContainer>): void {
-    const { id, phase } = container;
+    const { id, state: phase } = container;
     const record = this.#scene.truth.containers.get(id);
     if (!record || phase.phase !== 'exited') return;
     record.endedAt = this.#scene.now();

@@ -35,7 +35,7 @@ export function strike(fault: PlannedFault, deps: StrikeDeps): void {
         faults.isRuntimeDown = false;
         book.setSilent(false);
       });
-      return runtime.breakEventStreams();
+      return runtime.failEventStreams();
     case 'file':
     case 'mount':
     case 'cgroup':
@@ -68,7 +68,7 @@ export function strike(fault: PlannedFault, deps: StrikeDeps): void {
       faults.delayedEvents.push(fault.ms);
       return;
     case 'breakStreams':
-      return runtime.breakEventStreams();
+      return runtime.failEventStreams();
     case 'jump':
       return clock.jump(fault.ms);
     case 'kill':
@@ -134,7 +134,7 @@ function loseSandbox(place: number, runtime: FakeRuntime): void {
 }
 
 function crash(place: number, runtime: FakeRuntime): void {
-  const running = [...runtime.containers.values()].filter(({ phase }) => phase.phase === 'running');
+  const running = [...runtime.containers.values()].filter(({ state: phase }) => phase.phase === 'running');
   const crashed = running[place % running.length];
   if (crashed) runtime.exitContainer(crashed.id, { exitCode: 137, reason: 'OOMKilled' });
 }

@@ -45,7 +45,7 @@ export class SimManifests {
     const text = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec });
     const references = this.#references;
     const origin = { source: 'file' as const, location: fileOf(key), nodeName: NODE_NAME, nowMs: 0, references };
-    const { pods, problems } = parseStaticPods(text, origin);
+    const { pods, errors: problems } = parseStaticPods(text, origin);
     const [seen] = pods;
     if (!seen) throw new Error(`the manifest of ${key} is not valid: ${problems.map(({ message }) => message)}`);
     this.#pods.set(key, seen);
@@ -102,10 +102,10 @@ function toldWhenTaken(snapshot: SourceSnapshot, tell: () => void): SourceSnapsh
   let isTold = false;
   return {
     ...snapshot,
-    get problems() {
+    get errors() {
       if (!isTold) tell();
       isTold = true;
-      return snapshot.problems;
+      return snapshot.errors;
     },
   };
 }

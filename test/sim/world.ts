@@ -304,7 +304,7 @@ export class World {
       'sandbox' in effect ? '' : `/${config.metadata && 'name' in config.metadata ? config.metadata.name : ''}`;
     const extra = effect.kind === 'terminating' ? ` ${effect.graceSeconds} s` : '';
     const end =
-      'container' in effect && effect.container.phase.phase === 'exited' ? ` ${effect.container.phase.exitCode}` : '';
+      'container' in effect && effect.container.state.phase === 'exited' ? ` ${effect.container.state.exitCode}` : '';
     this.#note(`  ${uid}${name} ${id.slice(0, 6)} ${effect.kind}${extra}${end}`);
     this.#serve(effect);
     this.#invariants.effect(effect);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeManifest } from './decode-manifest.ts';
-import { formatProblem } from './manifest-problem.ts';
+import { formatManifestError } from './manifest-error.ts';
 
 const WEB = `apiVersion: v1
 kind: Pod
@@ -21,17 +21,17 @@ const web = {
 };
 
 function decode(text: string) {
-  const { pods, configMaps, secrets, runtimeClasses, problems } = decodeManifest(text, { file: 'web.yaml' });
+  const { pods, configMaps, secrets, runtimeClasses, errors } = decodeManifest(text, { file: 'web.yaml' });
   return {
     pods: pods.map(({ object }) => object),
     configMaps: configMaps.map(({ object }) => object),
     secrets: secrets.map(({ object }) => object),
     runtimeClasses: runtimeClasses.map(({ object }) => object),
-    problems: problems.map(formatProblem),
+    errors: errors.map(formatManifestError),
   };
 }
 
-const nothing = { pods: [], configMaps: [], secrets: [], runtimeClasses: [], problems: [] };
+const nothing = { pods: [], configMaps: [], secrets: [], runtimeClasses: [], errors: [] };
 const container = (more: string) => `${WEB}${more.replace(/^/gm, '      ')}\n`;
 const withContainer = (more: object) => ({
   ...web,
@@ -107,29 +107,29 @@ for (const [name, { text, gives }] of Object.entries(accepted)) {
   });
 }
 
-const refused: Record<string, { text: string; problems: string[] }> = {
+const refused: Record<string, { text: string; errors: string[] }> = {
   'an unknown field': {
     text: container('imag: x'),
-    problems: ['web.yaml:9:7: unknown field "spec.containers[0].imag"'],
+    errors: ['web.yaml:9:7: unknown field "spec.containers[0].imag"'],
   },
   'a field in the wrong case and one of every object': {
     text: container('Image: x\ntoString: y'),
-    problems: [
+    errors: [
       'web.yaml:9:7: unknown field "spec.containers[0].Image"',
       'web.yaml:10:7: unknown field "spec.containers[0].toString"',
     ],
   },
   'a field twice': {
     text: container('image: x'),
-    problems: ['web.yaml:9:7: duplicate field "spec.containers[0].image"'],
+    errors: ['web.yaml:9:7: duplicate field "spec.containers[0].image"'],
   },
   'a label twice': {
     text: WEB.replace('  name: web\nspec', '  name: web\n  labels: {a: b, a: c}\nspec'),
-    problems: ['web.yaml:5:18: metadata.labels[a]: duplicate field "metadata.labels.a"'],
+    errors: ['web.yaml:5:18: metadata.labels[a]: duplicate field "metadata.labels.a"'],
   },
   'text that YAML reads as something else': {
     text: container('env:\n- {name: A, value: on}\n- {name: B, value: 1.0}\n- {name: C, value: 0644}'),
-    problems: [
+    errors: [
       'web.yaml:10:26: spec.containers[0].env[0].value: expected string, got boolean (quote it: "on")',
       'web.yaml:11:26: spec.containers[0].env[1].value: expected string, got number (quote it: "1.0")',
       'web.yaml:12:26: spec.containers[0].env[2].value: expected string, got number (quote it: "0644")',
@@ -137,7 +137,7 @@ const refused: Record<string, { text: string; problems: string[] }> = {
   },
   'text of a Secret that YAML reads as something else, without showing it': {
     text: '{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: 1234}, stringData: {b: 1234, c: on}}',
-    problems: [
+    errors: [
       'web.yaml:1:63: data[a]: expected string, got number (quote it)',
       'web.yaml:1:86: stringData[b]: expected string, got number (quote it)',
       'web.yaml:1:95: stringData[c]: expected string, got boolean (quote it)',
@@ -145,7 +145,7 @@ const refused: Record<string, { text: string; problems: string[] }> = {
   },
   'numbers that are text, broken, or too large': {
     text: container('ports:\n- containerPort: "80"\n- containerPort: 80.5\n- containerPort: 4294967296'),
-    problems: [
+    errors: [
       'web.yaml:10:24: spec.containers[0].ports[0].containerPort: expected integer, got string "80"',
       'web.yaml:11:24: spec.containers[0].ports[1].containerPort: expected integer, got number 80.5',
       'web.yaml:12:24: spec.containers[0].ports[2].containerPort: number 4294967296 does not fit int32',
@@ -153,11 +153,11 @@ const refused: Record<string, { text: string; problems: string[] }> = {
   },
   'a boolean in quotes': {
     text: container('tty: "true"'),
-    problems: ['web.yaml:9:12: spec.containers[0].tty: expected boolean, got string "true"'],
+    errors: ['web.yaml:9:12: spec.containers[0].tty: expected boolean, got string "true"'],
   },
   'a list, an object and a text in each other’s place': {
     text: container('args: -v\nenv: {A: b}\nresources: [a]\ncommand: [[a]]'),
-    problems: [
+    errors: [
       'web.yaml:9:13: spec.containers[0].args: expected array, got string',
       'web.yaml:10:12: spec.containers[0].env: expected array, got object',
       'web.yaml:11:18: spec.containers[0].resources: expected object, got array',
@@ -166,7 +166,7 @@ const refused: Record<string, { text: string; problems: string[] }> = {
   },
   'what is not a quantity, a time or base64': {
     text: `${container('resources: {limits: {cpu: 1m0s, memory: true}}').replace('  name: web\nspec', '  name: web\n  creationTimestamp: now\nspec')}---\n{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: "?"}}`,
-    problems: [
+    errors: [
       'web.yaml:5:22: metadata.creationTimestamp: cannot parse "now" as an RFC 3339 time',
       "web.yaml:10:33: spec.containers[0].resources.limits[cpu]: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
       'web.yaml:10:47: spec.containers[0].resources.limits[memory]: expected quantity, got boolean',
@@ -175,43 +175,43 @@ const refused: Record<string, { text: string; problems: string[] }> = {
   },
   'broken YAML': {
     text: 'a: [1\n',
-    problems: ['web.yaml:2:1: Flow sequence in block collection must be sufficiently indented and end with a ]'],
+    errors: ['web.yaml:2:1: Flow sequence in block collection must be sufficiently indented and end with a ]'],
   },
-  'a tab as indentation': { text: 'a:\n\tb: 1\n', problems: ['web.yaml:2:1: Tabs are not allowed as indentation'] },
+  'a tab as indentation': { text: 'a:\n\tb: 1\n', errors: ['web.yaml:2:1: Tabs are not allowed as indentation'] },
   'broken JSON': {
     text: '{"kind": "Pod"',
-    problems: ['web.yaml:1:15: Flow map must end with a }'],
+    errors: ['web.yaml:1:15: Flow map must end with a }'],
   },
   'an alias that holds itself': {
     text: 'a: &a [*a]\n',
-    problems: ['web.yaml:1:7: document contains excessive aliasing'],
+    errors: ['web.yaml:1:7: document contains excessive aliasing'],
   },
-  'something that is no object': { text: 'hello\n', problems: ['web.yaml:1:1: expected object, got string'] },
+  'something that is no object': { text: 'hello\n', errors: ['web.yaml:1:1: expected object, got string'] },
   'an object without kind or version': {
     text: 'metadata: {}\n---\nkind: Pod\n',
-    problems: ["web.yaml:1:1: Object 'Kind' is missing", "web.yaml:3:1: Object 'apiVersion' is missing"],
+    errors: ["web.yaml:1:1: Object 'Kind' is missing", "web.yaml:3:1: Object 'apiVersion' is missing"],
   },
   'a kind it does not know': {
     text: 'apiVersion: apps/v1\nkind: Deployment\n',
-    problems: [
+    errors: [
       'web.yaml:2:7: kind "Deployment" in version "apps/v1" is not supported: a manifest may hold Pod, ConfigMap, Secret, RuntimeClass (node.k8s.io/v1) and lists of them',
     ],
   },
   'an item of a list': {
     text: 'apiVersion: v1\nkind: PodList\nitems:\n- metadata: {nam: a}\n',
-    problems: ['web.yaml:4:14: unknown field "items[0].metadata.nam"'],
+    errors: ['web.yaml:4:14: unknown field "items[0].metadata.nam"'],
   },
 };
 
-for (const [name, { text, problems }] of Object.entries(refused)) {
+for (const [name, { text, errors }] of Object.entries(refused)) {
   test(`decodeManifest() refuses ${name}`, () => {
-    assert.deepEqual(decode(text), { ...nothing, problems });
+    assert.deepEqual(decode(text), { ...nothing, errors });
   });
 }
 
 test('decodeManifest() reads on after a bad document', () => {
-  const { pods, problems } = decode(`${WEB}---\na: [1\n---\nkind: 1\n---\n${WEB}`);
-  assert.deepEqual([pods, problems.length], [[web, web], 2]);
+  const { pods, errors } = decode(`${WEB}---\na: [1\n---\nkind: 1\n---\n${WEB}`);
+  assert.deepEqual([pods, errors.length], [[web, web], 2]);
 });
 
 test('a decoded object knows where its fields stand', () => {

@@ -3,25 +3,25 @@
 import type { ConfigMap, Pod, RuntimeClass, Secret } from '../generated/core-v1.ts';
 import { MANIFEST_KINDS } from '../generated/core-v1-schema.ts';
 import { decodeObject, type Report } from './decode-object.ts';
-import { placeOf } from './manifest-place.ts';
-import type { ManifestProblem, Place } from './manifest-problem.ts';
+import { locateField } from './locate-field.ts';
+import type { ManifestError, ManifestLocation } from './manifest-error.ts';
 import { kindOfNode, parseYaml, type YamlMap, type YamlNode, type YamlText } from './yaml-tree.ts';
 
-/** Everything a manifest holds. A document with a problem is not among the objects; the others are. */
+/** Everything a manifest holds. A document with a error is not among the objects; the others are. */
 export interface Manifest {
   readonly pods: readonly Decoded<Pod>[];
   readonly configMaps: readonly Decoded<ConfigMap>[];
   readonly secrets: readonly Decoded<Secret>[];
   readonly runtimeClasses: readonly Decoded<RuntimeClass>[];
-  readonly problems: readonly ManifestProblem[];
+  readonly errors: readonly ManifestError[];
 }
 
 /** A deeply frozen object, without any defaults, and where it stands. */
 export interface Decoded<T> {
   readonly object: T;
-  readonly place: Place;
+  readonly place: ManifestLocation;
   /** Where a path of the object (`spec.containers[0].image`) stands, or the nearest above it that does. */
-  locate(path: string): Place;
+  locate(path: string): ManifestLocation;
 }
 
 interface Reading {
@@ -31,30 +31,30 @@ interface Reading {
   readonly configMaps: Decoded<ConfigMap>[];
   readonly secrets: Decoded<Secret>[];
   readonly runtimeClasses: Decoded<RuntimeClass>[];
-  readonly problems: ManifestProblem[];
+  readonly errors: ManifestError[];
 }
 
-/** Never throws for bad input: what is wrong with it stands in `problems`. */
+/** Never throws for bad input: what is wrong with it stands in `errors`. */
 export function decodeManifest(text: string, { file }: { readonly file: string }): Manifest {
   const objects = { pods: [], configMaps: [], secrets: [], runtimeClasses: [] };
-  const reading: Reading = { file, text: parseYaml(text), ...objects, problems: [] };
+  const reading: Reading = { file, text: parseYaml(text), ...objects, errors: [] };
   for (const document of reading.text.documents) {
-    if ('faults' in document) {
-      for (const { offset, message } of document.faults) report(reading, offset, '', message);
+    if ('errors' in document) {
+      for (const { offset, message } of document.errors) report(reading, offset, '', message);
     } else if (document.node.kind === 'map') {
       readObject(reading, document.node, '', undefined);
     } else if (document.node.kind === 'list' || document.node.value !== null) {
       report(reading, document.node.offset, '', `expected object, got ${kindOfNode(document.node)}`);
     }
   }
-  const { pods, configMaps, secrets, runtimeClasses, problems } = reading;
-  return { pods, configMaps, secrets, runtimeClasses, problems };
+  const { pods, configMaps, secrets, runtimeClasses, errors } = reading;
+  return { pods, configMaps, secrets, runtimeClasses, errors: errors };
 }
 
 /** `kindOfItems` is what an item of a typed list is when it does not say so itself. */
 function readObject(reading: Reading, node: YamlMap, path: string, kindOfItems: string | undefined): void {
-  const kind = textOf(node, 'kind') ?? kindOfItems;
-  const apiVersion = textOf(node, 'apiVersion') ?? (kindOfItems && MANIFEST_KINDS[kindOfItems]);
+  const kind = stringField(node, 'kind') ?? kindOfItems;
+  const apiVersion = stringField(node, 'apiVersion') ?? (kindOfItems && MANIFEST_KINDS[kindOfItems]);
   if (kind === undefined || apiVersion === undefined) {
     const what = kind === undefined ? 'Kind' : 'apiVersion';
     report(reading, node.offset, path, `Object '${what}' is missing`);
@@ -92,12 +92,12 @@ function readItems(reading: Reading, list: YamlMap, path: string, kind: string |
 }
 
 function decodeOne(reading: Reading, node: YamlMap, kind: string, path: string): void {
-  const before = reading.problems.length;
+  const before = reading.errors.length;
   const toReport: Report = (offset, at, message) => report(reading, offset, at, message);
   const object = decodeObject(node, kind, path, toReport);
-  if (reading.problems.length > before) return;
+  if (reading.errors.length > before) return;
   const place = placeAt(reading, node.offset);
-  const locate = (at: string): Place => placeAt(reading, placeOf(node, at));
+  const locate = (at: string): ManifestLocation => placeAt(reading, locateField(node, at));
   // The schema and the types come from the same table, so what was decoded as a kind has its type.
   if (kind === 'Pod') reading.pods.push({ object: object as Pod, place, locate });
   else if (kind === 'ConfigMap') reading.configMaps.push({ object: object as ConfigMap, place, locate });
@@ -108,7 +108,7 @@ function decodeOne(reading: Reading, node: YamlMap, kind: string, path: string):
 /** The API server keeps `stringData` in `data`, where it wins over what stands there. */
 function decodedSecret(
   { stringData = {}, ...secret }: Secret,
-  place: Place,
+  place: ManifestLocation,
   locate: Decoded<Secret>['locate'],
 ): Decoded<Secret> {
   const texts = Object.entries(stringData);
@@ -126,14 +126,14 @@ function unsupported(kind: string, apiVersion: string): string {
 }
 
 function report(reading: Reading, offset: number, path: string, message: string): void {
-  reading.problems.push({ ...placeAt(reading, offset), path, message });
+  reading.errors.push({ ...placeAt(reading, offset), path, message });
 }
 
-function placeAt({ file, text }: Reading, offset: number): Place {
+function placeAt({ file, text }: Reading, offset: number): ManifestLocation {
   return { file, ...text.positionOf(offset) };
 }
 
-function textOf(node: YamlMap, key: string): string | undefined {
+function stringField(node: YamlMap, key: string): string | undefined {
   const value: YamlNode | undefined = node.entries.get(key)?.node;
   return value?.kind === 'scalar' && typeof value.value === 'string' && value.value !== '' ? value.value : undefined;
 }

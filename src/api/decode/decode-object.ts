@@ -10,7 +10,7 @@ interface FieldType {
   readonly required: boolean;
 }
 
-/** Told of each problem: where, under which path, and what. */
+/** Receives each error: its offset, field path and message. */
 export type Report = (offset: number, path: string, message: string) => void;
 
 const MESSAGES: ReadonlyMap<string, ReadonlyMap<string, FieldType>> = new Map(
@@ -45,7 +45,7 @@ export function decodeObject(node: YamlMap, message: string, path: string, repor
   return Object.freeze(Object.fromEntries([...decoded, ...zeros]));
 }
 
-/** `Pod` of nothing: what is always there, empty. */
+/** A message with only its required fields, each empty. */
 export function zeroObject(message: string): object {
   const empty: YamlMap = { kind: 'map', offset: 0, entries: new Map(), duplicates: [] };
   return decodeObject(empty, message, '', () => {});

@@ -44,13 +44,13 @@ export interface YamlScalar {
   readonly quoted: boolean;
 }
 
-export interface YamlFault {
+export interface YamlSyntaxError {
   readonly offset: number;
   readonly message: string;
 }
 
 /** One document of a text: its content, nothing when it is empty, or what is wrong with its syntax. */
-export type YamlDocument = { readonly node: YamlNode } | { readonly faults: readonly YamlFault[] };
+export type YamlDocument = { readonly node: YamlNode } | { readonly errors: readonly YamlSyntaxError[] };
 
 export interface YamlText {
   readonly documents: readonly YamlDocument[];
@@ -62,8 +62,8 @@ export interface YamlText {
 const MAX_NODES = 200_000;
 const MAX_DEPTH = 100;
 
-class YamlFaultError extends Error {
-  override readonly name = 'YamlFaultError';
+class YamlTreeError extends Error {
+  override readonly name = 'YamlTreeError';
   readonly offset: number;
 
   constructor(offset: number, message: string) {
@@ -95,14 +95,14 @@ export function parseYaml(text: string): YamlText {
 }
 
 function readDocument(document: Document.Parsed): YamlDocument[] {
-  const faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({ offset: pos[0], message }));
-  if (faults.length > 0) return [{ faults }];
+  const errors = [...document.errors, ...document.warnings].map(({ pos, message }) => ({ offset: pos[0], message }));
+  if (errors.length > 0) return [{ errors: errors }];
   if (document.contents === null) return [];
   try {
     return [{ node: new TreeBuilder(document).build(document.contents, 0) }];
   } catch (error) {
-    if (!(error instanceof YamlFaultError)) throw error;
-    return [{ faults: [{ offset: error.offset, message: error.message }] }];
+    if (!(error instanceof YamlTreeError)) throw error;
+    return [{ errors: [{ offset: error.offset, message: error.message }] }];
   }
 }
 
@@ -118,17 +118,17 @@ class TreeBuilder {
     const offset = node.range[0];
     this.#nodes++;
     if (depth > MAX_DEPTH || this.#nodes > MAX_NODES)
-      throw new YamlFaultError(offset, 'document contains excessive aliasing');
+      throw new YamlTreeError(offset, 'document contains excessive aliasing');
     if (isAlias(node)) return this.build(this.#target(node), depth + 1);
     if (isScalar(node)) return scalarNode(node, offset);
     if (isMap(node)) return this.#map(node, offset, depth);
     if (isSeq(node)) return { kind: 'list', offset, items: node.items.map((item) => this.build(item, depth + 1)) };
-    throw new YamlFaultError(offset, 'unexpected value');
+    throw new YamlTreeError(offset, 'unexpected value');
   }
 
   #target(alias: Alias.Parsed): ParsedNode {
     const target = alias.resolve(this.#document);
-    if (!target?.range) throw new YamlFaultError(alias.range[0], `unknown anchor "${alias.source}" referenced`);
+    if (!target?.range) throw new YamlTreeError(alias.range[0], `unknown anchor "${alias.source}" referenced`);
     return target as ParsedNode; // it has a range: it comes from this text
   }
 
@@ -138,7 +138,7 @@ class TreeBuilder {
     const merged: YamlNode[] = [];
     for (const { key, value } of map.items) {
       const keyOffset = key.range[0];
-      if (!isScalar(key)) throw new YamlFaultError(keyOffset, 'a key must be a string');
+      if (!isScalar(key)) throw new YamlTreeError(keyOffset, 'a key must be a string');
       const node: YamlNode = value
         ? this.build(value, depth + 1)
         : { kind: 'scalar', offset: keyOffset, value: null, source: '', quoted: false };
@@ -158,7 +158,7 @@ function mergeInto(entries: Map<string, YamlEntry>, node: YamlNode): void {
   } else if (node.kind === 'map') {
     for (const [key, entry] of node.entries) if (!entries.has(key)) entries.set(key, entry);
   } else {
-    throw new YamlFaultError(node.offset, 'map merge requires map or sequence of maps as the value');
+    throw new YamlTreeError(node.offset, 'map merge requires map or sequence of maps as the value');
   }
 }
 

@@ -52,7 +52,7 @@ function hugePageLimits({ limits = {}, requests = {} }: ResourceRequirements, sp
   return textOf(new Map(ofContainers.filter(([name]) => isHugePages(name) && !Object.hasOwn(requests, name))));
 }
 
-/** Huge pages cannot be promised twice, so their requests are their limits. */
+/** Huge pages cannot be overcommitted, so their requests equal their limits. */
 function overcommitted(spec: PodSpec): ResourceAmounts {
   return new Map([...containerRequests(spec)].filter(([name]) => !isHugePages(name)));
 }

@@ -82,9 +82,9 @@ export function* requiredOneOf(path: string, value: string | undefined, supporte
   else yield* oneOf(path, value, supported);
 }
 
-/** One error for each of the faults that a check of `base/` found in a value. */
-export function* invalidFor(path: string, value: unknown, faults: readonly string[]): FieldErrors {
-  for (const fault of faults) yield invalid(path, value, fault);
+/** One error for each of the messages that a check of `base/` found in a value. */
+export function* invalidFor(path: string, value: unknown, messages: readonly string[]): FieldErrors {
+  for (const message of messages) yield invalid(path, value, message);
 }
 
 /** Nothing, or something the check has something against. */

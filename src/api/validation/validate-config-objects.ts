@@ -1,4 +1,4 @@
-import { configKeyFaults, dnsLabelFaults } from '../../base/dns-names.ts';
+import { configKeyErrors, dnsLabelErrors } from '../../base/name-syntax.ts';
 import type { ConfigMap, RuntimeClass, Secret } from '../generated/core-v1.ts';
 import { type FieldErrors, invalid, invalidFor, required, requiredAnd, tooLong } from './field-error.ts';
 import { validateLabels, validateObjectMeta } from './validate-metadata.ts';
@@ -13,10 +13,10 @@ const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 export function* validateConfigMap({ metadata, data = {}, binaryData = {} }: ConfigMap): FieldErrors {
   yield* validateObjectMeta(metadata, 'namespaced');
   for (const key of Object.keys(data)) {
-    yield* invalidFor(`data[${key}]`, key, configKeyFaults(key));
+    yield* invalidFor(`data[${key}]`, key, configKeyErrors(key));
     if (Object.hasOwn(binaryData, key)) yield invalid(`data[${key}]`, key, 'duplicate of key present in binaryData');
   }
-  for (const key of Object.keys(binaryData)) yield* invalidFor(`binaryData[${key}]`, key, configKeyFaults(key));
+  for (const key of Object.keys(binaryData)) yield* invalidFor(`binaryData[${key}]`, key, configKeyErrors(key));
   const texts = Object.values(data).map((value) => Buffer.byteLength(value));
   if (sum(texts) + sum(Object.values(binaryData).map(decodedBytes)) > MAX_BYTES) yield tooLong('[]', MAX_BYTES);
 }
@@ -24,7 +24,7 @@ export function* validateConfigMap({ metadata, data = {}, binaryData = {} }: Con
 /** The same for a Secret; its `stringData` is in `data` already. */
 export function* validateSecret({ metadata, data = {}, type = '' }: Secret): FieldErrors {
   yield* validateObjectMeta(metadata, 'namespaced');
-  for (const key of Object.keys(data)) yield* invalidFor(`data[${key}]`, key, configKeyFaults(key));
+  for (const key of Object.keys(data)) yield* invalidFor(`data[${key}]`, key, configKeyErrors(key));
   if (sum(Object.values(data).map(decodedBytes)) > MAX_BYTES) yield tooLong('data', MAX_BYTES);
   const has = (key: string): boolean => Object.hasOwn(data, key);
   switch (type) {
@@ -52,21 +52,21 @@ export function* validateSecret({ metadata, data = {}, type = '' }: Secret): Fie
 /** The same for a RuntimeClass, except for tolerations, which concern the scheduler alone. */
 export function* validateRuntimeClass({ metadata, handler, overhead, scheduling }: RuntimeClass): FieldErrors {
   yield* validateObjectMeta(metadata, 'cluster');
-  yield* requiredAnd('handler', handler, dnsLabelFaults);
+  yield* requiredAnd('handler', handler, dnsLabelErrors);
   if (overhead) yield* validateContainerResources('overhead', { limits: overhead.podFixed }, []);
   yield* validateLabels('scheduling.nodeSelector', scheduling?.nodeSelector);
 }
 
-/** What is wrong with the text is not told: it would show parts of it. */
+/** The message does not quote the parser's error, which would expose parts of the value. */
 function* validateJson(key: string, data: Readonly<Record<string, string>>): FieldErrors {
   const path = `data[${key}]`;
   const encoded = data[key];
   if (encoded === undefined) return yield required(path);
-  const problem = jsonObjectProblem(Buffer.from(encoded, 'base64').toString());
-  if (problem !== undefined) yield invalid(path, '<secret contents redacted>', problem);
+  const error = jsonObjectError(Buffer.from(encoded, 'base64').toString());
+  if (error !== undefined) yield invalid(path, '<secret contents redacted>', error);
 }
 
-function jsonObjectProblem(text: string): string | undefined {
+function jsonObjectError(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && !Array.isArray(value) ? undefined : 'is not an object';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PodChange, refusalsOf } from '../testing/refusals-of.ts';
+import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
 
 const refused: Record<string, { change: PodChange; says: string[] }> = {
   'no name': {
@@ -66,7 +66,7 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
     },
     says: ['spec.containers[0].ports[1].name: Duplicate value: "http"'],
   },
-  'a port of nothing': {
+  'a port without a number': {
     change: { container: { ports: [{ containerPort: 0 }] } },
     says: ['spec.containers[0].ports[0].containerPort: Required value'],
   },
@@ -128,6 +128,6 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
 
 for (const [name, { change, says }] of Object.entries(refused)) {
   test(`validatePod() refuses a container with ${name}`, () => {
-    assert.deepEqual(refusalsOf(change), says);
+    assert.deepEqual(validationErrorsOf(change), says);
   });
 }

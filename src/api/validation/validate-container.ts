@@ -1,4 +1,4 @@
-import { dnsLabelFaults } from '../../base/dns-names.ts';
+import { dnsLabelErrors } from '../../base/name-syntax.ts';
 import type { Container, EphemeralContainer, PodSpec } from '../generated/core-v1.ts';
 import {
   duplicate,
@@ -79,7 +79,7 @@ export function* imageWithoutSpace(path: string, { image = '' }: Container): Fie
 function* validateAnyContainer(path: string, container: Container, { spec, volumes }: Surroundings): FieldErrors {
   const { securityContext, resources = {} } = container;
   const claimNames = (spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== '');
-  yield* requiredAnd(`${path}.name`, container.name, dnsLabelFaults);
+  yield* requiredAnd(`${path}.name`, container.name, dnsLabelErrors);
   if (!container.image) yield required(`${path}.image`);
   yield* requiredOneOf(`${path}.terminationMessagePolicy`, container.terminationMessagePolicy, [
     'File',

@@ -1,4 +1,4 @@
-import { configKeyFaults, dnsLabelFaults, dnsSubdomainFaults, envNameFaults } from '../../base/dns-names.ts';
+import { configKeyErrors, dnsLabelErrors, dnsSubdomainErrors, envNameErrors } from '../../base/name-syntax.ts';
 import type { EnvFromSource, EnvVar, EnvVarSource, FileKeySelector } from '../generated/core-v1.ts';
 import { type FieldErrors, invalid, invalidFor, required, requiredAnd } from './field-error.ts';
 import { validateFieldRef, validateResourceFieldRef } from './validate-field-ref.ts';
@@ -19,7 +19,7 @@ const FIELD_PATHS = [
 export function* validateEnv(path: string, variables: readonly EnvVar[] = []): FieldErrors {
   for (const [index, variable] of variables.entries()) {
     const at = `${path}[${index}]`;
-    yield* requiredAnd(`${at}.name`, variable.name, envNameFaults);
+    yield* requiredAnd(`${at}.name`, variable.name, envNameErrors);
     if (variable.valueFrom) yield* validateValueFrom(`${at}.valueFrom`, variable, variable.valueFrom);
   }
 }
@@ -27,9 +27,9 @@ export function* validateEnv(path: string, variables: readonly EnvVar[] = []): F
 export function* validateEnvFrom(path: string, sources: readonly EnvFromSource[] = []): FieldErrors {
   for (const [index, { prefix, configMapRef, secretRef }] of sources.entries()) {
     const at = `${path}[${index}]`;
-    if (prefix) yield* invalidFor(`${at}.prefix`, prefix, envNameFaults(prefix));
-    if (configMapRef) yield* requiredAnd(`${at}.configMapRef.name`, configMapRef.name, dnsSubdomainFaults);
-    if (secretRef) yield* requiredAnd(`${at}.secretRef.name`, secretRef.name, dnsSubdomainFaults);
+    if (prefix) yield* invalidFor(`${at}.prefix`, prefix, envNameErrors(prefix));
+    if (configMapRef) yield* requiredAnd(`${at}.configMapRef.name`, configMapRef.name, dnsSubdomainErrors);
+    if (secretRef) yield* requiredAnd(`${at}.secretRef.name`, secretRef.name, dnsSubdomainErrors);
     if (!configMapRef && !secretRef) yield invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`');
     if (configMapRef && secretRef) yield invalid(path, '', 'may not have more than one field specified at a time');
   }
@@ -54,13 +54,13 @@ function* validateValueFrom(path: string, { value }: EnvVar, source: EnvVarSourc
 }
 
 function* validateKeyRef(path: string, ref: { readonly name?: string | undefined; readonly key: string }): FieldErrors {
-  yield* invalidFor(`${path}.name`, ref.name ?? '', dnsSubdomainFaults(ref.name ?? ''));
-  yield* requiredAnd(`${path}.key`, ref.key, configKeyFaults);
+  yield* invalidFor(`${path}.name`, ref.name ?? '', dnsSubdomainErrors(ref.name ?? ''));
+  yield* requiredAnd(`${path}.key`, ref.key, configKeyErrors);
 }
 
 function* validateFileKeyRef(path: string, ref: FileKeySelector): FieldErrors {
-  yield* requiredAnd(`${path}.key`, ref.key, envNameFaults);
-  yield* requiredAnd(`${path}.volumeName`, ref.volumeName, dnsLabelFaults);
+  yield* requiredAnd(`${path}.key`, ref.key, envNameErrors);
+  yield* requiredAnd(`${path}.volumeName`, ref.volumeName, dnsLabelErrors);
   if (ref.path === '') yield required(`${path}.path`);
   else yield* noBacksteps(`${path}.path`, ref.path);
 }

@@ -1,5 +1,5 @@
 /** References to fields of the pod and to resources of its containers. */
-import { qualifiedNameFaults } from '../../base/dns-names.ts';
+import { qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../generated/core-v1.ts';
 import { type FieldErrors, invalid, invalidFor, oneOf, required } from './field-error.ts';
@@ -45,9 +45,9 @@ export function* validateFieldRef(
   const [, base, subscript] = /^([^[]+)\['(.*)'\]$/.exec(fieldPath) ?? [];
   if (base !== undefined && subscript !== undefined) {
     if (base === 'metadata.annotations') {
-      yield* invalidFor(path, subscript.toLowerCase(), qualifiedNameFaults(subscript.toLowerCase()));
+      yield* invalidFor(path, subscript.toLowerCase(), qualifiedNameErrors(subscript.toLowerCase()));
     } else if (base === 'metadata.labels') {
-      yield* invalidFor(path, subscript, qualifiedNameFaults(subscript));
+      yield* invalidFor(path, subscript, qualifiedNameErrors(subscript));
     } else {
       yield converting(`field label does not support subscript: ${fieldPath}`);
     }

@@ -1,4 +1,4 @@
-import { dnsLabelFaults, dnsSubdomainFaults, labelValueFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
+import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import type { NamedMeta, ObjectMeta, OwnerReference, Pod } from '../generated/core-v1.ts';
 import {
   type FieldErrors,
@@ -28,26 +28,26 @@ export function* validateObjectMeta(metadata: NamedMeta, scope: 'namespaced' | '
   if (generateName) {
     // What is appended may follow a dash.
     const masked = generateName.replace(/.-$/, 'a');
-    yield* invalidFor('metadata.generateName', generateName, dnsSubdomainFaults(masked));
+    yield* invalidFor('metadata.generateName', generateName, dnsSubdomainErrors(masked));
   }
   if (name === '') yield required('metadata.name', 'name or generateName is required');
-  else yield* invalidFor('metadata.name', name, dnsSubdomainFaults(name));
-  if (scope === 'namespaced') yield* requiredAnd('metadata.namespace', namespace, dnsLabelFaults);
+  else yield* invalidFor('metadata.name', name, dnsSubdomainErrors(name));
+  if (scope === 'namespaced') yield* requiredAnd('metadata.namespace', namespace, dnsLabelErrors);
   else if (namespace) yield forbidden('metadata.namespace', 'not allowed on this type');
   yield* notNegative('metadata.generation', metadata.generation);
   yield* validateLabels('metadata.labels', metadata.labels);
   yield* validateAnnotations('metadata.annotations', metadata.annotations);
   yield* validateOwners(metadata);
   for (const finalizer of metadata.finalizers ?? []) {
-    yield* invalidFor('metadata.finalizers', finalizer, qualifiedNameFaults(finalizer));
+    yield* invalidFor('metadata.finalizers', finalizer, qualifiedNameErrors(finalizer));
   }
 }
 
 /** Labels, and what selects by them. */
 export function* validateLabels(path: string, labels: Readonly<Record<string, string>> = {}): FieldErrors {
   for (const [key, value] of Object.entries(labels)) {
-    yield* invalidFor(path, key, qualifiedNameFaults(key));
-    yield* invalidFor(path, value, labelValueFaults(value));
+    yield* invalidFor(path, key, qualifiedNameErrors(key));
+    yield* invalidFor(path, value, labelValueErrors(value));
   }
 }
 
@@ -55,7 +55,7 @@ export function* validateAnnotations(path: string, annotations: Readonly<Record<
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations)) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-    yield* invalidFor(path, key, qualifiedNameFaults(key.toLowerCase()));
+    yield* invalidFor(path, key, qualifiedNameErrors(key.toLowerCase()));
   }
   if (bytes > ANNOTATIONS_MAX_BYTES) yield tooLong(path, ANNOTATIONS_MAX_BYTES);
 }

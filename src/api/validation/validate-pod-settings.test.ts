@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PodChange, refusalsOf } from '../testing/refusals-of.ts';
+import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
 
 const refused: Record<string, { change: PodChange; says: string[] }> = {
   'an unknown DNS policy': {
@@ -46,7 +46,7 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
       'spec.dnsConfig.searches: Invalid value: ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"]: must not have more than 32 search paths',
     ],
   },
-  'a deadline of nothing': {
+  'a deadline of zero': {
     change: { spec: { activeDeadlineSeconds: 0 } },
     says: ['spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive'],
   },
@@ -165,6 +165,6 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
 
 for (const [name, { change, says }] of Object.entries(refused)) {
   test(`validatePod() refuses ${name}`, () => {
-    assert.deepEqual(refusalsOf(change), says);
+    assert.deepEqual(validationErrorsOf(change), says);
   });
 }

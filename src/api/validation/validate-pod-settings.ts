@@ -1,13 +1,14 @@
 /** What concerns the pod as a whole: names, DNS, times, tolerations. */
+
+import { ipAddressErrors } from '../../base/ip-address.ts';
 import {
-  dnsLabelFaults,
-  dnsSubdomainFaults,
-  dnsSubdomainWithUnderscoreFaults,
-  labelValueFaults,
-  qualifiedNameFaults,
-  rangeFaults,
-} from '../../base/dns-names.ts';
-import { ipAddressFaults } from '../../base/ip-address.ts';
+  dnsLabelErrors,
+  dnsSubdomainErrors,
+  dnsSubdomainWithUnderscoreErrors,
+  labelValueErrors,
+  qualifiedNameErrors,
+  rangeErrors,
+} from '../../base/name-syntax.ts';
 import { containersWithPath } from '../containers-with-path.ts';
 import type { PodDNSConfig, PodSpec, Toleration } from '../generated/core-v1.ts';
 import {
@@ -48,7 +49,7 @@ function* validateDnsConfig(
     yield invalid(`${path}.nameservers`, nameservers, `must not have more than ${MAX_NAMESERVERS} nameservers`);
   }
   for (const [index, server] of nameservers.entries()) {
-    yield* invalidFor(`${path}.nameservers[${index}]`, server, ipAddressFaults(server));
+    yield* invalidFor(`${path}.nameservers[${index}]`, server, ipAddressErrors(server));
   }
   if (searches.length > MAX_SEARCHES) {
     yield invalid(`${path}.searches`, searches, `must not have more than ${MAX_SEARCHES} search paths`);
@@ -59,7 +60,7 @@ function* validateDnsConfig(
   }
   for (const [index, search] of searches.entries()) {
     const name = search.replace(/\.$/, '');
-    if (search !== '.') yield* invalidFor(`${path}.searches[${index}]`, name, dnsSubdomainWithUnderscoreFaults(name));
+    if (search !== '.') yield* invalidFor(`${path}.searches[${index}]`, name, dnsSubdomainWithUnderscoreErrors(name));
   }
   for (const [index, { name }] of options.entries()) {
     if (!name) yield required(`${path}.options[${index}]`, 'must not be empty');
@@ -70,12 +71,12 @@ function* validateDnsConfig(
 export function* validateGates({ readinessGates = [], schedulingGates = [], nodeName }: PodSpec): FieldErrors {
   for (const [index, { conditionType }] of readinessGates.entries()) {
     const path = `spec.readinessGates[${index}].conditionType`;
-    yield* invalidFor(path, conditionType, qualifiedNameFaults(conditionType));
+    yield* invalidFor(path, conditionType, qualifiedNameErrors(conditionType));
   }
   const names = new Set<string>();
   for (const [index, { name }] of schedulingGates.entries()) {
     const path = `spec.schedulingGates[${index}]`;
-    yield* invalidFor(path, name, qualifiedNameFaults(name));
+    yield* invalidFor(path, name, qualifiedNameErrors(name));
     if (names.has(name)) yield duplicate(path, name);
     names.add(name);
   }
@@ -91,31 +92,31 @@ export function* validateHostnameOverride(spec: PodSpec): FieldErrors {
   if (spec.setHostnameAsFQDN) yield forbidden(path, 'may not be specified when setHostnameAsFQDN is true');
   if (spec.hostNetwork) yield forbidden(path, 'may not be specified when hostNetwork is true');
   if (name.length > 64) yield tooLong(path, 64);
-  yield* invalidFor(path, name, dnsSubdomainFaults(name));
+  yield* invalidFor(path, name, dnsSubdomainErrors(name));
 }
 
 /** Names of other objects and of the pod in DNS, and how long it may run. */
 export function* validateNames(spec: PodSpec): FieldErrors {
   for (const field of ['serviceAccountName', 'nodeName'] as const) {
     const name = spec[field];
-    if (name) yield* invalidFor(`spec.${field}`, name, dnsSubdomainFaults(name));
+    if (name) yield* invalidFor(`spec.${field}`, name, dnsSubdomainErrors(name));
   }
   const deadline = spec.activeDeadlineSeconds;
   if (deadline !== undefined) {
-    yield* invalidFor('spec.activeDeadlineSeconds', deadline, rangeFaults(deadline, 1, MAX_INT32));
+    yield* invalidFor('spec.activeDeadlineSeconds', deadline, rangeErrors(deadline, 1, MAX_INT32));
   }
   for (const field of ['hostname', 'subdomain'] as const) {
     const name = spec[field];
-    if (name) yield* invalidFor(`spec.${field}`, name, dnsLabelFaults(name));
+    if (name) yield* invalidFor(`spec.${field}`, name, dnsLabelErrors(name));
   }
 }
 
 export function* validateClassNames({ priorityClassName, runtimeClassName, preemptionPolicy }: PodSpec): FieldErrors {
   if (priorityClassName) {
-    yield* invalidFor('spec.priorityClassName', priorityClassName, dnsSubdomainFaults(priorityClassName));
+    yield* invalidFor('spec.priorityClassName', priorityClassName, dnsSubdomainErrors(priorityClassName));
   }
   if (runtimeClassName !== undefined) {
-    yield* invalidFor('spec.runtimeClassName', runtimeClassName, dnsSubdomainFaults(runtimeClassName));
+    yield* invalidFor('spec.runtimeClassName', runtimeClassName, dnsSubdomainErrors(runtimeClassName));
   }
   if (preemptionPolicy !== undefined) {
     yield* requiredOneOf('spec.preemptionPolicy', preemptionPolicy, ['PreemptLowerPriority', 'Never']);
@@ -125,9 +126,9 @@ export function* validateClassNames({ priorityClassName, runtimeClassName, preem
 export function* validateHostAliases({ hostAliases = [] }: PodSpec): FieldErrors {
   for (const [index, { ip, hostnames = [] }] of hostAliases.entries()) {
     const path = `spec.hostAliases[${index}]`;
-    yield* invalidFor(`${path}.ip`, ip, ipAddressFaults(ip));
+    yield* invalidFor(`${path}.ip`, ip, ipAddressErrors(ip));
     for (const [nameIndex, name] of hostnames.entries()) {
-      yield* invalidFor(`${path}.hostnames[${nameIndex}]`, name, dnsSubdomainFaults(name));
+      yield* invalidFor(`${path}.hostnames[${nameIndex}]`, name, dnsSubdomainErrors(name));
     }
   }
 }
@@ -140,7 +141,7 @@ export function* validateTolerations({ tolerations = [] }: PodSpec): FieldErrors
 
 function* validateToleration(path: string, toleration: Toleration): FieldErrors {
   const { key, operator = '', value = '', effect = '', tolerationSeconds } = toleration;
-  if (key) yield* invalidFor(`${path}.key`, key, qualifiedNameFaults(key));
+  if (key) yield* invalidFor(`${path}.key`, key, qualifiedNameErrors(key));
   else if (operator !== 'Exists') {
     const detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
     yield invalid(`${path}.operator`, operator, detail);
@@ -149,8 +150,8 @@ function* validateToleration(path: string, toleration: Toleration): FieldErrors 
     yield invalid(`${path}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
   }
   if (operator === '' || operator === 'Equal') {
-    const faults = labelValueFaults(value);
-    if (faults.length > 0) yield invalid(`${path}.operator`, value, faults.join(';'));
+    const messages = labelValueErrors(value);
+    if (messages.length > 0) yield invalid(`${path}.operator`, value, messages.join(';'));
   } else if (operator !== 'Exists') {
     yield* unsupportedOperator(`${path}.operator`, operator);
   } else if (value !== '') {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PodChange, refusalsOf } from '../testing/refusals-of.ts';
+import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
 
 const refused: Record<string, { change: PodChange; says: string[] }> = {
   'no containers': {
@@ -185,12 +185,12 @@ const sound: Record<string, PodChange> = {
 
 for (const [name, change] of Object.entries(sound)) {
   test(`validatePod() takes ${name}`, () => {
-    assert.deepEqual(refusalsOf(change), []);
+    assert.deepEqual(validationErrorsOf(change), []);
   });
 }
 
 for (const [name, { change, says }] of Object.entries(refused)) {
   test(`validatePod() refuses ${name}`, () => {
-    assert.deepEqual(refusalsOf(change), says);
+    assert.deepEqual(validationErrorsOf(change), says);
   });
 }

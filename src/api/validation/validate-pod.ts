@@ -1,4 +1,4 @@
-import { dnsLabelFaults, dnsSubdomainFaults } from '../../base/dns-names.ts';
+import { dnsLabelErrors, dnsSubdomainErrors } from '../../base/name-syntax.ts';
 import { containersWithPath } from '../containers-with-path.ts';
 import type { Pod, PodSpec } from '../generated/core-v1.ts';
 import {
@@ -99,7 +99,7 @@ function* validateClaims({ resourceClaims = [] }: PodSpec): FieldErrors {
     const { name, resourceClaimName, resourceClaimTemplateName } = claim;
     if (name === '') yield required(`${path}.name`);
     else if (names.has(name)) yield duplicate(`${path}.name`, name);
-    else yield* invalidFor(`${path}.name`, name, dnsLabelFaults(name));
+    else yield* invalidFor(`${path}.name`, name, dnsLabelErrors(name));
     names.add(name);
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
       yield invalid(path, claim, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified');
@@ -109,7 +109,7 @@ function* validateClaims({ resourceClaims = [] }: PodSpec): FieldErrors {
     }
     for (const field of ['resourceClaimName', 'resourceClaimTemplateName'] as const) {
       const other = claim[field];
-      if (other !== undefined) yield* invalidFor(`${path}.${field}`, other, dnsSubdomainFaults(other));
+      if (other !== undefined) yield* invalidFor(`${path}.${field}`, other, dnsSubdomainErrors(other));
     }
   }
 }

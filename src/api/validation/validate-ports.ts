@@ -1,4 +1,4 @@
-import { portNameFaults, portNumberFaults } from '../../base/dns-names.ts';
+import { portNameErrors, portNumberErrors } from '../../base/name-syntax.ts';
 import type { Container, ContainerPort, PodSpec } from '../generated/core-v1.ts';
 import { duplicate, type FieldErrors, invalid, invalidFor, required, requiredOneOf } from './field-error.ts';
 
@@ -7,14 +7,14 @@ export function* validatePorts(path: string, ports: readonly ContainerPort[] = [
   for (const [index, { name, containerPort, hostPort, protocol }] of ports.entries()) {
     const at = `${path}[${index}]`;
     if (name) {
-      const faults = portNameFaults(name);
-      yield* invalidFor(`${at}.name`, name, faults);
-      if (faults.length === 0 && names.has(name)) yield duplicate(`${at}.name`, name);
+      const messages = portNameErrors(name);
+      yield* invalidFor(`${at}.name`, name, messages);
+      if (messages.length === 0 && names.has(name)) yield duplicate(`${at}.name`, name);
       names.add(name);
     }
     if (containerPort === 0) yield required(`${at}.containerPort`);
-    else yield* invalidFor(`${at}.containerPort`, containerPort, portNumberFaults(containerPort));
-    if (hostPort) yield* invalidFor(`${at}.hostPort`, hostPort, portNumberFaults(hostPort));
+    else yield* invalidFor(`${at}.containerPort`, containerPort, portNumberErrors(containerPort));
+    if (hostPort) yield* invalidFor(`${at}.hostPort`, hostPort, portNumberErrors(hostPort));
     yield* requiredOneOf(`${at}.protocol`, protocol, ['SCTP', 'TCP', 'UDP']);
   }
 }

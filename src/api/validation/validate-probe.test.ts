@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PodChange, refusalsOf } from '../testing/refusals-of.ts';
+import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
 
 const refused: Record<string, { change: PodChange; says: string[] }> = {
   'a probe that asks nothing': {
@@ -23,7 +23,7 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
     change: { container: { livenessProbe: { exec: {} } } },
     says: ['spec.containers[0].livenessProbe.exec.command: Required value'],
   },
-  'a port that is none': {
+  'an invalid port': {
     change: {
       container: {
         livenessProbe: { httpGet: { port: 0 } },
@@ -119,6 +119,6 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
 
 for (const [name, { change, says }] of Object.entries(refused)) {
   test(`validatePod() refuses ${name}`, () => {
-    assert.deepEqual(refusalsOf(change), says);
+    assert.deepEqual(validationErrorsOf(change), says);
   });
 }

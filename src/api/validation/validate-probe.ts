@@ -1,5 +1,5 @@
 /** Probes and lifecycle hooks. */
-import { httpHeaderNameFaults, portNameFaults, portNumberFaults } from '../../base/dns-names.ts';
+import { httpHeaderNameErrors, portNameErrors, portNumberErrors } from '../../base/name-syntax.ts';
 import type { Container, HTTPGetAction, IntOrString, Lifecycle, PodSpec, Probe } from '../generated/core-v1.ts';
 import { LINUX_SIGNALS } from '../stop-signals.ts';
 import { type FieldErrors, forbidden, invalid, invalidFor, notNegative, oneOf, required } from './field-error.ts';
@@ -79,11 +79,11 @@ function* validateHttpGet(path: string, { path: target, port, scheme, httpHeader
   if (!target) yield required(`${path}.path`);
   yield* validatePort(`${path}.port`, port);
   yield* oneOf(`${path}.scheme`, scheme ?? '', ['HTTP', 'HTTPS']);
-  for (const { name } of httpHeaders) yield* invalidFor(`${path}.httpHeaders`, name, httpHeaderNameFaults(name));
+  for (const { name } of httpHeaders) yield* invalidFor(`${path}.httpHeaders`, name, httpHeaderNameErrors(name));
 }
 
 function* validatePort(path: string, port: IntOrString): FieldErrors {
-  yield* invalidFor(path, port, typeof port === 'number' ? portNumberFaults(port) : portNameFaults(port));
+  yield* invalidFor(path, port, typeof port === 'number' ? portNumberErrors(port) : portNameErrors(port));
 }
 
 function* validateSleep(path: string, seconds: number, graceSeconds: number | undefined): FieldErrors {

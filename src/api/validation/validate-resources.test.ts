@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PodChange, refusalsOf } from '../testing/refusals-of.ts';
+import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
 
 const refused: Record<string, { change: PodChange; says: string[] }> = {
   'requests above limits': {
@@ -25,7 +25,7 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
       'spec.containers[0].resources.requests[pods]: Invalid value: "pods": must be a standard resource for containers',
     ],
   },
-  'a resource name that is none': {
+  'an invalid resource name': {
     change: { container: { resources: { limits: { 'a b': '1' } } } },
     says: [
       "spec.containers[0].resources.limits[a b]: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
@@ -132,6 +132,6 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
 
 for (const [name, { change, says }] of Object.entries(refused)) {
   test(`validatePod() refuses ${name}`, () => {
-    assert.deepEqual(refusalsOf(change), says);
+    assert.deepEqual(validationErrorsOf(change), says);
   });
 }

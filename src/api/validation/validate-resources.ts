@@ -1,4 +1,4 @@
-import { dnsLabelFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
+import { dnsLabelErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseQuantity, type Quantity, QuantityError } from '../../base/quantity.ts';
 import type { PodSpec, ResourceClaim, ResourceRequirements } from '../generated/core-v1.ts';
 import { amountsOf, containerLimits, containerRequests, isPodLevelResource } from '../pod-resources.ts';
@@ -85,7 +85,7 @@ function* validateAmount(path: string, name: string, amount: Quantity, checkName
   }
 }
 
-/** What cannot be promised twice is asked for exactly as it is limited. */
+/** A resource that cannot be overcommitted has equal requests and limits. */
 function* validateAgainstLimit(path: string, name: string, amount: Quantity, limit: Quantity | undefined): FieldErrors {
   const mayOvercommit = isNative(name) && !isHugePages(name);
   if (!limit) {
@@ -119,9 +119,9 @@ const STANDARD_RESOURCES =
   /^((requests\.|limits\.)?(cpu|memory|ephemeral-storage)|(requests\.)?storage|pods|resourcequotas|services(\.nodeports|\.loadbalancers)?|replicationcontrollers|secrets|configmaps|persistentvolumeclaims|(requests\.)?hugepages-.*)$/;
 
 function* validateName(path: string, name: string): FieldErrors {
-  const faults = qualifiedNameFaults(name);
-  yield* invalidFor(path, name, faults);
-  if (faults.length === 0 && !name.includes('/') && !STANDARD_RESOURCES.test(name)) {
+  const messages = qualifiedNameErrors(name);
+  yield* invalidFor(path, name, messages);
+  if (messages.length === 0 && !name.includes('/') && !STANDARD_RESOURCES.test(name)) {
     yield invalid(path, name, 'must be a standard resource type or fully qualified');
   }
 }
@@ -136,7 +136,7 @@ function* validateClaims(path: string, claims: readonly ResourceClaim[] = [], kn
       continue;
     }
     const key = request ? `${name}/${request}` : name;
-    if (request && !seen.has(name)) yield* invalidFor(`${at}.request`, request, dnsLabelFaults(request));
+    if (request && !seen.has(name)) yield* invalidFor(`${at}.request`, request, dnsLabelErrors(request));
     if (seen.has(name)) yield duplicate(at, name);
     else if (seen.has(key)) yield duplicate(at, key);
     else if (!request && [...seen].some((other) => other.startsWith(`${name}/`))) yield duplicate(at, name);
@@ -163,7 +163,7 @@ function isNative(name: string): boolean {
 }
 
 function isExtended(name: string): boolean {
-  return !isNative(name) && !name.startsWith('requests.') && qualifiedNameFaults(`requests.${name}`).length === 0;
+  return !isNative(name) && !name.startsWith('requests.') && qualifiedNameErrors(`requests.${name}`).length === 0;
 }
 
 function isHugePages(name: string): boolean {

@@ -1,4 +1,4 @@
-import { rangeFaults } from '../../base/dns-names.ts';
+import { rangeErrors } from '../../base/name-syntax.ts';
 import { MAX_ID } from '../../base/numeric-id.ts';
 import { containersWithPath } from '../containers-with-path.ts';
 import type {
@@ -90,7 +90,7 @@ export function* validateHostUsers(spec: PodSpec): FieldErrors {
 }
 
 function* validateId(path: string, id: number | undefined): FieldErrors {
-  if (id !== undefined) yield* invalidFor(path, id, rangeFaults(id, 0, MAX_ID));
+  if (id !== undefined) yield* invalidFor(path, id, rangeErrors(id, 0, MAX_ID));
 }
 
 function* validateSysctls(path: string, sysctls: readonly Sysctl[], spec: PodSpec): FieldErrors {

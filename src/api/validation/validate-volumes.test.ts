@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PodChange, refusalsOf } from '../testing/refusals-of.ts';
+import { type PodChange, validationErrorsOf } from '../testing/validation-errors-of.ts';
 
 const refused: Record<string, { change: PodChange; says: string[] }> = {
   'a volume without a name': {
@@ -196,7 +196,7 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
       'spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set',
     ],
   },
-  'a trust bundle of nobody': {
+  'a trust bundle without name and signer': {
     change: { volume: { projected: { sources: [{ clusterTrustBundle: { path: '' } }] } } },
     says: [
       'spec.volumes[0].projected.sources[0].clusterTrustBundle: Required value: either name or signerName must be specified',
@@ -272,6 +272,6 @@ const refused: Record<string, { change: PodChange; says: string[] }> = {
 
 for (const [name, { change, says }] of Object.entries(refused)) {
   test(`validatePod() refuses ${name}`, () => {
-    assert.deepEqual(refusalsOf(change), says);
+    assert.deepEqual(validationErrorsOf(change), says);
   });
 }

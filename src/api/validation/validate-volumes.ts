@@ -1,4 +1,4 @@
-import { dnsLabelFaults, dnsSubdomainFaults } from '../../base/dns-names.ts';
+import { dnsLabelErrors, dnsSubdomainErrors } from '../../base/name-syntax.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { CSIVolumeSource, KeyToPath, Pod, Volume } from '../generated/core-v1.ts';
 import {
@@ -93,10 +93,10 @@ function* validateVolume(path: string, volume: Volume, podName: string): FieldEr
   for (const [source] of others) yield forbidden(`${path}.${source}`, 'may not specify more than 1 volume type');
   if (volume.ephemeral && podName !== '' && volume.name !== '') {
     const claim = `${podName}-${volume.name}`;
-    const faults = dnsSubdomainFaults(claim).map((fault) => `PVC name ${JSON.stringify(claim)}: ${fault}`);
-    yield* invalidFor(`${path}.name`, volume.name, faults);
+    const messages = dnsSubdomainErrors(claim).map((message) => `PVC name ${JSON.stringify(claim)}: ${message}`);
+    yield* invalidFor(`${path}.name`, volume.name, messages);
   }
-  yield* requiredAnd(`${path}.name`, volume.name, dnsLabelFaults);
+  yield* requiredAnd(`${path}.name`, volume.name, dnsLabelErrors);
 }
 
 function* checkEmptyDir(path: string, { emptyDir }: Volume): FieldErrors {
@@ -147,13 +147,13 @@ function* checkCsi(path: string, { csi }: Volume): FieldErrors {
   if (csi) yield* validateCsiDriver(`${path}.driver`, csi);
   const secret = csi?.nodePublishSecretRef;
   if (secret && !secret.name) yield required(`${path}.nodePublishSecretRef.name`);
-  else if (secret?.name) yield* invalidFor(`${path}.name`, secret.name, dnsSubdomainFaults(secret.name));
+  else if (secret?.name) yield* invalidFor(`${path}.name`, secret.name, dnsSubdomainErrors(secret.name));
 }
 
 function* validateCsiDriver(path: string, { driver }: CSIVolumeSource): FieldErrors {
   if (driver === '') return yield required(path);
   if (driver.length > 63) yield tooLong(path, 63);
-  yield* invalidFor(path, driver, dnsSubdomainFaults(driver.toLowerCase()));
+  yield* invalidFor(path, driver, dnsSubdomainErrors(driver.toLowerCase()));
 }
 
 function* checkEphemeral(path: string, { ephemeral }: Volume): FieldErrors {

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
-import { ProxyError, proxyFor } from '../../base/proxy-for.ts';
-import { textOf } from '../../base/text-of.ts';
+import { ProxyError, proxyForUrl } from '../../base/proxy-for.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Host } from '../../host/host.ts';
 import type { ClientConfig, Pem } from '../../kubelet/api-client/client-config.ts';
@@ -44,7 +44,7 @@ export async function loadClientConfig(
 
 function proxyOf(server: string, environment: ClientOptions['environment'], kubeconfig: string): string | undefined {
   try {
-    return proxyFor(new URL(server), environment);
+    return proxyForUrl(new URL(server), environment);
   } catch (error) {
     throw error instanceof ProxyError ? new KubeconfigError(kubeconfig, error.message, { cause: error }) : error;
   }
@@ -53,7 +53,7 @@ function proxyOf(server: string, environment: ClientOptions['environment'], kube
 /** Of a file, whose own files have to be there. */
 export async function readKubeconfig(path: string, fs: FileSystem): Promise<ClientConfig> {
   const content = await fs.readText(path).catch((error: unknown) => {
-    throw new KubeconfigError(path, `cannot be read: ${textOf(error)}`, { cause: error });
+    throw new KubeconfigError(path, `cannot be read: ${errorText(error)}`, { cause: error });
   });
   const config = parseKubeconfig(content, path);
   const { cluster, user } = config;
@@ -65,7 +65,7 @@ export async function readKubeconfig(path: string, fs: FileSystem): Promise<Clie
   for (const [field, pem] of files) {
     if (pem === undefined || !('file' in pem)) continue;
     await fs.readText(pem.file).catch((error: unknown) => {
-      throw new KubeconfigError(path, `unable to read ${field} ${pem.file}: ${textOf(error)}`, { cause: error });
+      throw new KubeconfigError(path, `unable to read ${field} ${pem.file}: ${errorText(error)}`, { cause: error });
     });
   }
   return config;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { selfSigned } from '../../kubelet/certificates/self-signed.ts';
-import { whyUnusable, writeBootstrapped } from './bootstrapped-kubeconfig.ts';
+import { unusableReason, writeBootstrappedKubeconfig } from './bootstrapped-kubeconfig.ts';
 
 const PATH = '/etc/kubernetes/kubelet.conf';
 const PEM = '/pki/kubelet-client-current.pem';
@@ -20,7 +20,7 @@ async function setUp() {
 
 test('writeBootstrapped() writes what kubelet writes, for us alone', async () => {
   const { fs } = await setUp();
-  await writeBootstrapped(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
+  await writeBootstrappedKubeconfig(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
   assert.equal((await fs.stat(PATH))?.mode, 0o600);
   assert.equal(
     await fs.readText(PATH),
@@ -49,25 +49,25 @@ users:
 
 test('whyUnusable() takes one with a certificate that is still good', async () => {
   const { fs, clock } = await setUp();
-  assert.equal(await whyUnusable(PATH, { fs, clock }), 'it does not exist');
-  await writeBootstrapped(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
-  assert.equal(await whyUnusable(PATH, { fs, clock }), undefined);
+  assert.equal(await unusableReason(PATH, { fs, clock }), 'it does not exist');
+  await writeBootstrappedKubeconfig(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
+  assert.equal(await unusableReason(PATH, { fs, clock }), undefined);
   clock.jump(366 * 24 * 3600_000);
-  assert.equal(await whyUnusable(PATH, { fs, clock }), 'part of its client certificate is expired');
+  assert.equal(await unusableReason(PATH, { fs, clock }), 'part of its client certificate is expired');
 });
 
 test('whyUnusable() wants everything else to make sense', async () => {
   const { fs, clock, certificate } = await setUp();
-  await writeBootstrapped(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
+  await writeBootstrappedKubeconfig(PATH, { cluster: CLUSTER, pemPath: PEM }, fs);
   await fs.writeFile(PEM, certificate);
-  assert.match((await whyUnusable(PATH, { fs, clock })) ?? '', /no private key/);
+  assert.match((await unusableReason(PATH, { fs, clock })) ?? '', /no private key/);
   await fs.remove(PEM);
-  assert.match((await whyUnusable(PATH, { fs, clock })) ?? '', /unable to read client-cert/);
+  assert.match((await unusableReason(PATH, { fs, clock })) ?? '', /unable to read client-cert/);
   await fs.writeFile(PATH, 'clusters: [');
-  assert.match((await whyUnusable(PATH, { fs, clock })) ?? '', /cannot parse YAML/);
+  assert.match((await unusableReason(PATH, { fs, clock })) ?? '', /cannot parse YAML/);
   const config = { contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' };
   const clusters = [{ name: 'c', cluster: { server: 'https://10.0.0.1' } }];
   const users = [{ name: 'u', user: { token: 't' } }];
   await fs.writeFile(PATH, JSON.stringify({ ...config, clusters, users }));
-  assert.equal(await whyUnusable(PATH, { fs, clock }), 'it has no client certificate');
+  assert.equal(await unusableReason(PATH, { fs, clock }), 'it has no client certificate');
 });

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path/posix';
 import { stringify } from 'yaml';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ClusterAddress, Pem } from '../../kubelet/api-client/client-config.ts';
@@ -17,7 +17,7 @@ export interface KubeconfigDeps {
  * Why a kubeconfig is of no use and another one has to be made, by kubelet's rule: only one with a client certificate of
  * which no part has come to its end is taken as it is. Nothing when it is good.
  */
-export async function whyUnusable(path: string, { fs, clock }: KubeconfigDeps): Promise<string | undefined> {
+export async function unusableReason(path: string, { fs, clock }: KubeconfigDeps): Promise<string | undefined> {
   if (!(await fs.stat(path))) return 'it does not exist';
   try {
     const { certificate } = (await readKubeconfig(path, fs)).user;
@@ -28,13 +28,13 @@ export async function whyUnusable(path: string, { fs, clock }: KubeconfigDeps): 
     const isExpired = certificatesIn(chain).some(({ validUntilMs }) => clock.now() > validUntilMs);
     return isExpired ? 'part of its client certificate is expired' : undefined;
   } catch (error) {
-    if (error instanceof KubeconfigError || error instanceof CertificateError) return textOf(error);
+    if (error instanceof KubeconfigError || error instanceof CertificateError) return errorText(error);
     throw error;
   }
 }
 
 /** Writes one that reaches the same server, with the certificate and the key in `pemPath`, as kubelet does. */
-export async function writeBootstrapped(
+export async function writeBootstrappedKubeconfig(
   path: string,
   { cluster, pemPath }: { readonly cluster: ClusterAddress; readonly pemPath: string },
   fs: FileSystem,

@@ -24,7 +24,7 @@ import {
   loadClientConfig,
   readKubeconfig,
 } from './api-server-client.ts';
-import { whyUnusable, writeBootstrapped } from './bootstrapped-kubeconfig.ts';
+import { unusableReason, writeBootstrappedKubeconfig } from './bootstrapped-kubeconfig.ts';
 
 export type CertificateHost = ClientHost & Pick<Host, 'signingKeys'> & { readonly log: Log };
 
@@ -45,7 +45,7 @@ export interface ServingCertificateSettings {
 }
 
 /** The API server, as who the node is to it. */
-export interface CertifiedClient {
+export interface NodeApiClient {
   readonly apiServer: HttpApiServer;
   /** Keeps the certificate good until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -53,7 +53,7 @@ export interface CertifiedClient {
 }
 
 /** What may be served with, and the work that keeps it good. */
-export interface KeptServingCertificate extends ServingCertificate {
+export interface ManagedServingCertificate extends ServingCertificate {
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function connectAsNode(
   options: ClientOptions,
   host: CertificateHost,
   signal: AbortSignal,
-): Promise<CertifiedClient> {
+): Promise<NodeApiClient> {
   if (settings.rotateCertificates) return rotatingClient(settings, options, host);
   if (settings.bootstrapKubeconfig !== undefined) {
     await bootstrap(settings, settings.bootstrapKubeconfig, options, host, signal);
@@ -107,7 +107,7 @@ async function bootstrap(
   host: CertificateHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const reason = await whyUnusable(kubeconfig, host);
+  const reason = await unusableReason(kubeconfig, host);
   if (reason === undefined) return;
   host.log.info('asking for the first certificate of this node', { kubeconfig, reason });
   const { cluster } = await readKubeconfig(bootstrapKubeconfig, host.fs);
@@ -115,26 +115,26 @@ async function bootstrap(
   const store = new CertificateStore({ prefix: 'kubelet-client', folder }, host);
   const deps = { ...host, api: boundApiServer(server, host), store, keys: host.signingKeys };
   await bootstrapCertificate({ nodeName, folder }, deps, signal);
-  await writeBootstrapped(kubeconfig, { cluster, pemPath: store.currentPath }, host.fs);
+  await writeBootstrappedKubeconfig(kubeconfig, { cluster, pemPath: store.currentPath }, host.fs);
 }
 
 async function rotatingClient(
   settings: ClientCertificateSettings,
   options: ClientOptions,
   host: CertificateHost,
-): Promise<CertifiedClient> {
+): Promise<NodeApiClient> {
   const { certDir: folder, nodeName, kubeconfig, bootstrapKubeconfig } = settings;
-  const { cluster, user } = await ownConfig(settings, options, host);
+  const { cluster, user } = await nodeClientConfig(settings, options, host);
   const subject = nodeSubject(nodeName);
-  const { given, first } = knownPair(user);
+  const { given, first } = configuredKeyPair(user);
   const store = new CertificateStore({ prefix: 'kubelet-client', folder, ...(given && { given }) }, host);
-  let beforehand: HttpApiServer | undefined;
+  let bootstrapConnection: HttpApiServer | undefined;
   /** Whom to ask while we have no certificate. */
-  const stranger = async (): Promise<HttpApiServer> => {
-    beforehand ??= await connectApiServer(bootstrapKubeconfig ?? kubeconfig, options, host);
-    return beforehand;
+  const bootstrapServer = async (): Promise<HttpApiServer> => {
+    bootstrapConnection ??= await connectApiServer(bootstrapKubeconfig ?? kubeconfig, options, host);
+    return bootstrapConnection;
   };
-  const apiOf: RotationDeps['apiOf'] = async (held) => boundApiServer(held ? apiServer : await stranger(), host);
+  const apiOf: RotationDeps['apiOf'] = async (held) => boundApiServer(held ? apiServer : await bootstrapServer(), host);
   const wanted = { current: () => subject, subscribe: () => () => undefined };
   const rotation = new CertificateRotation(
     { signerName: CLIENT_SIGNER, usages: ['digital signature', 'client auth'] },
@@ -145,29 +145,29 @@ async function rotatingClient(
   const credentials = rotatingCredentials(trust, rotation);
   const apiServer = createHttpApiServer({ cluster, user: {} }, { ...host, ...options, credentials });
   const close = (): void => {
-    for (const each of [apiServer, beforehand]) each?.[Symbol.dispose]();
+    for (const each of [apiServer, bootstrapConnection]) each?.[Symbol.dispose]();
   };
   return { apiServer, run: (signal) => rotation.run(signal), close };
 }
 
 /** That of `--kubeconfig`; where it is of no use, it is made from the one for the first certificate. */
-async function ownConfig(
+async function nodeClientConfig(
   { kubeconfig, bootstrapKubeconfig, certDir: folder }: ClientCertificateSettings,
   { environment }: ClientOptions,
   host: CertificateHost,
 ): Promise<ClientConfig> {
   const { fs, log } = host;
-  const reason = bootstrapKubeconfig === undefined ? undefined : await whyUnusable(kubeconfig, host);
+  const reason = bootstrapKubeconfig === undefined ? undefined : await unusableReason(kubeconfig, host);
   if (bootstrapKubeconfig === undefined || reason === undefined) return loadClientConfig(kubeconfig, environment, fs);
   log.info('asking for the first certificate of this node', { kubeconfig, reason });
   const { cluster } = await readKubeconfig(bootstrapKubeconfig, fs);
   const { currentPath: pemPath } = new CertificateStore({ prefix: 'kubelet-client', folder }, host);
-  await writeBootstrapped(kubeconfig, { cluster, pemPath }, fs);
+  await writeBootstrappedKubeconfig(kubeconfig, { cluster, pemPath }, fs);
   return { ...(await loadClientConfig(bootstrapKubeconfig, environment, fs)), user: {} };
 }
 
 /** Files are read as long as there is nothing else; what stands in the kubeconfig itself is to be replaced soon. */
-function knownPair({ certificate: pair }: ClientUser): {
+function configuredKeyPair({ certificate: pair }: ClientUser): {
   readonly given?: { readonly certificateFile: string; readonly keyFile: string };
   readonly first?: KeyPair;
 } {
@@ -190,7 +190,7 @@ export interface ServingDeps extends CertificateHost {
 export async function openServingCertificate(
   settings: ServingCertificateSettings,
   deps: ServingDeps,
-): Promise<KeptServingCertificate> {
+): Promise<ManagedServingCertificate> {
   const { nodeName, certDir: folder, files } = settings;
   if (settings.serverTlsBootstrap && deps.api) return requestedServing(settings, deps, deps.api);
   const own = { folder, host: nodeName, ipAddresses: [] };
@@ -206,7 +206,7 @@ async function requestedServing(
   { nodeName, certDir: folder, files }: ServingCertificateSettings,
   deps: ServingDeps,
   server: ApiServer,
-): Promise<KeptServingCertificate> {
+): Promise<ManagedServingCertificate> {
   const { addresses } = deps;
   const api = boundApiServer(server, deps);
   const store = new CertificateStore({ prefix: 'kubelet-server', folder, ...(files && { given: files }) }, deps);

@@ -9,7 +9,7 @@ import {
   type KubeconfigUser,
 } from './kubeconfig-document.ts';
 import { execPlugin } from './kubeconfig-exec.ts';
-import { clusterProblems, userProblems } from './kubeconfig-problems.ts';
+import { clusterErrors, userErrors } from './kubeconfig-errors.ts';
 
 /**
  * What a kubeconfig says of its current context, in client-go's sense: paths are relative to the file, and what is wrong
@@ -18,7 +18,7 @@ import { clusterProblems, userProblems } from './kubeconfig-problems.ts';
  */
 export function parseKubeconfig(content: string, path: string): ClientConfig {
   const { clusterName, cluster, userName, user } = currentContext(decodeKubeconfig(content, path), path);
-  const problems = [...userProblems(userName, user), ...clusterProblems(clusterName, cluster)];
+  const problems = [...userErrors(userName, user), ...clusterErrors(clusterName, cluster)];
   if (problems.length > 0) throw new KubeconfigError(path, `invalid configuration: ${goErrorList(problems)}`);
   const folder = dirname(path);
   const address = clusterAddress(cluster, user, folder);

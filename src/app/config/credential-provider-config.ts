@@ -3,7 +3,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import { formatFieldError } from '../../api/validation/field-error.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { goErrorList } from '../../base/go/go-error-list.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ProviderSpec } from '../../kubelet/images/credential-provider.ts';
 import type { TokenAttributes } from '../../kubelet/images/pod-account.ts';
@@ -48,7 +48,7 @@ async function readEntries(path: string, fs: FileSystem): Promise<readonly Crede
   const entries: CredentialProviderEntry[] = [];
   for (const file of await configFiles(path, fs)) {
     const text = await fs.readText(file).catch((error: unknown) => {
-      throw new ProviderConfigError(`unable to read file "${file}": ${textOf(error)}`, { cause: error });
+      throw new ProviderConfigError(`unable to read file "${file}": ${errorText(error)}`, { cause: error });
     });
     entries.push(...decodeFile(file, text));
   }

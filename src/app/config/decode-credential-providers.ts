@@ -1,5 +1,5 @@
 import { parseDuration } from '../../base/duration.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 
 /** One provider of a CredentialProviderConfig, as it stands in the file; what is left out is empty. */
 export interface CredentialProviderEntry {
@@ -44,7 +44,7 @@ export function decodeProviders(value: unknown): DecodedProviders {
     const entries = listOf(providers, 'providers');
     return { providers: entries.map((one, index) => entryOf(one, `providers[${index}]`, version)) };
   } catch (error) {
-    return { fault: textOf(error) };
+    return { fault: errorText(error) };
   }
 }
 

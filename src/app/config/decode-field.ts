@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
 import { formatDuration, parseDuration } from '../../base/duration.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { didYouMean } from './closest-name.ts';
 import { type FieldKind, type ScalarKind, STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
 import { type JsonObject, type JsonValue, objectOf, withoutNulls } from './json-value.ts';
@@ -137,7 +137,7 @@ function canonical(text: () => string, node: Node, path: string, context: Decode
   try {
     return text();
   } catch (error) {
-    context.report('error', node, path, textOf(error));
+    context.report('error', node, path, errorText(error));
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseQuantity, type Quantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 
 /** What an eviction looks at. */
@@ -83,7 +83,7 @@ function readEach<T>(
       const value = parse(signal, text);
       if (value !== undefined) read.set(signal, value);
     } catch (error) {
-      faults.push(textOf(error));
+      faults.push(errorText(error));
     }
   }
   return read;

@@ -1,7 +1,7 @@
 import { formatDuration, parseDuration } from '../../base/duration.ts';
 import { parseGoBool, parseGoInt, parseGoLevel } from '../../base/go/go-numbers.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FlagKind } from './generated/flags.ts';
 import { ipFamily } from './ip-address.ts';
 import { type JsonValue, objectOf } from './json-value.ts';
@@ -90,7 +90,7 @@ function boolPairsOf(text: string): Readonly<Record<string, boolean>> {
       try {
         return [name, parseGoBool(value)];
       } catch (error) {
-        throw new Error(`invalid value of ${name}: ${value}, err: ${textOf(error)}`);
+        throw new Error(`invalid value of ${name}: ${value}, err: ${errorText(error)}`);
       }
     }),
   );
@@ -128,7 +128,7 @@ function parseVmodule(text: string): readonly JsonValue[] {
     try {
       return { filePattern, verbosity: parseGoLevel(level) };
     } catch (error) {
-      throw new Error(`parsing verbosity in ${JSON.stringify(part)}: ${textOf(error)}`);
+      throw new Error(`parsing verbosity in ${JSON.stringify(part)}: ${errorText(error)}`);
     }
   });
 }

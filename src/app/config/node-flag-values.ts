@@ -1,4 +1,4 @@
-import { labelValueFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { JsonValue } from './json-value.ts';
 
@@ -38,7 +38,7 @@ function parseTaint(spec: string): { readonly key: string; readonly value: strin
     throw new Error(`invalid taint effect: ${effect}, unsupported taint effect`);
   }
   if (rest.length > 0) throw new Error(`invalid taint spec: ${spec}`);
-  const faults = [labelValueFaults(value), qualifiedNameFaults(effect === undefined ? pair : key)].find(
+  const faults = [labelValueErrors(value), qualifiedNameErrors(effect === undefined ? pair : key)].find(
     (each) => each.length > 0,
   );
   if (faults) throw new Error(`invalid taint spec: ${spec}, ${faults.join('; ')}`);

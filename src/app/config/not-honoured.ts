@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { unsafeSysctlFault } from '../../kubelet/admission/sysctl-allowlist.ts';
+import { unsafeSysctlError } from '../../kubelet/admission/sysctl-handler.ts';
 import { KUBELET_DEFAULTS } from './generated/defaults.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import { gatesNotHonoured } from './honoured-gates.ts';
@@ -125,7 +125,7 @@ export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
 
 /** Containers would end up in other control groups than the runtime puts them into, or without any limits. */
 function impossible({ cgroupDriver, cgroupsPerQOS, allowedUnsafeSysctls = [] }: KubeletConfiguration): Problem[] {
-  const sysctlFaults = allowedUnsafeSysctls.flatMap((pattern) => unsafeSysctlFault(pattern) ?? []);
+  const sysctlFaults = allowedUnsafeSysctls.flatMap((pattern) => unsafeSysctlError(pattern) ?? []);
   return [
     ...sysctlFaults.map((fault) => errorAt('allowedUnsafeSysctls', fault)),
     ...(cgroupDriver === 'cgroupfs'

@@ -1,5 +1,5 @@
 import { parseDurationMs } from '../../base/duration.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { didYouMean } from './closest-name.ts';
 import { parseFlagValue } from './flag-value.ts';
 import { FLAGS, type FlagSpec } from './generated/flags.ts';
@@ -34,7 +34,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
       values.set(word.flag, parseFlagValue(word.flag.kind, word.value, values.get(word.flag)));
     } catch (fault) {
       const name = word.flag.name in SHORTHANDS ? `-${word.flag.name}, --${word.flag.name}` : `--${word.flag.name}`;
-      const message = `invalid argument ${JSON.stringify(word.value)} for "${name}" flag: ${textOf(fault)}`;
+      const message = `invalid argument ${JSON.stringify(word.value)} for "${name}" flag: ${errorText(fault)}`;
       problems.push(errorAt(`--${word.flag.name}`, message));
     }
   }

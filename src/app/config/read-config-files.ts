@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path/posix';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type JsonObject, valueAt, withValueAt } from './json-value.ts';
 import { type ParsedConfigFile, parseConfigFile } from './parse-config-file.ts';
@@ -57,7 +57,7 @@ async function attempt<T>(
     return { value: await work };
   } catch (error) {
     signal.throwIfAborted();
-    return { failure: textOf(error) };
+    return { failure: errorText(error) };
   }
 }
 

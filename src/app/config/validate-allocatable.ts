@@ -1,5 +1,5 @@
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { cpuSetFault } from './cpu-set.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import type { IsOn } from './honoured-gates.ts';
@@ -102,7 +102,7 @@ function reservationFault(resource: string, amount: string): string | undefined 
     if (!parseQuantity(amount).isNegative()) return undefined;
     return `resource quantity for "${resource}" cannot be negative: ${amount}`;
   } catch (error) {
-    return `failed to parse quantity ${JSON.stringify(amount)} for "${resource}" resource: ${textOf(error)}`;
+    return `failed to parse quantity ${JSON.stringify(amount)} for "${resource}" resource: ${errorText(error)}`;
   }
 }
 

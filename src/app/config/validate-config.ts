@@ -1,4 +1,4 @@
-import { labelValueFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseDurationMs } from '../../base/duration.ts';
 import { evictionFaults } from './eviction-thresholds.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
@@ -60,7 +60,7 @@ function* periodFaults(config: KubeletConfiguration, isOn: IsOn): Generator<stri
 
 function* taintFaults({ registerWithTaints = [] }: KubeletConfiguration): Generator<string> {
   for (const { key, value = '', effect, timeAdded } of registerWithTaints) {
-    const faults = [...qualifiedNameFaults(key), ...labelValueFaults(value)];
+    const faults = [...qualifiedNameErrors(key), ...labelValueErrors(value)];
     if (faults.length > 0 || (effect !== '' && !isTaintEffect(effect))) {
       yield `invalid taint: {${key} ${value} ${effect} ${timeAdded ?? '<nil>'}}`;
     }

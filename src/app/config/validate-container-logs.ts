@@ -1,7 +1,7 @@
 import { normalize } from 'node:path/posix';
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 
 /** Objections to how the logs of containers are rotated. */
@@ -16,7 +16,7 @@ export function* containerLogFaults(config: KubeletConfiguration): Generator<str
   try {
     containerLogMaxBytes(config.containerLogMaxSize);
   } catch (error) {
-    yield `failed to parse container log max size ${JSON.stringify(config.containerLogMaxSize)}: ${textOf(error)}`;
+    yield `failed to parse container log max size ${JSON.stringify(config.containerLogMaxSize)}: ${errorText(error)}`;
   }
 }
 

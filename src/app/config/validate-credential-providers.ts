@@ -6,7 +6,7 @@ import {
   required,
 } from '../../api/validation/field-error.ts';
 import { parseDuration } from '../../base/duration.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { EXCHANGE_VERSIONS } from '../../kubelet/images/provider-exchange.ts';
 import { parseRegistryPattern } from '../../kubelet/images/registry-pattern.ts';
 import type { CredentialProviderEntry } from './decode-credential-providers.ts';
@@ -51,6 +51,6 @@ function* patternErrors(pattern: string): FieldErrors {
   try {
     parseRegistryPattern(pattern);
   } catch (error) {
-    yield invalid('providers.matchImages', pattern, `match image is invalid: ${textOf(error)}`);
+    yield invalid('providers.matchImages', pattern, `match image is invalid: ${errorText(error)}`);
   }
 }

@@ -1,4 +1,4 @@
-import { labelValueFaults, qualifiedNameFaults } from '../../base/dns-names.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { formatDurationMs } from '../../base/duration.ts';
 import { ipFamily, isUnspecifiedIp } from './ip-address.ts';
 import type { KubeletFlags } from './kubelet-flags.ts';
@@ -39,8 +39,8 @@ function* labelProblems(labels: KubeletFlags['nodeLabels']): Generator<Problem> 
     );
   }
   const faults = Object.entries(labels).flatMap(([key, value]) => [
-    [key, qualifiedNameFaults(key)] as const,
-    [value, labelValueFaults(value)] as const,
+    [key, qualifiedNameErrors(key)] as const,
+    [value, labelValueErrors(value)] as const,
   ]);
   const invalid = faults.filter(([, each]) => each.length > 0).map(([text, each]) => `'${text}' - ${each.join(', ')}`);
   if (invalid.length > 0) yield errorAt('--node-labels', `invalid node labels: ${invalid.join('; ')}`);

@@ -1,5 +1,5 @@
 import { parseDurationMs } from '../../base/duration.ts';
-import { referenceFault, withoutTagAndDigest } from '../../base/image-name.ts';
+import { referenceError, withoutTagAndDigest } from '../../base/image-name.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import type { IsOn } from './honoured-gates.ts';
 
@@ -89,7 +89,7 @@ function imagePatternFault(pattern: string): string | undefined {
   if (stem === '') return `the supplied pattern is too short: ${pattern}`;
   if (stem.includes('*')) return `not a valid wildcard pattern, only patterns ending with '/*' are allowed: ${pattern}`;
   if (isWildcard) return stem === '/' ? 'at least registry hostname is required' : undefined;
-  const fault = referenceFault(stem);
+  const fault = referenceError(stem);
   if (fault !== undefined) return `failed to parse as an image name: ${fault}`;
   if (stem !== withoutTagAndDigest(stem)) return `neither tag nor digest is accepted in an image reference: ${pattern}`;
   return undefined;

@@ -8,7 +8,7 @@ import {
   required,
 } from '../../api/validation/field-error.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import { qualifiedNameFaults } from '../../base/dns-names.ts';
+import { qualifiedNameErrors } from '../../base/name-syntax.ts';
 import type { TokenAttributes } from '../../kubelet/images/pod-account.ts';
 import type { CredentialProviderEntry, TokenAttributesEntry } from './decode-credential-providers.ts';
 
@@ -61,7 +61,7 @@ function* annotationErrors(attributes: TokenAttributesEntry): FieldErrors {
 
 function* keyErrors(path: string, keys: readonly string[]): FieldErrors {
   for (const [index, key] of keys.entries()) {
-    yield* invalidFor(path, key, qualifiedNameFaults(key.toLowerCase()));
+    yield* invalidFor(path, key, qualifiedNameErrors(key.toLowerCase()));
     if (keys.indexOf(key) < index) yield duplicate(path, key);
   }
 }

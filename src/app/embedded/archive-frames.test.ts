@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
-import { framed, unframed } from './archive-frames.ts';
+import { encodeFrames, decodeFrames } from './archive-frames.ts';
 
 const PIECES = [new Uint8Array([1, 2, 3]), new Uint8Array(), new Uint8Array([4])];
 
@@ -15,11 +15,11 @@ async function* archive(end?: Error): AsyncGenerator<Uint8Array> {
 }
 
 async function wireOf(source: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  return new Uint8Array(Buffer.concat(await Array.fromAsync(framed(source))));
+  return new Uint8Array(Buffer.concat(await Array.fromAsync(encodeFrames(source))));
 }
 
 async function received(wire: Uint8Array, size: number): Promise<number[]> {
-  return [...Buffer.concat(await Array.fromAsync(unframed(inPieces(wire, size))))];
+  return [...Buffer.concat(await Array.fromAsync(decodeFrames(inPieces(wire, size))))];
 }
 
 test('unframed() gives back what framed() was given, however it was cut on the way', async () => {

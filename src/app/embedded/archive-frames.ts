@@ -1,23 +1,23 @@
-import { ByteReader, CutOffError } from '../../runtime/images/archive/byte-reader.ts';
-import { type Refusal, refusalOf, refusedWith } from './refusal.ts';
+import { ByteReader, UnexpectedEofError } from '../../runtime/images/archive/byte-reader.ts';
+import { type EncodedError, encodeError, decodeError } from './encoded-error.ts';
 
 /** What follows a header: a letter, and how long it is in four bytes. */
 const KINDS = { piece: 0x70, end: 0x65, refusal: 0x72 } as const;
 const HEADER_BYTES = 5;
-const MOST_REFUSAL_BYTES = 1024 * 1024;
+const MAX_ERROR_BYTES = 1024 * 1024;
 
 /**
  * An archive on its way to another process: pieces, and then an end or the reason why there is none. One that broke off has
  * neither, so that it never looks whole.
  */
-export async function* framed(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+export async function* encodeFrames(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   try {
     for await (const piece of archive) {
       yield header('piece', piece.byteLength);
       yield piece;
     }
   } catch (error) {
-    const text = new TextEncoder().encode(JSON.stringify(refusalOf(error)));
+    const text = new TextEncoder().encode(JSON.stringify(encodeError(error)));
     yield header('refusal', text.byteLength);
     yield text;
     return;
@@ -26,17 +26,17 @@ export async function* framed(archive: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /** The other side. Throws the refusal, a `CutOffError` where there is no end, or what `body` throws. */
-export async function* unframed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+export async function* decodeFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const reader = new ByteReader(body);
   try {
     for (;;) {
-      const head = await reader.exactly(HEADER_BYTES);
-      if (head === undefined) throw new CutOffError('the archive has no end');
+      const head = await reader.readExactly(HEADER_BYTES);
+      if (head === undefined) throw new UnexpectedEofError('the archive has no end');
       const length = new DataView(head.buffer, head.byteOffset).getUint32(1);
       if (head[0] === KINDS.end) return;
-      if (head[0] === KINDS.refusal) throw refusedWith(await refusalIn(reader, length));
-      if (head[0] !== KINDS.piece) throw new CutOffError('the archive is not one of this version');
-      yield* pieceOf(reader, length);
+      if (head[0] === KINDS.refusal) throw decodeError(await readErrorFrame(reader, length));
+      if (head[0] !== KINDS.piece) throw new UnexpectedEofError('the archive is not one of this version');
+      yield* readPiece(reader, length);
     }
   } finally {
     await reader.close();
@@ -50,16 +50,16 @@ function header(kind: keyof typeof KINDS, length: number): Uint8Array {
   return head;
 }
 
-async function* pieceOf(reader: ByteReader, length: number): AsyncGenerator<Uint8Array, void, void> {
+async function* readPiece(reader: ByteReader, length: number): AsyncGenerator<Uint8Array, void, void> {
   for (let left = length; left > 0; ) {
-    const some = await reader.some(left);
-    if (some === undefined) throw new CutOffError(`the archive broke off, ${left} bytes before the end of a piece`);
+    const some = await reader.read(left);
+    if (some === undefined) throw new UnexpectedEofError(`the archive broke off, ${left} bytes before the end of a piece`);
     left -= some.byteLength;
     yield some;
   }
 }
 
-async function refusalIn(reader: ByteReader, length: number): Promise<Refusal> {
-  const text = await reader.exactly(Math.min(length, MOST_REFUSAL_BYTES));
-  return JSON.parse(new TextDecoder().decode(text)) as Refusal; // as `framed` of the same version wrote it
+async function readErrorFrame(reader: ByteReader, length: number): Promise<EncodedError> {
+  const text = await reader.readExactly(Math.min(length, MAX_ERROR_BYTES));
+  return JSON.parse(new TextDecoder().decode(text)) as EncodedError; // as `framed` of the same version wrote it
 }

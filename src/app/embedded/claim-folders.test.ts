@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
 import type { FolderUse } from '../../host/folder-claims.ts';
-import { claimRoot, claimState, serveState } from './claim-folders.ts';
-import { someOperations } from './fake/some-operations.ts';
+import { claimRoot, claimState, serveStateSocket } from './claim-folders.ts';
+import { fakeImageOperations } from './fake/fake-image-operations.ts';
 
 const FOLDERS = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
 const never = new AbortController().signal;
-const images = Promise.resolve(someOperations());
+const images = Promise.resolve(fakeImageOperations());
 
 /** The two folders, each of which is claimed in its own way; both name the holder. */
 const folders: Record<string, (host: MemoryHost, use: FolderUse) => Promise<{ give(): Promise<unknown> }>> = {
   '/run/nodelet': async (host, use) => {
-    const server = await serveState({ host, ...FOLDERS, pid: 1 }, use, images, never);
+    const server = await serveStateSocket({ host, ...FOLDERS, pid: 1 }, use, images, never);
     return { give: () => server.close() };
   },
   '/var/lib/nodelet': async (host, use) => {

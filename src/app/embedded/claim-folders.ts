@@ -1,4 +1,4 @@
-import { wholeText } from '../../base/byte-chunks.ts';
+import { collectText } from '../../base/byte-chunks.ts';
 import { type FolderHolder, FolderTakenError, type FolderUse, pidText } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
 import { type HttpServer, NetworkError } from '../../host/network.ts';
@@ -11,13 +11,13 @@ const LOOK_AGAIN_MS = 100;
 const ANSWER_MS = 2_000;
 
 /** The folders of a runtime, and the process that is to have them. */
-export interface ClaimedPlaces {
+export interface ClaimedFolders {
   readonly host: Host;
   readonly rootDir: string;
   readonly stateDir: string;
   readonly pid: number;
   /** Hears of each image command that is waited for. */
-  waiting?(text: string): void;
+  onWaiting?(text: string): void;
 }
 
 /**
@@ -25,11 +25,11 @@ export interface ClaimedPlaces {
  * command has it; rejects with a `FolderTakenError` while an agent has.
  */
 export function claimState(
-  places: ClaimedPlaces,
+  places: ClaimedFolders,
   images: Promise<ImageOperations>,
   signal: AbortSignal,
 ): Promise<HttpServer> {
-  return onceUnused(places, () => serveState(places, 'agent', images, signal), signal);
+  return waitForImageCommand(places, () => serveStateSocket(places, 'agent', images, signal), signal);
 }
 
 /**
@@ -37,7 +37,7 @@ export function claimState(
  * command has it; rejects with a `FolderTakenError` while an agent has. The caller has the state folder already: all take
  * the two in this order.
  */
-export async function claimRoot(places: ClaimedPlaces, use: FolderUse, signal: AbortSignal): Promise<AsyncDisposable> {
+export async function claimRoot(places: ClaimedFolders, use: FolderUse, signal: AbortSignal): Promise<AsyncDisposable> {
   const { host, rootDir } = places;
   const folder = runtimeFolders(places).rootDir;
   await host.fs.makeDirectory(folder, 0o711);
@@ -45,11 +45,11 @@ export async function claimRoot(places: ClaimedPlaces, use: FolderUse, signal: A
     host.folderClaims.claim(folder, use).catch((error: unknown) => {
       throw error instanceof FolderTakenError ? new FolderTakenError(rootDir, error.holder, { cause: error }) : error;
     });
-  return onceUnused(places, claim, signal);
+  return waitForImageCommand(places, claim, signal);
 }
 
-async function onceUnused<T>(
-  { host, waiting }: Pick<ClaimedPlaces, 'host' | 'waiting'>,
+async function waitForImageCommand<T>(
+  { host, onWaiting: waiting }: Pick<ClaimedFolders, 'host' | 'waiting'>,
   claim: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
@@ -68,8 +68,8 @@ async function onceUnused<T>(
 }
 
 /** Rejects with a `FolderTakenError` while another process serves the socket. */
-export async function serveState(
-  places: ClaimedPlaces,
+export async function serveStateSocket(
+  places: ClaimedFolders,
   use: FolderUse,
   images: Promise<ImageOperations>,
   signal: AbortSignal,
@@ -80,7 +80,7 @@ export async function serveState(
       return await serveImages(host, ownerSocket(places), images, { pid, use });
     } catch (error) {
       if (!(error instanceof NetworkError && error.code === 'EADDRINUSE')) throw error;
-      const holder = await holderOf(places, signal);
+      const holder = await readSocketHolder(places, signal);
       if (holder !== undefined) throw new FolderTakenError(stateDir, holder, { cause: error });
     }
     signal.throwIfAborted();
@@ -88,13 +88,13 @@ export async function serveState(
 }
 
 /** `undefined`: it has ended meanwhile. A process that does not answer is taken for an agent. */
-async function holderOf(places: ClaimedPlaces, signal: AbortSignal): Promise<FolderHolder | undefined> {
+async function readSocketHolder(places: ClaimedFolders, signal: AbortSignal): Promise<FolderHolder | undefined> {
   const { network, clock } = places.host;
   const target = { socketPath: ownerSocket(places) };
   const until = AbortSignal.any([signal, clock.deadline(ANSWER_MS)]);
   try {
     const { body } = await network.request({ target, method: 'GET', path: OWNER_PATH }, until);
-    return decodeHolder(await wholeText(body));
+    return decodeFolderHolder(await collectText(body));
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof NetworkError && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')) return undefined;
@@ -102,7 +102,7 @@ async function holderOf(places: ClaimedPlaces, signal: AbortSignal): Promise<Fol
   }
 }
 
-function decodeHolder(text: string): FolderHolder {
+function decodeFolderHolder(text: string): FolderHolder {
   const { pid, use } = JSON.parse(text) as Partial<Record<keyof FolderHolder, unknown>>;
   return {
     pid: typeof pid === 'number' ? pid : undefined,

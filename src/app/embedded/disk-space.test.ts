@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { FileSystemError } from '../../host/file-system.ts';
-import { checkDiskSpace, startFailure } from './disk-space.ts';
+import { checkDiskSpace, asStartError } from './disk-space.ts';
 
 const MIB = 2 ** 20;
 
@@ -32,9 +32,9 @@ test('checkDiskSpace() lets a root that was in use go on, whatever its disk has'
 test('startFailure() names the disk and both sizes, and leaves other errors alone', async () => {
   const parts = world(3 * MIB);
   const full = new FileSystemError('ENOSPC', 'write', '/var/lib/nodelet/runtime/x');
-  const failure = await startFailure(full, parts);
+  const failure = await asStartError(full, parts);
   assert.ok(failure instanceof Error);
   assert.deepEqual({ name: failure.name, message: failure.message }, TOO_SMALL);
   const other = new FileSystemError('EIO', 'write', '/var/lib/nodelet/runtime/x');
-  assert.equal(await startFailure(other, parts), other);
+  assert.equal(await asStartError(other, parts), other);
 });

@@ -3,15 +3,15 @@ import { sizeText } from '../../base/size-text.ts';
 import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import { MountError } from '../../host/mounts.ts';
 import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
-import { type EmbeddedChoices, runtimeFolders } from './embedded-settings.ts';
-import { RuntimeStartError } from './runtime-start-error.ts';
+import { type EmbeddedRuntimeConfig, runtimeFolders } from './embedded-settings.ts';
+import { StartError } from './start-error.ts';
 
 /** An image like busybox, as an archive and unpacked, with the records and logs of a few pods. */
 const ROOT_BYTES = 16 * 2 ** 20;
 /** Bundles, sockets and records of a few pods. */
 const STATE_BYTES = 2 * 2 ** 20;
 
-export type DiskParts = Pick<EmbeddedChoices, 'rootDir' | 'stateDir'> & {
+export type DiskParts = Pick<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir'> & {
   readonly fs: Pick<FileSystem, 'stat' | 'usage'>;
 };
 
@@ -22,30 +22,30 @@ export type DiskParts = Pick<EmbeddedChoices, 'rootDir' | 'stateDir'> & {
 export async function checkDiskSpace(parts: DiskParts): Promise<void> {
   const { containerRecords } = runtimePaths(runtimeFolders(parts));
   if ((await parts.fs.stat(containerRecords)) !== undefined) return;
-  for (const [folder, needed] of needs(parts)) {
+  for (const [folder, needed] of requiredSpace(parts)) {
     const free = await freeBytes(folder, parts.fs);
-    if (free !== undefined && free < needed) throw new RuntimeStartError(tooSmall(folder, free, needed));
+    if (free !== undefined && free < needed) throw new StartError(spaceMessage(folder, free, needed));
   }
 }
 
 /** The sentence for the user, where a start failed for want of space; the error itself otherwise. */
-export async function startFailure(error: unknown, parts: DiskParts): Promise<unknown> {
+export async function asStartError(error: unknown, parts: DiskParts): Promise<unknown> {
   const isFull = (error instanceof FileSystemError || error instanceof MountError) && isOutOfSpace(error);
   if (!isFull) return error;
   const path = error instanceof FileSystemError ? error.path : error.target;
-  const [folder, needed] = needs(parts).findLast(([each]) => path.startsWith(`${each}/`)) ?? [path, ROOT_BYTES];
+  const [folder, needed] = requiredSpace(parts).findLast(([each]) => path.startsWith(`${each}/`)) ?? [path, ROOT_BYTES];
   const free = (await freeBytes(folder, parts.fs)) ?? 0;
-  return new RuntimeStartError(tooSmall(folder, free, needed), { cause: error });
+  return new StartError(spaceMessage(folder, free, needed), { cause: error });
 }
 
-function needs({ rootDir, stateDir }: DiskParts): ReadonlyArray<readonly [folder: string, bytes: number]> {
+function requiredSpace({ rootDir, stateDir }: DiskParts): ReadonlyArray<readonly [folder: string, bytes: number]> {
   return [
     [rootDir, ROOT_BYTES],
     [stateDir, STATE_BYTES],
   ];
 }
 
-function tooSmall(folder: string, free: number, needed: number): string {
+function spaceMessage(folder: string, free: number, needed: number): string {
   return `the disk of ${folder} has too little space: the runtime needs ${sizeText(needed)}, and ${sizeText(free)} are free`;
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEFAULT_CHOICES, embeddedSettings, ownerSocket, runtimeFolders } from './embedded-settings.ts';
+import { DEFAULT_RUNTIME_CONFIG, embeddedSettings, ownerSocket, runtimeFolders } from './embedded-settings.ts';
 
 const PLACES = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
 
 test('embeddedSettings() is what a node expects when nothing was chosen', () => {
-  assert.deepEqual(embeddedSettings({ ...DEFAULT_CHOICES, ...PLACES }, { mayLowerOomScore: true }), {
+  assert.deepEqual(embeddedSettings({ ...DEFAULT_RUNTIME_CONFIG, ...PLACES }, { mayLowerOomScore: true }), {
     rootDir: '/var/lib/nodelet/runtime',
     stateDir: '/run/nodelet/runtime',
     handlers: new Map(),
@@ -27,7 +27,7 @@ test('embeddedSettings() is what a node expects when nothing was chosen', () => 
 });
 
 test('embeddedSettings() has NRI where a socket is given for it', () => {
-  const choices = { ...DEFAULT_CHOICES, ...PLACES, nriSocket: '/run/nri.sock' };
+  const choices = { ...DEFAULT_RUNTIME_CONFIG, ...PLACES, nriSocket: '/run/nri.sock' };
   assert.deepEqual(embeddedSettings(choices, { mayLowerOomScore: false }).nri, {
     socketPath: '/run/nri.sock',
     pluginDir: '/opt/nri/plugins',

@@ -1,7 +1,7 @@
 import type { NetworkSettings, RuntimeSettings } from '../../runtime/settings/runtime-settings.ts';
 
 /** Where the embedded runtime is, and what its user chose. */
-export interface EmbeddedChoices {
+export interface EmbeddedRuntimeConfig {
   readonly rootDir: string;
   readonly stateDir: string;
   readonly cniConfDir: string;
@@ -15,7 +15,7 @@ export interface EmbeddedChoices {
 }
 
 /** What kubelet's and containerd's users expect when they have said nothing. */
-export const DEFAULT_CHOICES: Omit<EmbeddedChoices, 'rootDir' | 'stateDir'> = {
+export const DEFAULT_RUNTIME_CONFIG: Omit<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir'> = {
   cniConfDir: '/etc/cni/net.d',
   cniBinDirs: ['/opt/cni/bin', '/usr/lib/cni'],
   handlers: new Map(),
@@ -33,17 +33,17 @@ const SECCOMP_PROFILE = '/usr/share/containers/seccomp.json';
 const PAUSE_PROGRAM = '/usr/bin/catatonit';
 
 /** The runtime's part of the folders that `nodelet` is given. */
-export function runtimeFolders({ rootDir, stateDir }: Pick<EmbeddedChoices, 'rootDir' | 'stateDir'>) {
+export function runtimeFolders({ rootDir, stateDir }: Pick<EmbeddedRuntimeConfig, 'rootDir' | 'stateDir'>) {
   return { rootDir: `${rootDir}/runtime`, stateDir: `${stateDir}/runtime` };
 }
 
 /** The process that serves this socket has the state folder; the root folder has a lock of its own. */
-export function ownerSocket({ stateDir }: Pick<EmbeddedChoices, 'stateDir'>): string {
+export function ownerSocket({ stateDir }: Pick<EmbeddedRuntimeConfig, 'stateDir'>): string {
   return `${stateDir}/runtime.sock`;
 }
 
 export function embeddedSettings(
-  choices: EmbeddedChoices,
+  choices: EmbeddedRuntimeConfig,
   machine: { readonly mayLowerOomScore: boolean },
 ): RuntimeSettings {
   return {
@@ -61,7 +61,7 @@ export function embeddedSettings(
 }
 
 /** As containerd's CRI has it. */
-function networkSettings({ cniConfDir, cniBinDirs }: EmbeddedChoices): NetworkSettings {
+function networkSettings({ cniConfDir, cniBinDirs }: EmbeddedRuntimeConfig): NetworkSettings {
   return { confDir: cniConfDir, binDirs: cniBinDirs, maxConfigs: 1, setUpSerially: false, ipPreference: 'ipv4' };
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { PullProgress } from '../../runtime/images/image-puller.ts';
-import { someOperations } from './fake/some-operations.ts';
+import { fakeImageOperations } from './fake/fake-image-operations.ts';
 import { imageClient, serveImages } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 
@@ -26,7 +26,7 @@ const coming = (receivedBytes: number): PullProgress => ({
 async function joined(operations: Partial<ImageOperations>) {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
-  const server = await serveImages(host, SOCKET, Promise.resolve(someOperations(operations)), {
+  const server = await serveImages(host, SOCKET, Promise.resolve(fakeImageOperations(operations)), {
     pid: 42,
     use: 'agent',
   });

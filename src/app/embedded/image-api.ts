@@ -1,4 +1,4 @@
-import { wholeText } from '../../base/byte-chunks.ts';
+import { collectText } from '../../base/byte-chunks.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FolderHolder } from '../../host/folder-claims.ts';
@@ -12,16 +12,16 @@ import {
   type ServerRequest,
   type ServerResponse,
 } from '../../host/network.ts';
-import { CutOffError } from '../../runtime/images/archive/byte-reader.ts';
-import { framed, unframed } from './archive-frames.ts';
+import { UnexpectedEofError } from '../../runtime/images/archive/byte-reader.ts';
+import { encodeFrames, decodeFrames } from './archive-frames.ts';
 import type { ImageChoice, ImageOperations, ImagePull } from './image-operations.ts';
 import { pullEvents, readPullEvents } from './pull-events.ts';
-import { type Refusal, refusalOf, refusedWith } from './refusal.ts';
+import { type EncodedError, encodeError, decodeError } from './encoded-error.ts';
 
 /** Those whose request and answer are small. */
-type SmallVerb = Exclude<keyof ImageOperations, 'pull' | 'save'>;
+type JsonVerb = Exclude<keyof ImageOperations, 'pull' | 'save'>;
 
-const SMALL_VERBS: readonly SmallVerb[] = ['load', 'build', 'tag', 'list', 'remove'];
+const JSON_VERBS: readonly JsonVerb[] = ['load', 'build', 'tag', 'list', 'remove'];
 
 const ROOT = '/v1/images';
 
@@ -38,19 +38,19 @@ export function imageApi(operations: ImageOperations, clock: Pick<Clock, 'sleep'
   return async (request) => {
     const { method, path, body, signal } = request;
     const verb = method === 'POST' && path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length + 1) : '';
-    const small = SMALL_VERBS.find((each) => each === verb);
-    if (small !== undefined) return answer(() => callSmall(operations, small, request));
-    if (verb === 'archive') return answer(() => operations.load({ bytes: body }, signal));
+    const small = JSON_VERBS.find((each) => each === verb);
+    if (small !== undefined) return respond(() => callOperation(operations, small, request));
+    if (verb === 'archive') return respond(() => operations.load({ bytes: body }, signal));
     if (verb === 'pull') {
-      const asked = (await jsonOf(body)) as ImagePull; // the client's types, here and below
-      return stream(
+      const asked = (await readJson(body)) as ImagePull; // the client's types, here and below
+      return streamResponse(
         'application/x-ndjson',
         pullEvents((watch) => operations.pull(asked, signal, watch), clock),
       );
     }
     if (verb === 'save') {
-      const asked = (await jsonOf(body)) as ImageChoice;
-      return stream('application/octet-stream', framed(operations.save(asked, signal)));
+      const asked = (await readJson(body)) as ImageChoice;
+      return streamResponse('application/octet-stream', encodeFrames(operations.save(asked, signal)));
     }
     return { status: 404, body: 'not found\n' };
   };
@@ -65,7 +65,7 @@ export function serveImages(
 ): Promise<HttpServer> {
   images.catch(() => {}); // told by whoever opens them; nobody may be asking
   return network.serve({ socketPath, mode: 0o600 }, async (request) => {
-    if (request.method === 'GET' && request.path === OWNER_PATH) return json(200, owner);
+    if (request.method === 'GET' && request.path === OWNER_PATH) return jsonResponse(200, owner);
     return imageApi(await images, clock)(request);
   });
 }
@@ -78,27 +78,27 @@ export function imageClient(network: Pick<Network, 'request'>, socketPath: strin
     signal: AbortSignal,
   ) => network.request({ target: { socketPath }, method: 'POST', path: `${ROOT}/${path}`, ...body }, signal);
   const ask =
-    <Request, Answer>(verb: SmallVerb) =>
+    <Request, Answer>(verb: JsonVerb) =>
     async (request: Request, signal: AbortSignal): Promise<Answer> =>
-      smallAnswer(await post(verb, { body: JSON.stringify(request) }, signal));
+      readAnswer(await post(verb, { body: JSON.stringify(request) }, signal));
   return {
     async load(archive, signal) {
       const isFile = 'path' in archive;
       const body = isFile ? { body: JSON.stringify(archive) } : { bodyStream: archive.bytes };
-      return smallAnswer(await post(isFile ? 'load' : 'archive', body, signal));
+      return readAnswer(await post(isFile ? 'load' : 'archive', body, signal));
     },
     async pull(request, signal, watch) {
       const response = await post('pull', { body: JSON.stringify(request) }, signal);
-      if (response.status !== 200) throw await refusalIn(response);
-      return told('the pull', readPullEvents(response.body, watch));
+      if (response.status !== 200) throw await readError(response);
+      return rethrowIfDisconnected('the pull', readPullEvents(response.body, watch));
     },
     async *save(request, signal) {
       const response = await post('save', { body: JSON.stringify(request) }, signal);
-      if (response.status !== 200) throw await refusalIn(response);
+      if (response.status !== 200) throw await readError(response);
       try {
-        yield* unframed(response.body);
+        yield* decodeFrames(response.body);
       } catch (error) {
-        throw brokenOff('the archive', error);
+        throw asDisconnected('the archive', error);
       }
     },
     build: ask('build'),
@@ -108,55 +108,55 @@ export function imageClient(network: Pick<Network, 'request'>, socketPath: strin
   };
 }
 
-async function callSmall(operations: ImageOperations, verb: SmallVerb, { body, signal }: ServerRequest) {
+async function callOperation(operations: ImageOperations, verb: JsonVerb, { body, signal }: ServerRequest) {
   const operation = operations[verb] as (request: unknown, signal: AbortSignal) => Promise<unknown>; // the client's types
-  return operation(await jsonOf(body), signal);
+  return operation(await readJson(body), signal);
 }
 
-async function answer(work: () => Promise<unknown>): Promise<ServerResponse> {
+async function respond(work: () => Promise<unknown>): Promise<ServerResponse> {
   try {
-    return json(200, await work());
+    return jsonResponse(200, await work());
   } catch (error) {
-    return json(500, refusalOf(error));
+    return jsonResponse(500, encodeError(error));
   }
 }
 
-async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
-  return JSON.parse(await wholeText(body));
+async function readJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  return JSON.parse(await collectText(body));
 }
 
-function json(status: number, value: unknown): ServerResponse {
+function jsonResponse(status: number, value: unknown): ServerResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }
 
-function stream(type: string, body: AsyncIterable<string | Uint8Array>): ServerResponse {
+function streamResponse(type: string, body: AsyncIterable<string | Uint8Array>): ServerResponse {
   return { status: 200, headers: { 'content-type': type }, body };
 }
 
-async function smallAnswer<Answer>(response: HttpResponse): Promise<Answer> {
-  if (response.status !== 200) throw await refusalIn(response);
-  return JSON.parse(await wholeText(response.body)) as Answer; // as the other end of the same version wrote it
+async function readAnswer<Answer>(response: HttpResponse): Promise<Answer> {
+  if (response.status !== 200) throw await readError(response);
+  return JSON.parse(await collectText(response.body)) as Answer; // as the other end of the same version wrote it
 }
 
-async function refusalIn(response: HttpResponse): Promise<CriError> {
-  const text = await wholeText(response.body);
+async function readError(response: HttpResponse): Promise<CriError> {
+  const text = await collectText(response.body);
   try {
-    return refusedWith(JSON.parse(text) as Refusal);
+    return decodeError(JSON.parse(text) as EncodedError);
   } catch {
     return new CriError('Unknown', text.trim());
   }
 }
 
-async function told<T>(what: string, work: Promise<T>): Promise<T> {
+async function rethrowIfDisconnected<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw brokenOff(what, error);
+    throw asDisconnected(what, error);
   }
 }
 
 /** The connection is the runtime's: when it ends in the middle, so has the runtime. */
-function brokenOff(what: string, error: unknown): unknown {
-  const isCut = error instanceof NetworkError || error instanceof CutOffError;
+function asDisconnected(what: string, error: unknown): unknown {
+  const isCut = error instanceof NetworkError || error instanceof UnexpectedEofError;
   return isCut ? new CriError('Unavailable', `the runtime ended before ${what} did`, { cause: error }) : error;
 }

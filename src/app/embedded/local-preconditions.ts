@@ -2,7 +2,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { addressConflict } from '../pod-network/address-conflict.ts';
 import { missingForLocalRuntime, missingText } from './missing-programs.ts';
-import { RuntimeStartError } from './runtime-start-error.ts';
+import { StartError } from './start-error.ts';
 
 export interface PreconditionParts {
   readonly fs: FileSystem;
@@ -15,19 +15,19 @@ export interface PreconditionParts {
 export async function checkLocalPreconditions(parts: PreconditionParts): Promise<void> {
   const { fs, bridge, podCidr } = parts;
   const missing = missingText(await missingForLocalRuntime(fs));
-  if (missing !== undefined) throw new RuntimeStartError(missing);
+  if (missing !== undefined) throw new StartError(missing);
   const tables = {
     route: await fs.readText('/proc/net/route'),
     fibTrie: await fs.readText('/proc/net/fib_trie'),
   };
-  const faults = [addressConflict(podCidr, bridge, tables), await forwardingFault(parts)].filter(
+  const faults = [addressConflict(podCidr, bridge, tables), await forwardingError(parts)].filter(
     (fault) => fault !== undefined,
   );
-  if (faults.length > 0) throw new RuntimeStartError(faults.join('; '));
+  if (faults.length > 0) throw new StartError(faults.join('; '));
 }
 
 /** The bridge plugin turns forwarding on with the first pod, by itself, where the kernel's settings can be written. */
-async function forwardingFault({ fs, mounts }: PreconditionParts): Promise<string | undefined> {
+async function forwardingError({ fs, mounts }: PreconditionParts): Promise<string | undefined> {
   const forwarding = await fs.readText('/proc/sys/net/ipv4/ip_forward');
   if (forwarding.trim() !== '0') return undefined;
   const settings = (await mounts.list()).findLast(({ target }) => target === '/proc' || target === '/proc/sys');

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 import type { ProxyEnvironment } from '../../base/proxy-for.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { ConnectOptions, CriConnection } from '../../cri/client.ts';
 import { connectInProcess } from '../../cri/in-process.ts';
 import type { Cri } from '../../cri/services.ts';
@@ -18,12 +18,12 @@ import {
   removeNetwork,
   removeStaleMasquerade,
   removeUnusedBridge,
-} from '../pod-network/network-leftovers.ts';
+} from '../pod-network/network-cleanup.ts';
 import { runtimeFolders } from './embedded-settings.ts';
 import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
-import { decodeRecord, type NetworkRecord, nextRecord } from './network-record.ts';
-import { RuntimeStartError } from './runtime-start-error.ts';
+import { decodeNetworkRecord, type NetworkRecord, nextNetworkRecord } from './network-record.ts';
+import { StartError } from './start-error.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 
 const CLEANUP_MS = 30_000;
@@ -44,7 +44,7 @@ export interface LocalRuntimeOptions {
   readonly env: ProxyEnvironment;
   readonly log: Log;
   /** Hears of each image command that the start waits for. */
-  waiting?(text: string): void;
+  onWaiting?(text: string): void;
 }
 
 /** The runtime of `nodelet run`: embedded, with a bridge network of its own. */
@@ -91,7 +91,7 @@ export async function startLocalRuntime(options: LocalRuntimeOptions, signal: Ab
     prepared.resolve(await prepareNetwork(parts, signal));
   };
   const runtime = await startEmbedded({ ...parts, ...choices, prepare }, signal).catch(async (error: unknown) => {
-    if (isOurs) await undoStart(parts);
+    if (isOurs) await cleanUpFailedStart(parts);
     throw error;
   });
   const record = await prepared.promise;
@@ -116,7 +116,7 @@ async function prepareImages(
     const isFull = error instanceof SpaceError || (error instanceof FileSystemError && isOutOfSpace(error));
     if (!isFull) throw error;
     if (runtime.isEmpty())
-      throw new RuntimeStartError(`cannot load image ${BUSYBOX_IMAGE}: ${textOf(error)}`, { cause: error });
+      throw new StartError(`cannot load image ${BUSYBOX_IMAGE}: ${errorText(error)}`, { cause: error });
     log.warn('the disk is full: the local image is not loaded', { image: BUSYBOX_IMAGE, rootDir, error });
   }
 }
@@ -132,7 +132,7 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
   const earlier = await readNetworkRecord(parts);
   const bootId = (await fs.readText('/proc/sys/kernel/random/boot_id')).trim();
   const chainsExist = await hostPortChainsExist(network, signal);
-  const record = nextRecord(earlier, { bootId, stateDir: parts.stateDir, podCidr, hostPortChainsExist: chainsExist });
+  const record = nextNetworkRecord(earlier, { bootId, stateDir: parts.stateDir, podCidr, hostPortChainsExist: chainsExist });
   await fs.writeAtomic(networkRecord, JSON.stringify(record)); // before there is a rule that only it knows of
   await removeStaleMasquerade(network, record.podCidrs, signal);
   await Promise.all([removeUnusedBridge(network, signal), ensureMasquerade(processes, { bridge, podCidrs }, signal)]);
@@ -140,11 +140,11 @@ async function prepareNetwork(parts: Parts, signal: AbortSignal): Promise<Networ
 }
 
 async function readNetworkRecord({ host: { fs }, networkRecord }: Parts): Promise<NetworkRecord | undefined> {
-  return (await fs.stat(networkRecord)) === undefined ? undefined : decodeRecord(await fs.readText(networkRecord));
+  return (await fs.stat(networkRecord)) === undefined ? undefined : decodeNetworkRecord(await fs.readText(networkRecord));
 }
 
 /** After a start that failed or was given up: without a pod of an earlier run, nothing of it stays. Never rejects. */
-async function undoStart(parts: Parts): Promise<void> {
+async function cleanUpFailedStart(parts: Parts): Promise<void> {
   const { host, log, bridge, podCidr } = parts;
   const { fs, processes, clock } = host;
   const { sandboxRecords, containerRecords } = runtimePaths(runtimeFolders(parts));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeRecord, type NetworkRecord, nextRecord } from './network-record.ts';
+import { decodeNetworkRecord, type NetworkRecord, nextNetworkRecord } from './network-record.ts';
 
 const EARLIER: NetworkRecord = {
   bootId: 'boot-1',
@@ -38,7 +38,7 @@ const cases: Record<string, { text: string | undefined; record: NetworkRecord; c
 };
 for (const [what, { text, record, chains = false }] of Object.entries(cases)) {
   test(`a network record ${what}`, () => {
-    const earlier = text === undefined ? undefined : decodeRecord(text);
-    assert.deepEqual(nextRecord(earlier, { ...START, hostPortChainsExist: chains }), record);
+    const earlier = text === undefined ? undefined : decodeNetworkRecord(text);
+    assert.deepEqual(nextNetworkRecord(earlier, { ...START, hostPortChainsExist: chains }), record);
   });
 }

@@ -21,7 +21,7 @@ export interface NetworkStart extends Pick<NetworkRecord, 'bootId' | 'stateDir'>
 }
 
 /** The record of this start, from the one that a previous process wrote, if any. */
-export function nextRecord(earlier: NetworkRecord | undefined, start: NetworkStart): NetworkRecord {
+export function nextNetworkRecord(earlier: NetworkRecord | undefined, start: NetworkStart): NetworkRecord {
   const { bootId, stateDir, podCidr } = start;
   const isOfThisBoot = earlier?.bootId === bootId;
   const kept = isOfThisBoot && earlier.stateDir === stateDir ? earlier.podCidrs : [];
@@ -34,7 +34,7 @@ export function nextRecord(earlier: NetworkRecord | undefined, start: NetworkSta
 }
 
 /** `undefined`: cut short by a crash of the machine, which has cleared the rules too. */
-export function decodeRecord(text: string): NetworkRecord | undefined {
+export function decodeNetworkRecord(text: string): NetworkRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<Record<keyof NetworkRecord, unknown>>;
     const { bootId, stateDir, ownsHostPortChains, podCidrs } = record;

@@ -1,39 +1,39 @@
-import { ChangeBell } from '../../base/change-bell.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PullProgress, PullWatcher } from '../../runtime/images/image-puller.ts';
 import type { NamedImage } from './image-operations.ts';
-import { type Refusal, refusalOf, refusedWith } from './refusal.ts';
+import { type EncodedError, encodeError, decodeError } from './encoded-error.ts';
 
 /** As often as anybody looks at it. */
 const PAUSE_MS = 100;
 
 /** A line for another process. The last one is the result or the refusal; without it the pull broke off. */
-type PullEvent = { readonly progress: PullProgress } | { readonly result: NamedImage } | { readonly refusal: Refusal };
+type PullEvent = { readonly progress: PullProgress } | { readonly result: NamedImage } | { readonly refusal: EncodedError };
 
 /** How a pull goes on, and how it ends, in lines of JSON. Of what changes faster than it is told only the last is. */
 export async function* pullEvents(
   pull: (watch: PullWatcher) => Promise<NamedImage>,
   clock: Pick<Clock, 'sleep'>,
 ): AsyncGenerator<string, void, void> {
-  const bell = new ChangeBell();
+  const bell = new ChangeSignal();
   const over = new AbortController();
   /** By what they speak of, the image itself first. */
-  const untold = new Map<string, PullProgress>();
+  const pending = new Map<string, PullProgress>();
   const watch: PullWatcher = (progress) => {
-    untold.set(progress.kind === 'resolved' ? '' : progress.digest, progress);
-    bell.ring();
+    pending.set(progress.kind === 'resolved' ? '' : progress.digest, progress);
+    bell.notify();
   };
-  const ended = endOf(pull(watch)).finally(() => {
-    bell.silence();
+  const ended = awaitPull(pull(watch)).finally(() => {
+    bell.close();
     over.abort();
   });
-  while (await bell.heard()) {
-    yield* told(untold);
+  while (await bell.next()) {
+    yield* takePending(pending);
     await clock.sleep(PAUSE_MS, over.signal).catch(() => {}); // the end is told at once
   }
-  yield* told(untold);
-  yield line(await ended);
+  yield* takePending(pending);
+  yield encodeLine(await ended);
 }
 
 /** The other side. Rejects with the refusal, or with what `body` throws. */
@@ -41,34 +41,34 @@ export async function readPullEvents(
   body: AsyncIterable<Uint8Array>,
   watch: PullWatcher | undefined,
 ): Promise<NamedImage> {
-  for await (const text of linesOf(body)) {
+  for await (const text of splitLines(body)) {
     const event = JSON.parse(text) as PullEvent; // as `pullEvents` of the same version wrote it
     if ('result' in event) return event.result;
-    if ('refusal' in event) throw refusedWith(event.refusal);
+    if ('refusal' in event) throw decodeError(event.refusal);
     watch?.(event.progress);
   }
   throw new CriError('Unavailable', 'the runtime ended before the pull did');
 }
 
-async function endOf(pull: Promise<NamedImage>): Promise<PullEvent> {
+async function awaitPull(pull: Promise<NamedImage>): Promise<PullEvent> {
   try {
     return { result: await pull };
   } catch (error) {
-    return { refusal: refusalOf(error) };
+    return { refusal: encodeError(error) };
   }
 }
 
-function* told(untold: Map<string, PullProgress>): Generator<string, void, void> {
+function* takePending(untold: Map<string, PullProgress>): Generator<string, void, void> {
   const all = [...untold.values()];
   untold.clear();
-  if (all.length > 0) yield all.map((progress) => line({ progress })).join('');
+  if (all.length > 0) yield all.map((progress) => encodeLine({ progress })).join('');
 }
 
-function line(event: PullEvent): string {
+function encodeLine(event: PullEvent): string {
   return `${JSON.stringify(event)}\n`;
 }
 
-async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
+async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {

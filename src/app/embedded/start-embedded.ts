@@ -11,18 +11,18 @@ import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedde
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
 import { claimRoot, claimState } from './claim-folders.ts';
-import { checkDiskSpace, startFailure } from './disk-space.ts';
-import { removeEarlierState } from './earlier-state.ts';
-import { type EmbeddedChoices, embeddedSettings } from './embedded-settings.ts';
+import { checkDiskSpace, asStartError } from './disk-space.ts';
+import { removePreviousState } from './previous-state.ts';
+import { type EmbeddedRuntimeConfig, embeddedSettings } from './embedded-settings.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { mayRaiseLimits } from './may-raise-limits.ts';
 import { missingForRuntime, missingText } from './missing-programs.ts';
-import { RuntimeStartError } from './runtime-start-error.ts';
+import { StartError } from './start-error.ts';
 import { storedImages } from './stored-images.ts';
 
 const PASSABLE = 0o711;
 
-export interface EmbeddedOptions extends EmbeddedChoices {
+export interface EmbeddedOptions extends EmbeddedRuntimeConfig {
   readonly host: Host;
   readonly version: string;
   readonly pid: number;
@@ -30,7 +30,7 @@ export interface EmbeddedOptions extends EmbeddedChoices {
   readonly env: ProxyEnvironment;
   readonly log: Log;
   /** Hears of each image command that the start waits for. */
-  waiting?(text: string): void;
+  onWaiting?(text: string): void;
   /** Done when the folders are ours, before the runtime looks at them. */
   prepare?(signal: AbortSignal): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface RunningEmbedded {
 export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
   const { host, version, env, log, stateDir } = options;
   const missing = missingText(await missingForRuntime(host.fs));
-  if (missing !== undefined) throw new RuntimeStartError(missing);
+  if (missing !== undefined) throw new StartError(missing);
   const disks = { ...options, fs: host.fs };
   await checkDiskSpace(disks);
   await makeStateFolder(stateDir, host.fs);
@@ -64,13 +64,13 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   try {
     const mayLowerOomScore = mayRaiseLimits(await host.fs.readText('/proc/self/status'));
     const architecture = goArchitecture();
-    const open = (choices: EmbeddedChoices, until: AbortSignal): Promise<EmbeddedRuntime> => {
+    const open = (choices: EmbeddedRuntimeConfig, until: AbortSignal): Promise<EmbeddedRuntime> => {
       const settings = embeddedSettings(choices, { mayLowerOomScore });
       return openEmbeddedRuntime({ host, settings, log, env, version, architecture }, until);
     };
     const openEarlier = (earlierDir: string, until: AbortSignal): Promise<EmbeddedRuntime> =>
       open({ ...options, stateDir: earlierDir, nriSocket: undefined }, until);
-    await removeEarlierState({ host, places: options, open: openEarlier }, signal);
+    await removePreviousState({ host, places: options, open: openEarlier }, signal);
     await options.prepare?.(signal);
     const runtime = await open(options, signal);
     const { storage, puller } = runtime;
@@ -94,8 +94,8 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   } catch (error) {
     ready.reject(error);
     await owner.close();
-    if (error instanceof NriSocketError) throw new RuntimeStartError(error.message, { cause: error });
-    throw await startFailure(error, disks);
+    if (error instanceof NriSocketError) throw new StartError(error.message, { cause: error });
+    throw await asStartError(error, disks);
   }
 }
 
@@ -129,6 +129,6 @@ async function claim(
   } catch (error) {
     if (!(error instanceof FolderTakenError)) throw error;
     const flag = error.folder === options.rootDir ? '--root' : '--state';
-    throw new RuntimeStartError(`${flag}: ${error.message}`, { cause: error });
+    throw new StartError(`${flag}: ${error.message}`, { cause: error });
   }
 }

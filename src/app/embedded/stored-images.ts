@@ -1,12 +1,12 @@
 import { abortable } from '../../base/abortable.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { type CriCode, CriError } from '../../cri/cri-error.ts';
 import { RemoveImageRequest } from '../../cri/generated/runtime-v1.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import type { ImageExporter } from '../../runtime/images/image-exporter.ts';
 import type { LoadedImage } from '../../runtime/images/image-loader.ts';
 import type { ImagePuller } from '../../runtime/images/image-puller.ts';
-import { normalizedReference } from '../../runtime/images/image-reference.ts';
+import { normalizeReference } from '../../runtime/images/image-reference.ts';
 import type { Storage } from '../../runtime/open-storage.ts';
 import type { GivenArchive, ImageOperations, NamedImage } from './image-operations.ts';
 
@@ -21,26 +21,26 @@ export function storedImages({ storage, puller, exporter }: StoredImagesDeps): I
   const service = storage.imageService();
   return {
     async pull({ image, auth }, signal, watch) {
-      const name = wholeName(image);
+      const name = normalizedName(image);
       const { id } = await puller.pull(name, auth, signal, watch);
       return { name, id };
     },
     async load(archive, signal) {
-      const { source, what } = sourceOf(archive, signal);
-      const loaded = await told(what, () => storage.loader.loadArchive(source, {}, signal), signal);
-      return loaded.flatMap(namesOf);
+      const { source, what } = archiveSource(archive, signal);
+      const loaded = await asCriError(what, () => storage.loader.loadArchive(source, {}, signal), signal);
+      return loaded.flatMap(namedImages);
     },
     save: ({ images }, signal) => exporter.archive(images, signal),
     async build({ rootfs, name, config }, signal) {
-      const whole = wholeName(name);
+      const whole = normalizedName(name);
       const options = { ...config, reference: whole };
       const what = `cannot make an image of ${rootfs}`;
-      const { id } = await told(what, () => storage.loader.buildFromRootfs(rootfs, options, signal), signal);
+      const { id } = await asCriError(what, () => storage.loader.buildFromRootfs(rootfs, options, signal), signal);
       return { name: whole, id };
     },
     async tag({ image, name }, signal) {
-      const { id } = await told(`cannot name ${image}`, () => storage.tag(image, name), signal);
-      return { name: wholeName(name), id };
+      const { id } = await asCriError(`cannot name ${image}`, () => storage.tag(image, name), signal);
+      return { name: normalizedName(name), id };
     },
     async list() {
       return storage.images.list().map(({ id, repoTags, repoDigests, sizeBytes, pinned }) => ({
@@ -62,19 +62,19 @@ export function storedImages({ storage, puller, exporter }: StoredImagesDeps): I
   };
 }
 
-function wholeName(image: string): string {
-  const name = normalizedReference(image);
+function normalizedName(image: string): string {
+  const name = normalizeReference(image);
   if (name === undefined) throw new CriError('InvalidArgument', `${JSON.stringify(image)} is not the name of an image`);
   return name;
 }
 
-function sourceOf(archive: GivenArchive, signal: AbortSignal) {
+function archiveSource(archive: GivenArchive, signal: AbortSignal) {
   if ('path' in archive) return { source: archive.path, what: `cannot load ${archive.path}` };
-  return { source: whileWanted(archive.bytes, signal), what: 'cannot load standard input' };
+  return { source: untilAborted(archive.bytes, signal), what: 'cannot load standard input' };
 }
 
 /** Whoever sends may be silent for long. */
-async function* whileWanted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* untilAborted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const chunks = bytes[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -87,33 +87,33 @@ async function* whileWanted(bytes: AsyncIterable<Uint8Array>, signal: AbortSigna
   }
 }
 
-function namesOf({ id, references }: LoadedImage): readonly NamedImage[] {
+function namedImages({ id, references }: LoadedImage): readonly NamedImage[] {
   return (references.length > 0 ? references : [id]).map((name) => ({ name, id }));
 }
 
 /** Whatever is wrong with an image or a file, as a refusal that says what was tried. */
-async function told<T>(what: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function asCriError<T>(what: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work();
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof CriError) throw error;
-    throw new CriError(codeOf(error), `${what}: ${whyOf(error, what)}`, { cause: error });
+    throw new CriError(criCodeOf(error), `${what}: ${errorReason(error, what)}`, { cause: error });
   }
 }
 
-const FILE_FAULTS: ReadonlyMap<string, string> = new Map([
+const FILE_ERRORS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'no such file'],
   ['EISDIR', 'it is a folder'],
   ['ENXIO', "it is no file; pipe it in, with '-' for its name"],
 ]);
 
-function whyOf(error: unknown, what: string): string {
+function errorReason(error: unknown, what: string): string {
   const isOfIt = error instanceof FileSystemError && what.endsWith(` ${error.path}`);
-  return (isOfIt ? FILE_FAULTS.get(error.code) : undefined) ?? textOf(error);
+  return (isOfIt ? FILE_ERRORS.get(error.code) : undefined) ?? errorText(error);
 }
 
-function codeOf(error: unknown): CriCode {
+function criCodeOf(error: unknown): CriCode {
   if (error instanceof FileSystemError) return error.code === 'ENOENT' ? 'NotFound' : 'Unknown';
   return 'InvalidArgument'; // what came is not what an image has to be
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { someOperations } from './fake/some-operations.ts';
+import { fakeImageOperations } from './fake/fake-image-operations.ts';
 import { serveImages } from './image-api.ts';
 import { withImages } from './with-images.ts';
 
@@ -20,7 +20,7 @@ test('withImages() asks the runtime that owns the folders, and does not touch th
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
   const listed = { id: 'sha256:1', tags: ['localhost/a:1'], digests: [], sizeBytes: 7, pinned: false };
-  await serveImages(host, SOCKET, Promise.resolve(someOperations({ list: async () => [listed] })), AGENT);
+  await serveImages(host, SOCKET, Promise.resolve(fakeImageOperations({ list: async () => [listed] })), AGENT);
   assert.deepEqual(await withImages({ host, ...FOLDERS }, (images) => images.list({}, signal), signal), [listed]);
   assert.equal(await host.fs.stat(FOLDERS.rootDir), undefined);
   assert.equal((await host.fs.stat(SOCKET))?.kind, 'socket');
@@ -29,7 +29,7 @@ test('withImages() asks the runtime that owns the folders, and does not touch th
 test('withImages() refuses settings that its owner would not go by', async () => {
   const host = createMemoryHost();
   await host.fs.makeDirectory('/run/nodelet');
-  await serveImages(host, SOCKET, Promise.resolve(someOperations()), AGENT);
+  await serveImages(host, SOCKET, Promise.resolve(fakeImageOperations()), AGENT);
   const asked = withImages(
     { host, ...FOLDERS, registryConfigDirs: ['/d'] },
     (images) => images.list({}, signal),

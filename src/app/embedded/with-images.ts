@@ -8,13 +8,13 @@ import { type HttpServer, NetworkError } from '../../host/network.ts';
 import { createRegistryPuller } from '../../runtime/images/pull/registry-puller.ts';
 import { openStorage, type Storage } from '../../runtime/open-storage.ts';
 import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
-import { type ClaimedPlaces, claimRoot, serveState } from './claim-folders.ts';
-import { DEFAULT_CHOICES, ownerSocket, runtimeFolders } from './embedded-settings.ts';
+import { type ClaimedFolders, claimRoot, serveStateSocket } from './claim-folders.ts';
+import { DEFAULT_RUNTIME_CONFIG, ownerSocket, runtimeFolders } from './embedded-settings.ts';
 import { imageClient } from './image-api.ts';
 import type { ImageOperations } from './image-operations.ts';
 import { storedImages } from './stored-images.ts';
 
-export interface ImagePlaces extends ClaimedPlaces {
+export interface ImageFolders extends ClaimedFolders {
   /** Of the process: proxies. */
   readonly env: ProxyEnvironment;
   /** Only for who becomes the owner; absent: the usual ones. */
@@ -25,22 +25,22 @@ export interface ImagePlaces extends ClaimedPlaces {
  * Does something with the images of these folders: through the runtime that owns them, or as their owner for the moment.
  */
 export async function withImages<T>(
-  places: ImagePlaces,
+  places: ImageFolders,
   use: (images: ImageOperations) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const { fs } = places.host;
-  if (await isOwned(places, signal)) return use(ownersImages(places));
+  if (await isOwned(places, signal)) return use(imagesOfOwner(places));
   await fs.makeDirectory(places.stateDir, 0o711);
   const opened = Promise.withResolvers<ImageOperations>();
-  const owner = await claim(places, opened.promise, signal);
-  if (owner === undefined) return use(ownersImages(places));
+  const owner = await claimSocket(places, opened.promise, signal);
+  if (owner === undefined) return use(imagesOfOwner(places));
   let storage: Storage | undefined;
   let root: AsyncDisposable | undefined;
   try {
-    root = await ownRoot(places, signal);
-    storage = await openOwn(places);
-    const images = ownImages(places, storage);
+    root = await claimOwnRoot(places, signal);
+    storage = await openOwnStorage(places);
+    const images = imagesOfStorage(places, storage);
     opened.resolve(images);
     return await use(images);
   } catch (error) {
@@ -55,7 +55,7 @@ export async function withImages<T>(
 }
 
 /** Whether somebody answers. Whoever is still at its start is waited for. */
-async function isOwned(places: ImagePlaces, signal: AbortSignal): Promise<boolean> {
+async function isOwned(places: ImageFolders, signal: AbortSignal): Promise<boolean> {
   const target = { socketPath: ownerSocket(places) };
   try {
     const { body } = await places.host.network.request({ target, method: 'GET', path: '/' }, signal);
@@ -68,13 +68,13 @@ async function isOwned(places: ImagePlaces, signal: AbortSignal): Promise<boolea
 }
 
 /** `undefined`: somebody else was quicker. */
-async function claim(
-  places: ImagePlaces,
+async function claimSocket(
+  places: ImageFolders,
   images: Promise<ImageOperations>,
   signal: AbortSignal,
 ): Promise<HttpServer | undefined> {
   try {
-    return await serveState(places, 'image command', images, signal);
+    return await serveStateSocket(places, 'image command', images, signal);
   } catch (error) {
     if (error instanceof FolderTakenError) return undefined;
     throw error;
@@ -82,7 +82,7 @@ async function claim(
 }
 
 /** An agent that has the root with another state folder has its socket there. */
-async function ownRoot(places: ImagePlaces, signal: AbortSignal): Promise<AsyncDisposable> {
+async function claimOwnRoot(places: ImageFolders, signal: AbortSignal): Promise<AsyncDisposable> {
   try {
     return await claimRoot(places, 'image command', signal);
   } catch (error) {
@@ -93,21 +93,21 @@ async function ownRoot(places: ImagePlaces, signal: AbortSignal): Promise<AsyncD
 }
 
 /** Whoever owns them has its own settings. */
-function ownersImages(places: ImagePlaces): ImageOperations {
+function imagesOfOwner(places: ImageFolders): ImageOperations {
   if (places.registryConfigDirs === undefined) return imageClient(places.host.network, ownerSocket(places));
   const message = 'a runtime is at work on these folders, and goes by its own --registry-config-dir';
   throw new CriError('FailedPrecondition', message);
 }
 
-function openOwn({ host, ...places }: ImagePlaces): Promise<Storage> {
+function openOwnStorage({ host, ...places }: ImageFolders): Promise<Storage> {
   const paths = runtimePaths(runtimeFolders(places));
   const settings = { pinnedImages: [] };
   return openStorage({ ...host, log: silentLog, paths, settings, architecture: goArchitecture() });
 }
 
-function ownImages({ host, env, registryConfigDirs }: ImagePlaces, storage: Storage): ImageOperations {
+function imagesOfStorage({ host, env, registryConfigDirs }: ImageFolders, storage: Storage): ImageOperations {
   const { ingest, exporter } = storage;
-  const settings = { registryConfigDirs: registryConfigDirs ?? DEFAULT_CHOICES.registryConfigDirs };
+  const settings = { registryConfigDirs: registryConfigDirs ?? DEFAULT_RUNTIME_CONFIG.registryConfigDirs };
   const machine = { architecture: goArchitecture(), settings, env, log: silentLog };
   return storedImages({ storage, exporter, puller: createRegistryPuller({ ...host, ...machine, ingest }) });
 }

@@ -1,4 +1,4 @@
-import { describeBytes, documentBytes } from '../../runtime/images/image-documents.ts';
+import { descriptorOf, encodeDocument } from '../../runtime/images/image-documents.ts';
 import { digestOf } from '../../runtime/storage/digest.ts';
 import { type TarMember, tarArchive } from './tar.ts';
 
@@ -34,31 +34,31 @@ export interface OciArchive {
 /** An image of one layer. The same content gives the same bytes. */
 export function ociArchive({ reference, architecture, files, config }: ImageContent): OciArchive {
   const layer = tarArchive(withParents(files));
-  const imageConfig = documentBytes({
+  const imageConfig = encodeDocument({
     architecture,
     os: 'linux',
     config,
     rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
   });
-  const manifest = documentBytes({
+  const manifest = encodeDocument({
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.manifest.v1+json',
-    config: describeBytes('application/vnd.oci.image.config.v1+json', imageConfig),
-    layers: [describeBytes('application/vnd.oci.image.layer.v1.tar', layer)],
+    config: descriptorOf('application/vnd.oci.image.config.v1+json', imageConfig),
+    layers: [descriptorOf('application/vnd.oci.image.layer.v1.tar', layer)],
   });
-  const index = documentBytes({
+  const index = encodeDocument({
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.index.v1+json',
     manifests: [
       {
-        ...describeBytes('application/vnd.oci.image.manifest.v1+json', manifest),
+        ...descriptorOf('application/vnd.oci.image.manifest.v1+json', manifest),
         platform: { architecture, os: 'linux' },
         annotations: { 'io.containerd.image.name': reference },
       },
     ],
   });
   const bytes = tarArchive([
-    file('oci-layout', documentBytes({ imageLayoutVersion: '1.0.0' })),
+    file('oci-layout', encodeDocument({ imageLayoutVersion: '1.0.0' })),
     file('index.json', index),
     ...[imageConfig, manifest, layer].map((blob) => file(`blobs/${digestOf(blob).replace(':', '/')}`, blob)),
   ]);

@@ -20,8 +20,8 @@ export async function manifestPaths(paths: readonly string[], fs: Pick<FileSyste
 
 /** What a source wants at first: for telling a user what is wrong before anything is started. */
 export async function firstWanted(source: PodSource): Promise<SourceSnapshot> {
-  const { desired, problems } = mergeSnapshot(NO_PODS, source.name, await firstSnapshot(source));
-  return { pods: allDesired(desired), problems };
+  const { desired, errors: problems } = mergeSnapshot(NO_PODS, source.name, await firstSnapshot(source));
+  return { pods: allDesired(desired), errors: problems };
 }
 
 async function firstSnapshot(source: PodSource): Promise<SourceSnapshot> {
@@ -31,5 +31,5 @@ async function firstSnapshot(source: PodSource): Promise<SourceSnapshot> {
   } finally {
     enough.abort();
   }
-  return { pods: [], problems: [] };
+  return { pods: [], errors: [] };
 }

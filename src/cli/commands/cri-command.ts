@@ -2,7 +2,7 @@ import { dirname } from 'node:path/posix';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { Log } from '../../base/log.ts';
-import { socketPathOf } from '../../cri/endpoint.ts';
+import { parseEndpoint } from '../../cri/endpoint.ts';
 import { instrument } from '../../cri/instrument.ts';
 import { serveCri } from '../../cri/server.ts';
 import type { Host } from '../../host/host.ts';
@@ -42,7 +42,7 @@ export async function criCommand(options: CriOptions, context: CommandContext): 
 
 async function serve(options: CriOptions, context: CommandContext, log: Log, signal: AbortSignal): Promise<number> {
   const { host, version, pid, env } = context;
-  const socketPath = socketPathOf(options.listen);
+  const socketPath = parseEndpoint(options.listen);
   await refuseTakenSocket(host, socketPath);
   const waiting = (text: string): void => log.info(text);
   const parts = { ...options, host, version, pid, env, log, waiting, pinnedImages: [] };

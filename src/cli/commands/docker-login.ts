@@ -1,6 +1,6 @@
 import { parseImageName } from '../../base/image-name.ts';
-import { SEARCH_PATH } from '../../base/search-path.ts';
-import { textOf } from '../../base/text-of.ts';
+import { DEFAULT_PATH } from '../../base/default-path.ts';
+import { errorText } from '../../base/error-text.ts';
 import { AuthConfig } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
@@ -48,7 +48,7 @@ export async function dockerLogin(
     return AuthConfig.fromPartial({ username, password });
   } catch (error) {
     signal.throwIfAborted();
-    await deps.warn(`no login from ${file}: ${textOf(error)}`);
+    await deps.warn(`no login from ${file}: ${errorText(error)}`);
     return undefined;
   }
 }
@@ -63,7 +63,7 @@ async function readConfig(path: string, { fs, warn }: DockerLoginDeps): Promise<
     return await fs.readText(path);
   } catch (error) {
     const isAbsent = error instanceof FileSystemError && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
-    if (!isAbsent) await warn(`no login from ${path}: ${textOf(error)}`);
+    if (!isAbsent) await warn(`no login from ${path}: ${errorText(error)}`);
     return undefined;
   }
 }
@@ -86,7 +86,7 @@ async function fromHelper(
     {
       program: `docker-credential-${name}`,
       args: ['get'],
-      env: { ...present(env), PATH: env['PATH'] ?? SEARCH_PATH },
+      env: { ...present(env), PATH: env['PATH'] ?? DEFAULT_PATH },
       input: server,
       maxOutputBytes: MOST_HELPER_BYTES,
     },

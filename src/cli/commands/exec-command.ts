@@ -9,7 +9,7 @@ import { podArgument } from '../options/pod-argument.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { CommandContext } from './command-context.ts';
 import { execFailure } from './exec-failure.ts';
-import { localSocket } from './local-socket.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 
 /** kubectl's words. */
 const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind of file\n';

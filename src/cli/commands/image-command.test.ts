@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { someOperations } from '../../app/embedded/fake/some-operations.ts';
+import { fakeImageOperations } from '../../app/embedded/fake/fake-image-operations.ts';
 import { serveImages } from '../../app/embedded/image-api.ts';
 import type { ImageOperations } from '../../app/embedded/image-operations.ts';
 import { goArchitecture } from '../../base/go/go-architecture.ts';
 import { CriError } from '../../cri/cri-error.ts';
-import { layerOf, ociArchiveOf } from '../../runtime/images/fake/image-archives.ts';
+import { buildLayer, buildOciArchive } from '../../runtime/images/fake/image-archives.ts';
 import { type ScriptedContext, type ScriptedContextOptions, scriptedContext } from '../fake/scripted-context.ts';
 import type { ImageOptions, RuntimePlaces } from '../options/commands.ts';
 import { imageCommand } from './image-command.ts';
@@ -41,9 +41,9 @@ const textInput = (text: string): ScriptedContextOptions => ({
 /** A machine with an archive of one image that has two names. */
 async function machine(options: ScriptedContextOptions = {}): Promise<ScriptedContext & { archive: Uint8Array }> {
   const scripted = scriptedContext(options);
-  const archive = await ociArchiveOf({
+  const archive = await buildOciArchive({
     names: ['localhost/app:1', 'localhost/app:2'],
-    layers: [await layerOf({ sh: 'shell' })],
+    layers: [await buildLayer({ sh: 'shell' })],
     architecture: goArchitecture(),
   });
   await scripted.host.fs.makeDirectory('/a');
@@ -57,7 +57,7 @@ async function served(operations: Partial<ImageOperations>, options: ScriptedCon
   const { host } = scripted;
   await host.fs.makeDirectory(FOLDERS.stateDir);
   const owner = { pid: 42, use: 'agent' } as const;
-  await serveImages(host, `${FOLDERS.stateDir}/runtime.sock`, Promise.resolve(someOperations(operations)), owner);
+  await serveImages(host, `${FOLDERS.stateDir}/runtime.sock`, Promise.resolve(fakeImageOperations(operations)), owner);
   return scripted;
 }
 

@@ -1,5 +1,5 @@
 import type { ImageOperations } from '../../app/embedded/image-operations.ts';
-import { wholeText } from '../../base/byte-chunks.ts';
+import { collectText } from '../../base/byte-chunks.ts';
 import { goArchitecture } from '../../base/go/go-architecture.ts';
 import { ImageNameError, parseImageName } from '../../base/image-name.ts';
 import { AuthConfig } from '../../cri/generated/runtime-v1.ts';
@@ -62,7 +62,7 @@ async function passwordOf({ terminal }: CommandContext): Promise<string> {
   if (terminal.inputIsTerminal) {
     throw new CommandError('--password-stdin reads no terminal: pipe the password in', EXIT.badInput);
   }
-  const text = await wholeText(terminal.input());
+  const text = await collectText(terminal.input());
   const password = text.replace(/\r?\n$/, '');
   if (password === '') throw new CommandError('there is no password on standard input', EXIT.badInput);
   return password;

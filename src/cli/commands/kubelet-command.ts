@@ -9,14 +9,14 @@ import { type KubeletSettings, loadKubeletConfig } from '../../app/config/load-c
 import { notHonoured } from '../../app/config/not-honoured.ts';
 import { formatProblem } from '../../app/config/problem.ts';
 import { standaloneFaults } from '../../app/config/standalone-faults.ts';
-import { DEFAULT_CHOICES } from '../../app/embedded/embedded-settings.ts';
+import { DEFAULT_RUNTIME_CONFIG } from '../../app/embedded/embedded-settings.ts';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
 import { nodeSettings } from '../../app/node-settings.ts';
 import { DEFAULT_ROOT_DIR } from '../../app/pod-network/bridge-name.ts';
 import { aborted } from '../../base/aborted.ts';
 import { goArchitecture } from '../../base/go/go-architecture.ts';
 import type { Log } from '../../base/log.ts';
-import { together } from '../../base/together.ts';
+import { runAllOrAbort } from '../../base/run-all-or-abort.ts';
 import { connectInProcess } from '../../cri/in-process.ts';
 import { checkRuntimeVersion } from '../../cri/version-check.ts';
 import { FolderTakenError } from '../../host/folder-claims.ts';
@@ -31,14 +31,14 @@ import { createHttpSource } from '../../kubelet/sources/http-source.ts';
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
 import { agentLog } from './agent-log.ts';
-import { type BuildOptions, buildOnRuntime, connectEndpoint } from './build-on-runtime.ts';
+import { type ConnectedAgentOptions, buildConnectedAgent, connectEndpoint } from '../../app/build-connected-agent.ts';
 import type { CommandContext } from './command-context.ts';
 import { untilOverdue } from './end-deadline.ts';
 import { Ending } from './ending.ts';
-import { type AgentWiring, type LocalAgent, type StartedRuntime, startLocalAgent } from './local-agent.ts';
-import { logAgentEvents } from './log-agent-events.ts';
+import { type AgentFactory, type LocalAgent, type StartedRuntime, startLocalAgent } from '../../app/start-local-agent.ts';
+import { logAgentEvents } from '../../app/log-agent-events.ts';
 import { requireRootOnLinux } from './require-root.ts';
-import { serveNodeApi } from './serve-node-api.ts';
+import { serveNodeApi } from '../../app/serve-node-api.ts';
 
 const STATE_DIR = '/run/nodelet';
 
@@ -116,7 +116,7 @@ async function start(
   }
 }
 
-function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: Log): AgentWiring {
+function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: Log): AgentFactory {
   const { config, parsed } = settings;
   const { host, machine } = context;
   const endpoint = config.containerRuntimeEndpoint;
@@ -129,7 +129,7 @@ function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: 
       const ownNode = new OwnNode(node.nodeName);
       const [cluster, view] = await Promise.all([joinCluster(settings, context, log, signal), addresses.read(signal)]);
       const connection = runtime.connect({ ...host, runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout });
-      const built = await buildOnRuntime(
+      const built = await buildConnectedAgent(
         {
           host,
           connection,
@@ -149,11 +149,11 @@ function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: 
         cluster?.close();
       };
       const { agent } = built;
-      const syncLoopFault = (): string | undefined => agent.syncLoopFault();
+      const syncLoopFault = (): string | undefined => agent.syncLoopUnhealthyReason();
       const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
       const served = { host, log, view: agent, runtime: connection.runtime, syncLoopFault, cluster, ownNode };
       const beside = (until: AbortSignal): Promise<unknown> =>
-        together(
+        runAllOrAbort(
           [
             (each) => serveNodeApi(settings, served, each),
             (each) => serveHealthz(healthz, { ...host, log }, each),
@@ -161,12 +161,12 @@ function kubeletWiring(settings: KubeletSettings, context: CommandContext, log: 
           ],
           until,
         );
-      return { ...built, beside, close };
+      return { ...built, runServers: beside, close };
     },
   };
 }
 
-function serversOf({ apiServer, eventApiServer, nodeApiServer }: NodeCluster): BuildOptions['cluster'] & object {
+function serversOf({ apiServer, eventApiServer, nodeApiServer }: NodeCluster): ConnectedAgentOptions['cluster'] & object {
   return { apiServer, eventApiServer, nodeApiServer };
 }
 
@@ -211,7 +211,7 @@ async function embeddedRuntime(
 ): Promise<StartedRuntime> {
   const places = { rootDir: DEFAULT_ROOT_DIR, stateDir: STATE_DIR };
   const waiting = (text: string): void => log.info(text);
-  const parts = { ...DEFAULT_CHOICES, ...places, host, version, pid, env, log, waiting };
+  const parts = { ...DEFAULT_RUNTIME_CONFIG, ...places, host, version, pid, env, log, waiting };
   const runtime = await startEmbedded(parts, signal);
   return {
     connect: (options) => connectInProcess(runtime.cri, options),

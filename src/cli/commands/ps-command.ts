@@ -7,7 +7,7 @@ import type { PsOptions } from '../options/commands.ts';
 import { type PodRow, podRow } from '../output/pod-row.ts';
 import { textTable } from '../output/text-table.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from './local-socket.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 
 /** `nodelet ps`: pods on stdout; troubles of the node and manifests that could not be used on stderr. */
 export async function psCommand(
@@ -20,7 +20,7 @@ export async function psCommand(
   if (output === 'table' || output === 'wide') {
     if (list.pods.length === 0) await terminal.stderr.write('No resources found.\n');
     for (const trouble of list.troubles) await terminal.stderr.write(`✗ ${trouble}\n`);
-    for (const { source, problems } of list.manifests) {
+    for (const { source, errors: problems } of list.manifests) {
       for (const problem of problems) await terminal.stderr.write(`${problemText(source, problem)}\n`);
     }
   }

@@ -1,7 +1,7 @@
 import type { Agent } from '../../app/agent.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { createFileSource } from '../../kubelet/sources/file-source.ts';
@@ -17,7 +17,7 @@ import { firstWanted, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
 import { type Overdue, overdueText, whenOverdue } from './end-deadline.ts';
 import { Ending } from './ending.ts';
-import { type AgentWiring, type LocalAgent, startLocalAgent } from './local-agent.ts';
+import { type AgentFactory, type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
 import { missingFolders, removeEmptyFolders } from './made-folders.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { longestGrace, stopPods, whenTakenBack } from './stop-pods.ts';
@@ -33,7 +33,7 @@ const KILL_MS = 5_000;
 const LAST_LINES_MS = 500;
 
 /** Chooses the runtime and the agent behind `nodelet run`. */
-export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext, log: Log) => AgentWiring;
+export type WireAgent = (options: RunOptions, source: PodSource, context: CommandContext, log: Log) => AgentFactory;
 
 interface Run {
   readonly options: RunOptions;
@@ -59,9 +59,9 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const ending = new Ending();
   const closed = (): void => void ending.ask();
   const screen = new RunScreen({ terminal, clock, fs, nodeName, nameWidth, followLogs: !options.once, closed });
-  for (const { location, message } of wanted.problems) screen.problem(location, message);
+  for (const { location, message } of wanted.errors) screen.problem(location, message);
   if (wanted.pods.length === 0) {
-    if (wanted.problems.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
+    if (wanted.errors.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
     await screen.flush();
     return EXIT.badInput;
   }
@@ -80,7 +80,7 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   }
 }
 
-async function runPods(run: Run, wiring: AgentWiring): Promise<number> {
+async function runPods(run: Run, wiring: AgentFactory): Promise<number> {
   const { ending, screen } = run;
   const local = await start(run, wiring);
   if (local === undefined) return EXIT.failed;
@@ -97,7 +97,7 @@ async function runPods(run: Run, wiring: AgentWiring): Promise<number> {
   if (exitCode === undefined) {
     await local.stop().catch(() => {}); // says again why the work ended
     ending.tellPodsGone();
-    screen.line(`nodelet run: the agent failed: ${textOf(await failure)}; the next 'nodelet run' takes its pods over`);
+    screen.line(`nodelet run: the agent failed: ${errorText(await failure)}; the next 'nodelet run' takes its pods over`);
     await screen.flush();
     return EXIT.failed;
   }
@@ -105,7 +105,7 @@ async function runPods(run: Run, wiring: AgentWiring): Promise<number> {
 }
 
 /** `undefined` when the user ended it before it had started. */
-async function start(run: Run, wiring: AgentWiring): Promise<LocalAgent | undefined> {
+async function start(run: Run, wiring: AgentFactory): Promise<LocalAgent | undefined> {
   const { options, context, screen, ending } = run;
   const { version, pid, host } = context;
   const began = host.clock.monotonic();
@@ -118,7 +118,7 @@ async function start(run: Run, wiring: AgentWiring): Promise<LocalAgent | undefi
         network: host.network,
         clock: host.clock,
         shutdown: (graceSeconds) => ending.ask(graceSeconds),
-        built: (agent) => {
+        onBuilt: (agent) => {
           screen.runtimeReady(host.clock.monotonic() - began);
           screen.attach(agent);
           run.agent = agent;
@@ -147,7 +147,7 @@ async function onceSettled({ options, context, wanted, screen, ending }: Run, { 
   const states = late.map((report) => lateText(report, agent.nodeName)).join(', ');
   if (!settled) screen.line(`nodelet run: not ready after ${options.timeoutMs / 1000} s: ${states}`);
   const anyFailed = agent.pods().some(({ status }) => podOutcome(status) === 'failed');
-  const anyRefused = wanted.problems.length > 0 || agent.manifests().some(({ problems }) => problems.length > 0);
+  const anyRefused = wanted.errors.length > 0 || agent.manifests().some(({ errors: problems }) => problems.length > 0);
   return settled && !anyFailed && !anyRefused ? EXIT.ok : EXIT.failed;
 }
 
@@ -168,7 +168,7 @@ async function end({ context, ending, screen, made }: Run, local: LocalAgent, ex
     await screen.flush();
     return isClean ? exitCode : EXIT.failed;
   } catch (error) {
-    screen.line(`nodelet run: cannot stop everything: ${textOf(error)}`);
+    screen.line(`nodelet run: cannot stop everything: ${errorText(error)}`);
     await screen.flush();
     return EXIT.failed;
   }

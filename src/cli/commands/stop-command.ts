@@ -1,11 +1,11 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { StopAnswer } from '../../kubelet/local-api/local-api-types.ts';
 import { createLocalClient, type LocalClient } from '../../kubelet/local-api/local-client.ts';
 import { EXIT } from '../options/command-error.ts';
 import type { StopOptions } from '../options/commands.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from './local-socket.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 
 /** `nodelet stop`: all named pods at once; one that cannot be stopped does not keep the others. */
 export async function stopCommand(options: StopOptions, { terminal, host }: CommandContext): Promise<number> {
@@ -19,7 +19,7 @@ export async function stopCommand(options: StopOptions, { terminal, host }: Comm
       : references.map((reference) => client.stop(reference, graceSeconds, signal));
   const results = await Promise.allSettled(stops);
   for (const result of results) {
-    if (result.status === 'rejected') await terminal.stderr.write(`nodelet stop: ${textOf(result.reason)}\n`);
+    if (result.status === 'rejected') await terminal.stderr.write(`nodelet stop: ${errorText(result.reason)}\n`);
     else for (const name of result.value.stopped) await terminal.stdout.write(`${name} stopped\n`);
   }
   return results.every(({ status }) => status === 'fulfilled') ? EXIT.ok : EXIT.failed;

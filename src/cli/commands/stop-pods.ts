@@ -2,7 +2,7 @@ import type { Agent } from '../../app/agent.ts';
 import { aborted } from '../../base/aborted.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Ending } from './ending.ts';
-import type { LocalAgent } from './local-agent.ts';
+import type { LocalAgent } from '../../app/start-local-agent.ts';
 
 /** The grace period of a pod that does not say. */
 const DEFAULT_GRACE_SECONDS = 30;

@@ -4,7 +4,7 @@ import { EXIT } from '../options/command-error.ts';
 import type { ExplainOptions } from '../options/commands.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from './local-socket.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 
 /** `nodelet timeline`: the steps on stdout; that there are none is told on stderr. */
 export async function timelineCommand(

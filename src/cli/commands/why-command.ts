@@ -3,7 +3,7 @@ import { EXIT } from '../options/command-error.ts';
 import type { ExplainOptions } from '../options/commands.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from './local-socket.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 
 /** `nodelet why`: the verdict on the first line, its reasons below. */
 export async function whyCommand(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Agent } from '../../app/agent.ts';
 import { ScriptedView } from '../../kubelet/local-api/fake/scripted-view.ts';
-import type { AgentWiring } from '../commands/local-agent.ts';
+import type { AgentFactory } from '../../app/start-local-agent.ts';
 
 /** An agent that does nothing by itself, and the runtime below it. */
 export class ScriptedAgent extends ScriptedView implements Agent {
@@ -37,14 +37,14 @@ export class ScriptedAgent extends ScriptedView implements Agent {
     for (const { pod } of this.pods()) this.remove(pod.metadata.uid);
   }
 
-  syncLoopFault(): undefined {}
+  syncLoopUnhealthyReason(): undefined {}
 
   override async stopPod(uid: string, graceSeconds: number | undefined): Promise<void> {
     await super.stopPod(uid, graceSeconds);
     if (this.pods().length === 0) this.drained.resolve();
   }
 
-  wiring(more: Partial<AgentWiring> = {}): AgentWiring {
+  wiring(more: Partial<AgentFactory> = {}): AgentFactory {
     return {
       startRuntime: async () => {
         this.happened.push('runtime started');

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DEFAULT_CHOICES } from '../../app/embedded/embedded-settings.ts';
+import { DEFAULT_RUNTIME_CONFIG } from '../../app/embedded/embedded-settings.ts';
 import type { Commands } from './commands.ts';
 import { folder, wholeNumber } from './option-values.ts';
 
@@ -70,7 +70,7 @@ export function withPlaces(command: Command): Command {
 
 /** Of everything that pulls. */
 export function registryConfigDirs(): Option {
-  const { registryConfigDirs: usual } = DEFAULT_CHOICES;
+  const { registryConfigDirs: usual } = DEFAULT_RUNTIME_CONFIG;
   return registryConfigDirsIfGiven().default(usual, usual.join(':'));
 }
 

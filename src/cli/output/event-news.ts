@@ -1,6 +1,6 @@
 import type { PodEvent } from '../../kubelet/events/pod-events.ts';
 import { killCause } from '../../kubelet/explain/kill-cause.ts';
-import { errorText } from '../../kubelet/explain/plain-words.ts';
+import { unwrapError } from '../../kubelet/explain/plain-text.ts';
 
 /** What a user is told of an event: one line. */
 export interface EventNews {
@@ -36,6 +36,6 @@ export function eventNews({ type, reason, message, fieldPath }: PodEvent): Event
   if (reason === 'BackOff') {
     return { label: 'back-off', subject, text: 'keeps ending: each restart waits longer', always: false };
   }
-  const text = errorText(message).replace(/:$/, '');
+  const text = unwrapError(message).replace(/:$/, '');
   return { label: LABELS[reason] ?? reason, subject, text, always: false };
 }

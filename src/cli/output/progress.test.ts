@@ -278,8 +278,8 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
   },
   'tells a problem of a manifest once, by the name that the user knows': {
     events: [
-      { kind: 'manifest', report: { source: '/home/me/a.yaml', problems: ['/home/me/a.yaml:3:5: no'] } },
-      { kind: 'manifest', report: { source: '/home/me/a.yaml', problems: ['/home/me/a.yaml:3:5: no', 'EACCES'] } },
+      { kind: 'manifest', report: { source: '/home/me/a.yaml', errors: ['/home/me/a.yaml:3:5: no'] } },
+      { kind: 'manifest', report: { source: '/home/me/a.yaml', errors: ['/home/me/a.yaml:3:5: no', 'EACCES'] } },
     ],
     lines: ['✗ a.yaml:3:5: no', '✗ a.yaml: EACCES'],
   },

@@ -4,8 +4,8 @@ import { visibleText } from '../../base/visible-text.ts';
 import type { PodEvent } from '../../kubelet/events/pod-events.ts';
 import { ABANDONED, type Step } from '../../kubelet/events/timeline.ts';
 import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
-import { configTrouble } from '../../kubelet/explain/config-error.ts';
-import { errorText } from '../../kubelet/explain/plain-words.ts';
+import { configTrouble } from '../../kubelet/explain/describe-error.ts';
+import { unwrapError } from '../../kubelet/explain/plain-text.ts';
 import { volumeTrouble } from '../../kubelet/explain/volume-words.ts';
 import { problemText } from '../../kubelet/local-api/problem-text.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
@@ -79,7 +79,7 @@ export class Progress {
   lines(event: AgentEvent, nowMs: number): string[] {
     switch (event.kind) {
       case 'manifest':
-        return event.report.problems.flatMap((problem) => this.problem(event.report.source, problem));
+        return event.report.errors.flatMap((problem) => this.problem(event.report.source, problem));
       case 'step':
         return this.#of(event.pod, this.#stepTexts(event.pod, event.step));
       case 'event':
@@ -97,7 +97,7 @@ export class Progress {
   /** Whether it is the first time that something, by its step, its event or here, tells this failure of a pod. */
   isNews(pod: string, error: string): boolean {
     const told = this.#pods.values().find(({ name }) => name === pod);
-    const text = errorText(error);
+    const text = unwrapError(error);
     if (told === undefined) return true;
     if (isKnown(told, text)) return false;
     told.errors.add(text);
@@ -134,7 +134,7 @@ export class Progress {
       if (outcome.error === ABANDONED) told.isStopping = true;
       // A stop that is given up for a quicker one is no failure.
       if (told.isStopping && (outcome.error === ABANDONED || name === 'stop container')) return [];
-      return this.#failure(told, label, subject, errorText(outcome.error), { shown: plainFailure(pod, outcome.error) });
+      return this.#failure(told, label, subject, unwrapError(outcome.error), { shown: plainFailure(pod, outcome.error) });
     }
     const isEmpty = name === 'volumes' && !pod.spec.volumes?.length;
     const key = `${name} ${subject}`;
@@ -261,7 +261,7 @@ function nothingTold(name: string): Told {
 }
 
 function plainFailure({ spec }: Pod, error: string): string {
-  const text = errorText(error);
+  const text = unwrapError(error);
   return (volumeTrouble(spec, text) ?? configTrouble(text))?.text ?? text;
 }
 
@@ -275,7 +275,7 @@ function failedText({ reason, message = '' }: PodStatus, told: Told): string {
   const refusal = /^Pod was rejected: (.*)$/s.exec(message)?.[1];
   const what = refusal === undefined ? 'failed' : 'refused';
   const why = refusal ?? message;
-  const said = why !== '' && isKnown(told, errorText(why)) ? [] : [reason, why].filter(Boolean);
+  const said = why !== '' && isKnown(told, unwrapError(why)) ? [] : [reason, why].filter(Boolean);
   return [what, ...said].join(': ');
 }
 

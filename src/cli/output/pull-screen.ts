@@ -1,4 +1,4 @@
-import { ChangeBell } from '../../base/change-bell.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PullWatcher } from '../../runtime/images/image-puller.ts';
 import { beginPull, nextPullState, type PullState, pullLines, pullNews } from './pull-progress.ts';
@@ -21,19 +21,19 @@ export async function shownPull<T>(
   pull: (watch: PullWatcher) => Promise<T>,
 ): Promise<T> {
   const over = new AbortController();
-  const bell = new ChangeBell();
+  const bell = new ChangeSignal();
   let state = beginPull(image);
   const showing = deps.terminal.stderr.canRedraw
     ? drawAgain(deps, bell, () => state, over.signal)
     : tellNews(deps, bell, () => state);
-  bell.ring();
+  bell.notify();
   try {
     return await pull((progress) => {
       state = nextPullState(state, progress);
-      bell.ring();
+      bell.notify();
     });
   } finally {
-    bell.silence();
+    bell.close();
     over.abort();
     await showing.catch(() => {}); // nobody looks any more; the pull is what counts
   }
@@ -47,7 +47,7 @@ export function redrawn(lines: readonly string[], drawnBefore: number): string {
 
 async function drawAgain(
   { terminal, clock }: PullScreenDeps,
-  bell: ChangeBell,
+  bell: ChangeSignal,
   state: () => PullState,
   over: AbortSignal,
 ): Promise<void> {
@@ -62,14 +62,14 @@ async function drawAgain(
     await terminal.stderr.writeRaw(redrawn(lines, drawn.length));
     drawn = lines;
   };
-  while (await bell.heard()) {
+  while (await bell.next()) {
     await draw();
     await clock.sleep(PAUSE_MS, over).catch(() => {}); // the end is drawn at once
   }
   await draw();
 }
 
-async function tellNews({ terminal }: PullScreenDeps, bell: ChangeBell, state: () => PullState): Promise<void> {
+async function tellNews({ terminal }: PullScreenDeps, bell: ChangeSignal, state: () => PullState): Promise<void> {
   let told = state();
   const tell = async (): Promise<void> => {
     const now = state();
@@ -77,6 +77,6 @@ async function tellNews({ terminal }: PullScreenDeps, bell: ChangeBell, state: (
     told = now;
     if (news.length > 0) await terminal.stderr.write(news.map((line) => `${line}\n`).join(''));
   };
-  while (await bell.heard()) await tell();
+  while (await bell.next()) await tell();
   await tell();
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path/posix';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { visibleText } from '../../base/visible-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -96,6 +96,6 @@ export class RunScreen {
   }
 
   #tellLogFailure(error: unknown): void {
-    this.#err.line(`nodelet run: cannot read a container's log: ${textOf(error)}`);
+    this.#err.line(`nodelet run: cannot read a container's log: ${errorText(error)}`);
   }
 }

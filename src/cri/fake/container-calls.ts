@@ -7,11 +7,11 @@ import {
   LinuxContainerResources,
 } from '../generated/runtime-v1.ts';
 import type { RuntimeService } from '../services.ts';
-import { failToStart, kill, startProcess, terminate, waitForEnd } from './container-life.ts';
+import { failToStart, kill, startProcess, terminate, waitForExit } from './container-lifecycle.ts';
 import type { FakeWorld } from './fake-world.ts';
 import { findImage } from './image-calls.ts';
 import { labelMatcher } from './label-matcher.ts';
-import { containerMessage, containerStateOf, containerStatusMessage } from './messages.ts';
+import { containerMessage, criContainerState, containerStatusMessage } from './messages.ts';
 import type { FakeContainer, FakeSandbox } from './records.ts';
 
 type ContainerCalls = Pick<
@@ -71,7 +71,7 @@ export function containerCalls(world: FakeWorld): ContainerCalls {
     },
 
     async reopenContainerLog({ containerId }) {
-      const { phase } = knownContainer(world, containerId);
+      const { state: phase } = knownContainer(world, containerId);
       if (phase.phase !== 'running') throw new CriError('Unknown', 'container is not running');
       return {};
     },
@@ -82,7 +82,7 @@ export function removeContainer(world: FakeWorld, container: FakeContainer): voi
   kill(world, container);
   world.containers.delete(container.id);
   world.onEffect({ kind: 'removed', container });
-  world.tell(ContainerEventType.CONTAINER_DELETED_EVENT, container.id, container.sandboxId);
+  world.publishEvent(ContainerEventType.CONTAINER_DELETED_EVENT, container.id, container.sandboxId);
 }
 
 export function knownContainer(world: FakeWorld, id: string): FakeContainer {
@@ -114,11 +114,11 @@ function create(world: FakeWorld, sandboxId: string, config: ContainerConfig | u
     imageId: image.id,
     logPath: logDirectory && config.logPath ? `${logDirectory}/${config.logPath}` : '',
     createdAt: world.timestamp(),
-    phase: { phase: 'created' },
+    state: { phase: 'created' },
   };
   world.containers.set(container.id, container);
   world.onEffect({ kind: 'created', container });
-  world.tell(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandboxId);
+  world.publishEvent(ContainerEventType.CONTAINER_CREATED_EVENT, container.id, sandboxId);
   return container;
 }
 
@@ -137,8 +137,8 @@ function reserveName(world: FakeWorld, { metadata }: ContainerConfig, sandbox: F
 }
 
 async function start(world: FakeWorld, container: FakeContainer): Promise<void> {
-  if (container.phase.phase !== 'created') {
-    const state = `CONTAINER_${container.phase.phase.toUpperCase()}`;
+  if (container.state.phase !== 'created') {
+    const state = `CONTAINER_${container.state.phase.toUpperCase()}`;
     throw new CriError(
       'Unknown',
       `failed to set starting state for container "${container.id}": container is in ${state} state`,
@@ -153,12 +153,12 @@ async function start(world: FakeWorld, container: FakeContainer): Promise<void> 
 
 /** A container that does not run is left as it is. */
 async function stop(world: FakeWorld, container: FakeContainer, seconds: number, signal: AbortSignal): Promise<void> {
-  if (container.phase.phase !== 'running') return;
-  const { process } = container.phase;
+  if (container.state.phase !== 'running') return;
+  const { process } = container.state;
   world.onEffect({ kind: 'terminating', container, graceSeconds: seconds });
   if (seconds > 0) {
     terminate(world, container);
-    await waitForEnd(world, process, seconds * 1000, signal);
+    await waitForExit(world, process, seconds * 1000, signal);
   }
   kill(world, container);
 }
@@ -170,6 +170,6 @@ function select(world: FakeWorld, filter: ContainerFilter | undefined): readonly
       hasLabels(container.config.labels) &&
       (!filter?.id || container.id.startsWith(filter.id)) &&
       (!filter?.podSandboxId || container.sandboxId.startsWith(filter.podSandboxId)) &&
-      (!filter?.state || containerStateOf(container) === filter.state.state),
+      (!filter?.state || criContainerState(container) === filter.state.state),
   );
 }

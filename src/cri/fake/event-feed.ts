@@ -5,7 +5,7 @@ export class EventFeed<T> {
   readonly #listeners = new Set<AsyncQueue<T>>();
 
   /** Whether anybody would hear an event. */
-  get isHeard(): boolean {
+  get hasSubscribers(): boolean {
     return this.#listeners.size > 0;
   }
 
@@ -14,15 +14,15 @@ export class EventFeed<T> {
   }
 
   /** Every stream throws this after what it has still to tell. */
-  breakAll(reason: unknown): void {
-    for (const listener of this.#listeners) listener.break(reason);
+  failAll(reason: unknown): void {
+    for (const listener of this.#listeners) listener.fail(reason);
   }
 
   /** Subscribed as soon as the first event is asked for. Throws the signal's reason when that aborts. */
   async *subscribe(signal: AbortSignal): AsyncGenerator<T, undefined> {
     signal.throwIfAborted();
     const listener = new AsyncQueue<T>();
-    const onAbort = () => listener.break(signal.reason);
+    const onAbort = () => listener.fail(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#listeners.add(listener);
     try {

@@ -2,7 +2,7 @@ import { formatDurationMs } from '../../base/duration.ts';
 import { CriError } from '../cri-error.ts';
 import type { ExecSyncResponse } from '../generated/runtime-v1.ts';
 import type { RuntimeService } from '../services.ts';
-import { waitForEnd } from './container-life.ts';
+import { waitForExit } from './container-lifecycle.ts';
 import type { FakeWorld } from './fake-world.ts';
 import type { FakeProcess } from './records.ts';
 
@@ -41,11 +41,11 @@ function runningProcess(world: FakeWorld, id: string, prefix: string): FakeProce
   if (!container) {
     throw new CriError('NotFound', `${prefix}failed to find container ${JSON.stringify(id)} in store: not found`);
   }
-  if (container.phase.phase !== 'running') {
-    const state = `CONTAINER_${container.phase.phase.toUpperCase()}`;
+  if (container.state.phase !== 'running') {
+    const state = `CONTAINER_${container.state.phase.toUpperCase()}`;
     throw new CriError('Unknown', `${prefix}container is in ${state} state`);
   }
-  return container.phase.process;
+  return container.state.process;
 }
 
 /** A command ends with its container, as all in a container do when its first process ends. */
@@ -65,7 +65,7 @@ async function execSync(
   }
   const afterMs = answer.afterMs ?? 0;
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Number.POSITIVE_INFINITY;
-  if (afterMs > 0) await waitForEnd(world, process, Math.min(afterMs, timeoutMs), signal);
+  if (afterMs > 0) await waitForExit(world, process, Math.min(afterMs, timeoutMs), signal);
   if (process.ended.aborted) return output('', '', 128 + 9);
   if (afterMs > timeoutMs) {
     const text = `failed to exec in container: timeout ${formatDurationMs(timeoutMs)} exceeded: context deadline exceeded`;

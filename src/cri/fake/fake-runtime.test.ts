@@ -154,24 +154,24 @@ test('a tag that moves names the new image alone', async () => {
 test('faults come before the effect, after it, late, or instead of an answer', async () => {
   const { clock, fake, runtime, run } = world();
   const lost = new CriError('Unavailable', 'connection lost');
-  fake.faults.next('runPodSandbox', { kind: 'before', error: lost });
-  fake.faults.next('runPodSandbox', { kind: 'after', error: lost });
+  fake.failures.next('runPodSandbox', { kind: 'before', error: lost });
+  fake.failures.next('runPodSandbox', { kind: 'after', error: lost });
   await assert.rejects(run('a'), lost);
   assert.equal(fake.sandboxes.size, 0);
   await assert.rejects(run('a'), lost);
   assert.equal(fake.sandboxes.size, 1);
   await assert.rejects(run('a'), /is reserved for/);
 
-  fake.faults.next('stopPodSandbox', { kind: 'after', error: lost, delayMs: 300 });
+  fake.failures.next('stopPodSandbox', { kind: 'after', error: lost, delayMs: 300 });
   const [podSandboxId = ''] = fake.sandboxes.keys();
   await assert.rejects(clock.runUntil(runtime.stopPodSandbox({ podSandboxId }, signal)), lost);
   assert.deepEqual([clock.monotonic(), fake.sandboxes.get(podSandboxId)?.state], [300, 'notReady']);
 
-  fake.faults.next('version', { kind: 'delay', ms: 700 });
+  fake.failures.next('version', { kind: 'delay', ms: 700 });
   await clock.runUntil(runtime.version({ version: '' }, signal));
   assert.equal(clock.monotonic(), 1000);
 
-  fake.faults.next('version', { kind: 'hang' });
+  fake.failures.next('version', { kind: 'hang' });
   const controller = new AbortController();
   const hanging = assert.rejects(runtime.version({ version: '' }, controller.signal), /enough/);
   await clock.advance(1000);
@@ -182,7 +182,7 @@ test('faults come before the effect, after it, late, or instead of an answer', a
 test('everyCall() decides over each call that has no fault of its own', async () => {
   const { fake, runtime } = world();
   const down = new CriError('Unavailable', 'down');
-  fake.faults.everyCall((method) => (method === 'version' ? undefined : { kind: 'before', error: down }));
+  fake.failures.everyCall((method) => (method === 'version' ? undefined : { kind: 'before', error: down }));
   await runtime.version({ version: '' }, signal);
   await assert.rejects(runtime.listContainers({ filter: undefined }, signal), down);
 });

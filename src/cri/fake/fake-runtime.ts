@@ -3,14 +3,14 @@ import type { RuntimeHandlerFeatures } from '../generated/runtime-v1.ts';
 import type { Cri } from '../services.ts';
 import type { ContainerBehaviour } from './behaviour.ts';
 import { containerCalls, knownContainer } from './container-calls.ts';
-import { type Ending, exit } from './container-life.ts';
+import { type ProcessExit, exit } from './container-lifecycle.ts';
 import { execCalls } from './exec-calls.ts';
-import { FakeFaults, withFaults } from './fake-faults.ts';
+import { FailureInjector, withInjectedFailures } from './failure-injector.ts';
 import { FakeWorld, type WorldOptions } from './fake-world.ts';
 import { addImage, imageCalls, type RegistryImage } from './image-calls.ts';
 import { nodeCalls } from './node-calls.ts';
 import type { FakeContainer, FakeSandbox } from './records.ts';
-import { lose, sandboxCalls } from './sandbox-calls.ts';
+import { markSandboxLost, sandboxCalls } from './sandbox-calls.ts';
 import { statsCalls } from './stats-calls.ts';
 
 export interface FakeRuntimeOptions extends WorldOptions {
@@ -24,7 +24,7 @@ export interface FakeRuntimeOptions extends WorldOptions {
  */
 export interface FakeRuntime {
   readonly cri: Cri;
-  readonly faults: FakeFaults;
+  readonly failures: FailureInjector;
   /** By container name; for containers that start from now on. */
   readonly behaviours: Map<string, ContainerBehaviour>;
   /** What can be pulled, by reference. */
@@ -41,16 +41,16 @@ export interface FakeRuntime {
     condition: { readonly status: boolean; readonly reason?: string; readonly message?: string },
   ): void;
   /** The program of a container ends by itself. */
-  exitContainer(id: string, ending: Ending): void;
+  exitContainer(id: string, ending: ProcessExit): void;
   /** A sandbox's first process ends by itself; its containers go on. */
   loseSandbox(id: string): void;
   /** Every event stream breaks. */
-  breakEventStreams(): void;
+  failEventStreams(): void;
 }
 
 export function createFakeRuntime({ containerEvents = true, ...options }: FakeRuntimeOptions): FakeRuntime {
   const world = new FakeWorld(options);
-  const faults = new FakeFaults();
+  const faults = new FailureInjector();
   const setCondition: FakeRuntime['setCondition'] = (type, { status, reason = '', message = '' }) => {
     world.conditions.set(type, { type, status, reason, message });
   };
@@ -65,8 +65,8 @@ export function createFakeRuntime({ containerEvents = true, ...options }: FakeRu
     ...statsCalls(world),
   };
   return {
-    cri: withFaults({ runtime, images: imageCalls(world) }, faults, options.clock),
-    faults,
+    cri: withInjectedFailures({ runtime, images: imageCalls(world) }, faults, options.clock),
+    failures: faults,
     behaviours: world.behaviours,
     registry: world.registry,
     handlers: world.handlers,
@@ -77,8 +77,8 @@ export function createFakeRuntime({ containerEvents = true, ...options }: FakeRu
     exitContainer: (id, ending) => exit(world, knownContainer(world, id), ending),
     loseSandbox(id) {
       const sandbox = world.sandboxes.get(id);
-      if (sandbox) lose(world, sandbox);
+      if (sandbox) markSandboxLost(world, sandbox);
     },
-    breakEventStreams: () => world.events.breakAll(new CriError('Unavailable', 'error reading from server: EOF')),
+    failEventStreams: () => world.events.failAll(new CriError('Unavailable', 'error reading from server: EOF')),
   };
 }

@@ -90,8 +90,8 @@ export class FakeWorld {
   }
 
   /** `id` is the container's or the sandbox's own. */
-  tell(type: ContainerEventType, id: string, sandboxId: string): void {
-    if (!this.events.isHeard) return;
+  publishEvent(type: ContainerEventType, id: string, sandboxId: string): void {
+    if (!this.events.hasSubscribers) return;
     const sandbox = this.sandboxes.get(sandboxId);
     this.events.publish(
       ContainerEventResponse.fromPartial({

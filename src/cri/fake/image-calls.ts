@@ -2,7 +2,7 @@ import { CriError } from '../cri-error.ts';
 import { type AuthConfig, FilesystemUsage, type ImageFilter } from '../generated/runtime-v1.ts';
 import type { ImageService } from '../services.ts';
 import type { FakeWorld } from './fake-world.ts';
-import { digestOf, normalizeReference, repositoryOf } from './image-reference.ts';
+import { contentDigest, normalizeReference, parseRepository } from './image-reference.ts';
 import { imageMessage } from './messages.ts';
 import type { FakeImage } from './records.ts';
 
@@ -67,7 +67,7 @@ export function findImage(world: FakeWorld, reference: string): FakeImage | unde
     ({ id }) => id === reference || (/^[0-9a-f]{6,64}$/.test(reference) && id.startsWith(`sha256:${reference}`)),
   );
   if (byId) return byId;
-  const name = parsed(reference);
+  const name = tryNormalize(reference);
   return [...world.images.values()].find(({ tags, digests }) => name && (tags.has(name) || digests.has(name)));
 }
 
@@ -75,7 +75,7 @@ export function findImage(world: FakeWorld, reference: string): FakeImage | unde
 export function addImage(world: FakeWorld, reference: string, source: RegistryImage = {}): FakeImage {
   const name = normalizeReference(reference);
   const content = source.content ?? name;
-  const id = digestOf(`config of ${content}`);
+  const id = contentDigest(`config of ${content}`);
   const known = world.images.get(id);
   const image: FakeImage = known ?? {
     id,
@@ -91,7 +91,7 @@ export function addImage(world: FakeWorld, reference: string, source: RegistryIm
   } else {
     for (const other of world.images.values()) other.tags.delete(name); // a tag names one image
     image.tags.add(name);
-    image.digests.add(`${repositoryOf(name)}@${digestOf(content)}`);
+    image.digests.add(`${parseRepository(name)}@${contentDigest(content)}`);
   }
   world.images.set(id, image);
   return image;
@@ -125,7 +125,7 @@ function select(world: FakeWorld, filter: ImageFilter | undefined): readonly Fak
   return found ? [found] : [];
 }
 
-function parsed(reference: string): string | undefined {
+function tryNormalize(reference: string): string | undefined {
   try {
     return normalizeReference(reference);
   } catch {

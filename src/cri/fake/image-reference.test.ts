@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { normalizeReference, repositoryOf } from './image-reference.ts';
+import { normalizeReference, parseRepository } from './image-reference.ts';
 
 const cases: Record<string, { given: string; whole: string; repository: string }> = {
   'a short name': {
@@ -22,7 +22,7 @@ const cases: Record<string, { given: string; whole: string; repository: string }
 
 for (const [name, { given, whole, repository }] of Object.entries(cases)) {
   test(`normalizeReference() understands ${name}`, () => {
-    assert.deepEqual([normalizeReference(given), repositoryOf(normalizeReference(given))], [whole, repository]);
+    assert.deepEqual([normalizeReference(given), parseRepository(normalizeReference(given))], [whole, repository]);
   });
 }
 

@@ -13,17 +13,17 @@ export function normalizeReference(reference: string): string {
   const first = name.split('/')[0] ?? '';
   const hasDomain = name.includes('/') && (/[.:]/.test(first) || first === 'localhost');
   const path = hasDomain ? name : `docker.io/${name.includes('/') ? '' : 'library/'}${name}`;
-  if (digest !== undefined) return `${repositoryOf(path)}@${digest}`;
+  if (digest !== undefined) return `${parseRepository(path)}@${digest}`;
   return hasTag(path) ? path : `${path}:latest`;
 }
 
-export function repositoryOf(reference: string): string {
+export function parseRepository(reference: string): string {
   const [name] = splitAt(reference, '@');
   return hasTag(name) ? name.slice(0, name.lastIndexOf(':')) : name;
 }
 
 /** A digest that stands for the content; the same content, the same digest. */
-export function digestOf(content: string): string {
+export function contentDigest(content: string): string {
   return `sha256:${createHash('sha256').update(content).digest('hex')}`;
 }
 

@@ -22,11 +22,11 @@ const CONTAINER_STATES = {
   exited: ContainerState.CONTAINER_EXITED,
 } as const;
 
-export function sandboxStateOf({ state }: FakeSandbox): PodSandboxState {
+export function criSandboxState({ state }: FakeSandbox): PodSandboxState {
   return SANDBOX_STATES[state];
 }
 
-export function containerStateOf({ phase }: FakeContainer): ContainerState {
+export function criContainerState({ state: phase }: FakeContainer): ContainerState {
   return CONTAINER_STATES[phase.phase];
 }
 
@@ -36,7 +36,7 @@ export function sandboxMessage(sandbox: FakeSandbox): PodSandbox {
   return PodSandbox.fromPartial({
     id,
     metadata,
-    state: sandboxStateOf(sandbox),
+    state: criSandboxState(sandbox),
     createdAt,
     labels,
     annotations,
@@ -58,7 +58,7 @@ export function sandboxStatusMessage(sandbox: FakeSandbox): PodSandboxStatus {
 const listed = new WeakMap<FakeContainer, { readonly phase: string; readonly imageRef: string; message: Container }>();
 
 export function containerMessage(world: Images, container: FakeContainer): Container {
-  const { phase } = container.phase;
+  const { phase } = container.state;
   const names = imageNames(world, container);
   const known = listed.get(container);
   if (known?.phase === phase && known.imageRef === names.imageRef && known.message.image?.image === names.image) {
@@ -79,7 +79,7 @@ function newContainerMessage(container: FakeContainer, { image, imageRef }: Retu
     image: { image },
     imageRef,
     imageId,
-    state: containerStateOf(container),
+    state: criContainerState(container),
     createdAt,
     labels,
     annotations,
@@ -87,7 +87,7 @@ function newContainerMessage(container: FakeContainer, { image, imageRef }: Retu
 }
 
 export function containerStatusMessage(world: Images, container: FakeContainer): ContainerStatus {
-  const { id, config, createdAt, imageId, phase } = container;
+  const { id, config, createdAt, imageId, state: phase } = container;
   const { metadata, labels, annotations, mounts, stopSignal } = config;
   const { image, imageRef } = imageNames(world, container);
   const times = phase.phase === 'running' ? { startedAt: phase.startedAt } : {};
@@ -95,7 +95,7 @@ export function containerStatusMessage(world: Images, container: FakeContainer):
   return ContainerStatus.fromPartial({
     id,
     metadata,
-    state: containerStateOf(container),
+    state: criContainerState(container),
     createdAt,
     image: { image },
     imageRef,

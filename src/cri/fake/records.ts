@@ -18,7 +18,7 @@ export interface FakeSandbox {
  *   CreateContainer ──► created ──StartContainer──► running ──end, StopContainer──► exited ──RemoveContainer──► gone
  *                          └───────────────cannot start────────────────────────────►┘
  */
-export type ContainerPhase =
+export type FakeContainerState =
   | { readonly phase: 'created' }
   | { readonly phase: 'running'; readonly startedAt: bigint; readonly process: FakeProcess }
   | {
@@ -46,7 +46,7 @@ export interface FakeContainer {
   /** Absolute; empty when it has none. */
   readonly logPath: string;
   readonly createdAt: bigint;
-  phase: ContainerPhase;
+  state: FakeContainerState;
 }
 
 /** An image that is present. */

@@ -8,10 +8,10 @@ import {
 } from '../generated/runtime-v1.ts';
 import type { RuntimeService } from '../services.ts';
 import { removeContainer } from './container-calls.ts';
-import { kill } from './container-life.ts';
+import { kill } from './container-lifecycle.ts';
 import type { FakeWorld } from './fake-world.ts';
 import { labelMatcher } from './label-matcher.ts';
-import { sandboxMessage, sandboxStateOf, sandboxStatusMessage } from './messages.ts';
+import { sandboxMessage, criSandboxState, sandboxStatusMessage } from './messages.ts';
 import type { FakeSandbox } from './records.ts';
 
 type SandboxCalls = Pick<
@@ -65,17 +65,17 @@ export function sandboxCalls(world: FakeWorld): SandboxCalls {
 }
 
 /** The sandbox's first process has ended by itself: its containers and its network stay, until somebody stops it. */
-export function lose(world: FakeWorld, sandbox: FakeSandbox): void {
+export function markSandboxLost(world: FakeWorld, sandbox: FakeSandbox): void {
   if (sandbox.state === 'notReady') return;
   sandbox.state = 'notReady';
   world.onEffect({ kind: 'sandboxLost', sandbox });
-  world.tell(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox.id);
+  world.publishEvent(ContainerEventType.CONTAINER_STOPPED_EVENT, sandbox.id, sandbox.id);
 }
 
 function stop(world: FakeWorld, sandbox: FakeSandbox): void {
   for (const container of world.containersOf(sandbox.id)) kill(world, container);
   sandbox.ip = undefined;
-  lose(world, sandbox);
+  markSandboxLost(world, sandbox);
   world.onEffect({ kind: 'sandboxStopped', sandbox });
 }
 
@@ -105,8 +105,8 @@ function run(world: FakeWorld, config: PodSandboxConfig | undefined, runtimeHand
   };
   world.sandboxes.set(sandbox.id, sandbox);
   world.onEffect({ kind: 'sandboxReady', sandbox });
-  world.tell(ContainerEventType.CONTAINER_CREATED_EVENT, sandbox.id, sandbox.id);
-  world.tell(ContainerEventType.CONTAINER_STARTED_EVENT, sandbox.id, sandbox.id);
+  world.publishEvent(ContainerEventType.CONTAINER_CREATED_EVENT, sandbox.id, sandbox.id);
+  world.publishEvent(ContainerEventType.CONTAINER_STARTED_EVENT, sandbox.id, sandbox.id);
   return sandbox;
 }
 
@@ -116,7 +116,7 @@ function remove(world: FakeWorld, sandbox: FakeSandbox): void {
   for (const container of world.containersOf(sandbox.id)) removeContainer(world, container);
   world.sandboxes.delete(sandbox.id);
   world.onEffect({ kind: 'sandboxRemoved', sandbox });
-  world.tell(ContainerEventType.CONTAINER_DELETED_EVENT, sandbox.id, sandbox.id);
+  world.publishEvent(ContainerEventType.CONTAINER_DELETED_EVENT, sandbox.id, sandbox.id);
 }
 
 function select(world: FakeWorld, filter: PodSandboxFilter | undefined): readonly FakeSandbox[] {
@@ -125,7 +125,7 @@ function select(world: FakeWorld, filter: PodSandboxFilter | undefined): readonl
     (sandbox) =>
       hasLabels(sandbox.config.labels) &&
       (!filter?.id || sandbox.id.startsWith(filter.id)) &&
-      (!filter?.state || sandboxStateOf(sandbox) === filter.state.state),
+      (!filter?.state || criSandboxState(sandbox) === filter.state.state),
   );
 }
 

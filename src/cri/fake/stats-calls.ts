@@ -28,7 +28,7 @@ export function statsCalls(world: FakeWorld): StatsCalls {
     async containerStats({ containerId }) {
       const container = world.containers.get(containerId);
       if (!container) throw new CriError('NotFound', 'failed to find container: not found');
-      if (container.phase.phase !== 'running') throw new CriError('Unknown', 'unexpected metrics response: []');
+      if (container.state.phase !== 'running') throw new CriError('Unknown', 'unexpected metrics response: []');
       return { stats: containerStats(world, container) };
     },
 
@@ -60,7 +60,7 @@ export function statsCalls(world: FakeWorld): StatsCalls {
   };
 }
 
-function containerStats(world: FakeWorld, { id, config, phase }: FakeContainer): ContainerStats {
+function containerStats(world: FakeWorld, { id, config, state: phase }: FakeContainer): ContainerStats {
   const { metadata, labels, annotations } = config;
   const attributes = { id, metadata, labels, annotations };
   if (phase.phase !== 'running') return ContainerStats.fromPartial({ attributes });

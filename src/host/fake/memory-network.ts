@@ -1,5 +1,5 @@
-import { ipAddressFaults } from '../../base/ip-address.ts';
-import { Sequencer } from '../../base/sequencer.ts';
+import { ipAddressErrors } from '../../base/ip-address.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import {
   type ByteStream,
   type Connection,
@@ -77,7 +77,7 @@ export class MemoryNetwork implements Network {
   readonly names = new Map<string, readonly [string, ...string[]]>([['localhost', ['127.0.0.1']]]);
   readonly #fs: MemoryFileSystem;
   readonly #listeners = new Map<string, Listener>();
-  readonly #claims = new Sequencer();
+  readonly #claims = new KeyedMutex();
   #nextPort = 40_000;
 
   constructor(fs: MemoryFileSystem) {
@@ -105,7 +105,7 @@ export class MemoryNetwork implements Network {
 
   async lookup(host: string, signal: AbortSignal): Promise<readonly [string, ...string[]]> {
     signal.throwIfAborted();
-    const isAddress = ipAddressFaults(host).length === 0;
+    const isAddress = ipAddressErrors(host).length === 0;
     const addresses = isAddress ? ([host] as const) : this.names.get(host);
     if (!addresses) throw new NetworkError('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
     return addresses;

@@ -1,4 +1,4 @@
-import { ChangeBell } from '../../base/change-bell.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
 import type { RunningProgram, TerminalSize } from '../processes.ts';
 import type { MemoryProcess } from './memory-process.ts';
 
@@ -40,20 +40,20 @@ export class MemoryStreams {
 }
 
 class MemoryPipe {
-  readonly #bell = new ChangeBell();
+  readonly #bell = new ChangeSignal();
   readonly #waiting: Uint8Array[] = [];
 
   push(data: Uint8Array): void {
     this.#waiting.push(data);
-    this.#bell.ring();
+    this.#bell.notify();
   }
 
   end(): void {
-    this.#bell.silence();
+    this.#bell.close();
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    for (let more = true; more; more = await this.#bell.heard()) yield* this.#taken();
+    for (let more = true; more; more = await this.#bell.next()) yield* this.#taken();
     yield* this.#taken();
   }
 

@@ -1,11 +1,11 @@
-import { ChangeBell } from '../../base/change-bell.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
 import type { DirectoryInode, Inode } from './memory-inode.ts';
 
 interface Watch {
   readonly folder: DirectoryInode;
   /** Of the one file that is watched; absent for the whole folder. */
   readonly name: string | undefined;
-  readonly bell: ChangeBell;
+  readonly bell: ChangeSignal;
   /** Names that were removed or moved away since the last look. */
   readonly removed: Set<string>;
 }
@@ -21,17 +21,17 @@ export class MemoryWatches {
     checkFolder: () => void,
     signal: AbortSignal,
   ): AsyncGenerator<ReadonlySet<string>, void, void> {
-    const watch: Watch = { folder, name, bell: new ChangeBell(), removed: new Set() };
+    const watch: Watch = { folder, name, bell: new ChangeSignal(), removed: new Set() };
     const { bell, removed } = watch;
     this.#watches.add(watch);
     const onAbort = (): void => {
-      bell.silence();
+      bell.close();
       this.#watches.delete(watch); // not left to the reader, who may never ask again
     };
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      bell.ring();
-      while (await bell.heard()) {
+      bell.notify();
+      while (await bell.next()) {
         const since = new Set(removed);
         removed.clear();
         yield* lastLook(since, checkFolder);
@@ -53,13 +53,13 @@ export class MemoryWatches {
   /** Something about the name in this folder changed. */
   changed(folder: DirectoryInode | undefined, name: string): void {
     for (const watch of this.#watches) {
-      if (watch.folder === folder && (watch.name === undefined || watch.name === name)) watch.bell.ring();
+      if (watch.folder === folder && (watch.name === undefined || watch.name === name)) watch.bell.notify();
     }
   }
 
   /** The folder itself was changed, moved or removed. */
   changedItself(inode: Inode): void {
-    for (const watch of this.#watches) if (watch.folder === inode) watch.bell.ring();
+    for (const watch of this.#watches) if (watch.folder === inode) watch.bell.notify();
   }
 }
 

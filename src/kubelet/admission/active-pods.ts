@@ -2,19 +2,19 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import { isTerminal } from '../status/pod-phase.ts';
-import { isKnownTerminated, type WorkerView } from '../workers/pod-questions.ts';
+import { isKnownTerminated, type WorkerView } from '../workers/pod-state-queries.ts';
 
-/** A pod worker, as far as admission needs it. */
+/** The part of a pod worker that admission reads. */
 export interface AdmittedPod extends WorkerView {
   readonly pod: Pod;
-  /** The pod that runs under this UID once the worker is gone. */
+  /** The pod that starts under this UID after the worker is gone. */
   readonly successor: Pod | undefined;
 }
 
 /**
- * The pods whose resources and ports are counted: those that a source wants and that have not terminated. As in kubelet,
- * a pod that left its source does not count while it terminates, nor does one that was over when this agent first saw it
- * and of which nothing runs.
+ * Returns the pods whose resources and ports count: desired pods that have not terminated. As in kubelet, a pod that was
+ * removed from its source does not count while it terminates. A pod whose phase is terminal counts only while something
+ * of it runs.
  */
 export function activePods(
   workers: Iterable<AdmittedPod>,
@@ -23,17 +23,17 @@ export function activePods(
   return [...workers].flatMap((worker) => {
     const { pod, removed, successor } = worker;
     if (removed) return successor ?? [];
-    const isOver = isTerminal(pod.status?.phase) && !isUp(observed.get(pod.metadata.uid));
-    return isOver || isKnownTerminated(worker, true) ? [] : pod;
+    const isDone = isTerminal(pod.status?.phase) && !isRunning(observed.get(pod.metadata.uid));
+    return isDone || isKnownTerminated(worker, true) ? [] : pod;
   });
 }
 
-function isUp(seen: Pick<ObservedPod, 'sandboxes' | 'containers'> | undefined): boolean {
+function isRunning(seen: Pick<ObservedPod, 'sandboxes' | 'containers'> | undefined): boolean {
   if (!seen) return false;
   return seen.sandboxes.some(({ ready }) => ready) || seen.containers.some(({ state }) => state === 'running');
 }
 
-/** The pods that a pod is admitted beside. Pods of one full name are never up together: they share what they need. */
+/** Excludes pods with the same full name: they never run at the same time as `pod`. */
 export function otherPods(pod: Pod, active: readonly Pod[]): readonly Pod[] {
   const fullName = podFullName(pod);
   return active.filter((other) => podFullName(other) !== fullName);

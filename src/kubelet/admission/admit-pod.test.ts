@@ -3,10 +3,11 @@ import test from 'node:test';
 import type { Affinity, ContainerPort, NodeSelectorRequirement, Pod } from '../../api/generated/core-v1.ts';
 import { amountsOf } from '../../api/pod-resources.ts';
 import { examplePod, type PodChanges } from '../sync/config/pod.fixture.ts';
-import { admitPod, type NodeView, type Verdict } from './admit-pod.ts';
-import { unsafeSysctlFault } from './sysctl-allowlist.ts';
+import { admitPod } from './admit-pod.ts';
+import type { AdmissionView, PodRejection } from './pod-admit-handler.ts';
+import { unsafeSysctlError } from './sysctl-handler.ts';
 
-const node: NodeView = {
+const node: AdmissionView = {
   nodeName: 'n1',
   labels: { 'kubernetes.io/os': 'linux', disk: 'ssd', cores: '8' },
   maxPods: 110,
@@ -15,10 +16,10 @@ const node: NodeView = {
   host: { kernel: { major: 6, minor: 1 }, appArmorEnabled: false },
   supportsSupplementalGroupsPolicy: false,
 };
-const admit: Verdict = { kind: 'admit' };
+const admit = undefined;
 
-function reject(reason: string, message: string): Verdict {
-  return { kind: 'reject', reason, message };
+function reject(reason: string, message: string): PodRejection {
+  return { reason, message };
 }
 
 function asking(requests: Record<string, string>): PodChanges {
@@ -31,23 +32,26 @@ function on(...ports: readonly ContainerPort[]): PodChanges {
 
 const others = (count: number): Pod[] => Array.from({ length: count }, () => examplePod());
 
-const cases: Record<string, { given?: PodChanges; node?: Partial<NodeView>; verdict: Verdict }> = {
-  'takes a plain pod': { verdict: admit },
-  'refuses another operating system': {
+const cases: Record<
+  string,
+  { given?: PodChanges; node?: Partial<AdmissionView>; rejection: PodRejection | undefined }
+> = {
+  'admits a plain pod': { rejection: admit },
+  'rejects another operating system': {
     given: { spec: { os: { name: 'windows' } } },
-    verdict: reject('PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS"),
+    rejection: reject('PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS"),
   },
-  'refuses another operating system by label': {
+  'rejects another operating system by label': {
     given: { metadata: { labels: { 'kubernetes.io/os': 'windows' } } },
-    verdict: reject(
+    rejection: reject(
       'PodOSSelectorNodeLabelDoesNotMatch',
       "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
     ),
   },
-  'takes a pod whose huge pages the node has': {
+  'admits a pod whose huge pages the node has': {
     given: asking({ 'hugepages-2Mi': '4Mi' }),
     node: { allocatable: amountsOf({ 'hugepages-2Mi': '4Mi' }) },
-    verdict: admit,
+    rejection: admit,
   },
   'counts the huge pages of other pods': {
     given: asking({ 'hugepages-2Mi': '4Mi' }),
@@ -55,87 +59,90 @@ const cases: Record<string, { given?: PodChanges; node?: Partial<NodeView>; verd
       allocatable: amountsOf({ 'hugepages-2Mi': '6Mi' }),
       otherPods: [examplePod(asking({ 'hugepages-2Mi': '4Mi' }))],
     },
-    verdict: reject(
+    rejection: reject(
       'OutOfhugepages-2Mi',
       "Node didn't have enough resource: hugepages-2Mi, requested: 4194304, used: 4194304, capacity: 6291456",
     ),
   },
-  'refuses huge pages of a size that the node has none of': {
+  'rejects huge pages of a size that the node does not have': {
     given: asking({ 'hugepages-1Gi': '1Gi' }),
-    verdict: reject(
+    rejection: reject(
       'OutOfhugepages-1Gi',
       "Node didn't have enough resource: hugepages-1Gi, requested: 1073741824, used: 0, capacity: 0",
     ),
   },
-  'refuses what would be ignored, all of it': {
+  'rejects a pod with ignored fields, and lists all of them': {
     given: {
       spec: { readinessGates: [{ conditionType: 'x' }], resourceClaims: [{ name: 'c' }] },
       container: { lifecycle: { stopSignal: 'SIGUSR1' } },
     },
-    verdict: reject(
+    rejection: reject(
       'PodFeatureUnsupported',
       'spec.resourceClaims is not supported yet; ' +
         'spec.readinessGates[0] needs an API server, and this node has none; ' +
         'spec.containers[0].lifecycle.stopSignal needs the feature gate ContainerStopSignals, which is off',
     ),
   },
-  'refuses a token where there is nobody to give it': {
+  'rejects a service account token on a standalone node': {
     given: { spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] } },
-    verdict: reject(
+    rejection: reject(
       'PodFeatureUnsupported',
       'spec.volumes[0].projected.sources[0].serviceAccountToken needs an API server, and this node has none',
     ),
   },
-  'takes it where there is an API server': {
+  'admits a service account token with an API server': {
     given: { spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] } },
     node: { hasApiServer: true },
-    verdict: admit,
+    rejection: admit,
   },
-  'takes a pod whose readiness others decide on at the API server': {
+  'admits readiness gates with an API server': {
     given: { spec: { readinessGates: [{ conditionType: 'x' }] } },
     node: { hasApiServer: true },
-    verdict: admit,
+    rejection: admit,
   },
-  'takes what a feature gate allows': {
+  'admits a field whose feature gate is on': {
     given: { container: { lifecycle: { stopSignal: 'SIGUSR1' } } },
     node: { gates: { containerStopSignals: true } },
-    verdict: admit,
+    rejection: admit,
   },
-  'takes the last place': { node: { otherPods: others(109) }, verdict: admit },
-  'refuses one pod too many': {
+  'admits the last pod that fits': { node: { otherPods: others(109) }, rejection: admit },
+  'rejects one pod too many': {
     node: { otherPods: others(110) },
-    verdict: reject('OutOfpods', "Node didn't have enough resource: pods, requested: 1, used: 110, capacity: 110"),
+    rejection: reject('OutOfpods', "Node didn't have enough resource: pods, requested: 1, used: 110, capacity: 110"),
   },
-  'refuses what the CPUs do not hold': {
+  'rejects a request for more CPU than is left': {
     given: asking({ cpu: '1500m' }),
     node: { otherPods: [examplePod(asking({ cpu: '600m' }))] },
-    verdict: reject('OutOfcpu', "Node didn't have enough resource: cpu, requested: 1500, used: 600, capacity: 2000"),
+    rejection: reject('OutOfcpu', "Node didn't have enough resource: cpu, requested: 1500, used: 600, capacity: 2000"),
   },
-  'refuses what the memory does not hold': {
+  'rejects a request for more memory than the node has': {
     given: asking({ memory: '2Gi' }),
-    verdict: reject(
+    rejection: reject(
       'OutOfmemory',
       "Node didn't have enough resource: memory, requested: 2147483648, used: 0, capacity: 1073741824",
     ),
   },
-  'counts only what it knows the size of': { given: asking({ 'ephemeral-storage': '1Ti' }), verdict: admit },
-  'refuses a pod for another node': {
+  'ignores resources without a known capacity': { given: asking({ 'ephemeral-storage': '1Ti' }), rejection: admit },
+  'rejects a pod for another node': {
     given: { spec: { nodeName: 'n2' } },
-    verdict: reject('NodeName', "Predicate NodeName failed: node(s) didn't match the requested node name"),
+    rejection: reject('NodeName', "Predicate NodeName failed: node(s) didn't match the requested node name"),
   },
-  'refuses a pod for another kind of node': {
+  'rejects a pod whose node selector does not match': {
     given: { spec: { nodeSelector: { disk: 'hdd' } } },
-    verdict: reject('NodeAffinity', "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"),
+    rejection: reject(
+      'NodeAffinity',
+      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+    ),
   },
-  'refuses a port of the host that is taken': {
+  'rejects a host port that is in use': {
     given: on({ containerPort: 80, hostPort: 8080, hostIP: '10.0.0.1' }),
     node: { otherPods: [examplePod(on({ containerPort: 90, hostPort: 8080, protocol: 'TCP' }))] },
-    verdict: reject(
+    rejection: reject(
       'NodePorts',
       "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
     ),
   },
-  'shares a port of the host among protocols and addresses': {
+  'admits one host port with different protocols and addresses': {
     given: on({ containerPort: 80, hostPort: 8080, hostIP: '10.0.0.1' }, { containerPort: 81 }),
     node: {
       otherPods: [
@@ -143,81 +150,84 @@ const cases: Record<string, { given?: PodChanges; node?: Partial<NodeView>; verd
         examplePod(on({ containerPort: 80, hostPort: 8080, hostIP: '10.0.0.2' })),
       ],
     },
-    verdict: admit,
+    rejection: admit,
   },
-  'refuses a sysctl that would touch others': {
+  'rejects a sysctl that affects other pods': {
     given: { spec: { securityContext: { sysctls: [{ name: 'kernel/shmmax', value: '1' }] } } },
-    verdict: reject('SysctlForbidden', 'forbidden sysctl: "kernel.shmmax" not allowlisted'),
+    rejection: reject('SysctlForbidden', 'forbidden sysctl: "kernel.shmmax" not allowlisted'),
   },
-  'refuses a sysctl of the host’s own network': {
+  'rejects a network sysctl with the host network': {
     given: {
       spec: { hostNetwork: true, securityContext: { sysctls: [{ name: 'net.ipv4.tcp_syncookies', value: '1' }] } },
     },
-    verdict: reject('SysctlForbidden', 'forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host Net enabled'),
+    rejection: reject(
+      'SysctlForbidden',
+      'forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host Net enabled',
+    ),
   },
-  'refuses a sysctl that an old kernel shares': {
+  'rejects a sysctl that an old kernel does not namespace': {
     given: { spec: { securityContext: { sysctls: [{ name: 'net.ipv4.tcp_rmem', value: '1' }] } } },
     node: { host: { kernel: { major: 4, minor: 14 }, appArmorEnabled: false } },
-    verdict: reject('SysctlForbidden', 'forbidden sysctl: "net.ipv4.tcp_rmem" not allowlisted'),
+    rejection: reject('SysctlForbidden', 'forbidden sysctl: "net.ipv4.tcp_rmem" not allowlisted'),
   },
-  'takes a safe sysctl': {
+  'admits a safe sysctl': {
     given: { spec: { securityContext: { sysctls: [{ name: 'net/ipv4/tcp_rmem', value: '1' }] } } },
-    verdict: admit,
+    rejection: admit,
   },
-  'refuses strict groups where the runtime has none': {
+  'rejects strict supplemental groups without runtime support': {
     given: { spec: { securityContext: { supplementalGroupsPolicy: 'Strict' } } },
-    verdict: reject(
+    rejection: reject(
       'SupplementalGroupsPolicyNotSupported',
       'SupplementalGroupsPolicy=Strict is not supported in this node',
     ),
   },
-  'refuses an AppArmor profile where there is no AppArmor': {
+  'rejects an AppArmor profile on a host without AppArmor': {
     given: { container: { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } } },
-    verdict: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
+    rejection: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
   },
-  'takes a sysctl that the owner of the node allows': {
+  'admits an unsafe sysctl that the node allows': {
     given: { spec: { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } } },
     node: { allowedUnsafeSysctls: ['kernel.msg*'] },
-    verdict: admit,
+    rejection: admit,
   },
-  'refuses an allowed sysctl of the host’s own IPC': {
+  'rejects an allowed IPC sysctl with the host IPC namespace': {
     given: { spec: { hostIPC: true, securityContext: { sysctls: [{ name: 'fs.mqueue.msg_max', value: '1' }] } } },
     node: { allowedUnsafeSysctls: ['fs/mqueue/*'] },
-    verdict: reject('SysctlForbidden', 'forbidden sysctl: "fs.mqueue.msg_max" not allowed with host IPC enabled'),
+    rejection: reject('SysctlForbidden', 'forbidden sysctl: "fs.mqueue.msg_max" not allowed with host IPC enabled'),
   },
-  'refuses an AppArmor profile of the pod that no container has': {
+  'rejects an AppArmor profile of the pod that every container overrides': {
     given: {
       spec: { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } },
       container: { securityContext: { appArmorProfile: { type: 'Unconfined' } } },
     },
-    verdict: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
+    rejection: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
   },
-  'refuses an AppArmor profile in an annotation that nobody understands': {
+  'rejects an AppArmor annotation with an unknown value': {
     given: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/web': 'strict' } } },
-    verdict: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
+    rejection: reject('AppArmor', 'Cannot enforce AppArmor: AppArmor is not enabled on the host'),
   },
-  'refuses an AppArmor profile without a name': {
+  'rejects an AppArmor profile without a name': {
     given: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/web': 'localhost/' } } },
     node: { host: { ...node.host, appArmorEnabled: true } },
-    verdict: reject(
+    rejection: reject(
       'AppArmor',
       'Cannot enforce AppArmor: invalid empty AppArmor profile name: "&AppArmorProfile{Type:Localhost,LocalhostProfile:*,}"',
     ),
   },
-  'takes an AppArmor profile where there is AppArmor': {
+  'admits an AppArmor profile on a host with AppArmor': {
     given: { container: { securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: 'web' } } } },
     node: { host: { ...node.host, appArmorEnabled: true } },
-    verdict: admit,
+    rejection: admit,
   },
-  'takes who wants no AppArmor': {
+  'admits an unconfined pod on a host without AppArmor': {
     given: { container: { securityContext: { appArmorProfile: { type: 'Unconfined' } } } },
-    verdict: admit,
+    rejection: admit,
   },
 };
 
-for (const [name, { given, node: changed, verdict }] of Object.entries(cases)) {
+for (const [name, { given, node: changed, rejection }] of Object.entries(cases)) {
   test(`admitPod() ${name}`, () => {
-    assert.deepEqual(admitPod(examplePod(given), { ...node, ...changed }), verdict);
+    assert.deepEqual(admitPod(examplePod(given), { ...node, ...changed }), rejection);
   });
 }
 
@@ -236,7 +246,10 @@ const affinities: Record<string, { affinity: Affinity; fits: boolean }> = {
   'a label that is there': { affinity: requiring({ key: 'gpu', operator: 'Exists' }), fits: false },
   'more than a number': { affinity: requiring({ key: 'cores', operator: 'Gt', values: ['4'] }), fits: true },
   'less than a number': { affinity: requiring({ key: 'cores', operator: 'Lt', values: ['8'] }), fits: false },
-  'a number of what is none': { affinity: requiring({ key: 'disk', operator: 'Gt', values: ['4'] }), fits: false },
+  'a number, of a label without one': {
+    affinity: requiring({ key: 'disk', operator: 'Gt', values: ['4'] }),
+    fits: false,
+  },
   'all of a term': {
     affinity: requiring({ key: 'disk', operator: 'Exists' }, { key: 'gpu', operator: 'Exists' }),
     fits: false,
@@ -255,17 +268,17 @@ const affinities: Record<string, { affinity: Affinity; fits: boolean }> = {
 };
 
 for (const [what, { affinity, fits }] of Object.entries(affinities)) {
-  test(`admitPod() understands node affinity: ${what}`, () => {
-    assert.equal(admitPod(examplePod({ spec: { affinity } }), node).kind, fits ? 'admit' : 'reject');
+  test(`admitPod() evaluates node affinity: ${what}`, () => {
+    assert.equal(admitPod(examplePod({ spec: { affinity } }), node) === undefined, fits);
   });
 }
 
-test('unsafeSysctlFault() knows what the kernel has for each namespace', () => {
+test('unsafeSysctlError() accepts only namespaced sysctls', () => {
   const known = ['kernel.shm*', 'kernel.sem', 'net.*', 'net/core/somaxconn', 'fs.mqueue.*'];
-  assert.deepEqual(known.map(unsafeSysctlFault), Array(known.length).fill(undefined));
-  assert.equal(unsafeSysctlFault('vm.swap*'), 'the sysctls "vm.swap" are not known to be namespaced');
+  assert.deepEqual(known.map(unsafeSysctlError), Array(known.length).fill(undefined));
+  assert.equal(unsafeSysctlError('vm.swap*'), 'the sysctls "vm.swap" are not known to be namespaced');
   assert.equal(
-    unsafeSysctlFault('net.**'),
+    unsafeSysctlError('net.**'),
     'sysctl "net.**" must have at most 253 characters and match regex ' +
       '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]',
   );

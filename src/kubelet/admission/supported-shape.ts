@@ -1,7 +1,7 @@
-/** Says whether a value is honoured. Reached only by values that are set. */
+/** Returns whether a value is honoured. Called only for values that are set. */
 export type ValueRule = (value: unknown) => boolean;
 
-/** What of a value of type `T` is honoured: all that a rule says, each element of a list, some keys or some fields. */
+/** The honoured part of a value of type `T`: a predicate, a rule for each list element, some keys or some fields. */
 export type Rule<T> =
   | ValueRule
   | (T extends readonly (infer Element)[]
@@ -12,22 +12,22 @@ export type Rule<T> =
           ? Shape<T>
           : never);
 
-/** The fields that are honoured; any other field that is set is not. */
+/** The honoured fields; every other field that is set is unsupported. */
 export type Shape<T> = { readonly [Field in keyof T]?: Rule<NonNullable<T[Field]>> };
 
-/** Honoured whatever the value, or of no meaning to a node. */
+/** Every value is honoured, or the field has no meaning on a node. */
 export const anything: ValueRule = () => true;
 
 export function only(...values: readonly unknown[]): ValueRule {
   return (value) => values.includes(value);
 }
 
-/** Paths of everything that is set and not honoured, in the order of the object: `spec.volumes[0].nfs`. */
+/** Returns the paths of all fields that are set and not honoured, in object order: `spec.volumes[0].nfs`. */
 export function unsupportedPaths<T>(value: T, rule: Rule<T>, path: string): string[] {
   return [...walk(value, rule as AnyRule, path)];
 }
 
-// Below here rules are seen without the types that they are about: `Rule` has checked them against the API's types.
+// The code below uses untyped rules: `Rule` has already checked them against the API types.
 type AnyRule = ValueRule | { readonly [field: string]: AnyRule };
 
 function* walk(value: unknown, rule: AnyRule | undefined, path: string): Generator<string> {
@@ -35,7 +35,7 @@ function* walk(value: unknown, rule: AnyRule | undefined, path: string): Generat
   if (rule === undefined) {
     yield path;
   } else if (typeof rule === 'function') {
-    if (!rule(value)) yield shown(path, value);
+    if (!rule(value)) yield formatValue(path, value);
   } else if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) yield* walk(item, rule['each'], `${path}[${index}]`);
   } else if (typeof rule['keys'] === 'function') {
@@ -45,16 +45,16 @@ function* walk(value: unknown, rule: AnyRule | undefined, path: string): Generat
   }
 }
 
-/** A field may be called `constructor`, which every object has. */
+/** Ignores inherited properties: a field may be named `constructor`. */
 function ownRule(shape: Readonly<Record<string, AnyRule>>, field: string): AnyRule | undefined {
   return Object.hasOwn(shape, field) ? shape[field] : undefined;
 }
 
-/** Empty texts and lists say nothing; an empty object does (`emptyDir: {}`). */
+/** Empty strings and lists count as unset; an empty object counts as set (`emptyDir: {}`). */
 function isSet(value: unknown): value is NonNullable<unknown> {
   return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== '';
 }
 
-function shown(path: string, value: unknown): string {
+function formatValue(path: string, value: unknown): string {
   return typeof value === 'object' ? path : `${path}: ${JSON.stringify(value)}`;
 }

@@ -12,22 +12,22 @@ import { SCHEMA } from '../../api/generated/core-v1-schema.ts';
 import { anything, only, type Shape, unsupportedPaths } from './supported-shape.ts';
 
 /**
- * Everything that a pod asks for and would not get, by field path. A pod that asks for such a thing is refused: it is
- * better not to run than to run in another way than its manifest says.
+ * Returns the paths of all fields that are set and that this node does not honour. Such a pod is rejected rather than run
+ * differently from its manifest.
  */
 export function unsupportedFields({ spec }: Pod): string[] {
   return unsupportedPaths(spec, POD_SPEC, 'spec');
 }
 
-// The tables below are what is honoured; whoever builds a feature adds its row. A row `anything` without a comment is
-// honoured whatever its value.
+// The tables below list the honoured fields. A new feature adds its row. `anything` without a comment means that every
+// value is honoured.
 
 function isHugePages(name: unknown): boolean {
   return String(name).startsWith('hugepages-');
 }
 
 const RESOURCES: Shape<ResourceRequirements> = {
-  // What is asked for of the node's disk concerns the scheduler alone; a limit would have to be held.
+  // A request for ephemeral storage only concerns the scheduler; a limit would have to be enforced.
   requests: { keys: (name) => only('cpu', 'memory', 'ephemeral-storage')(name) || isHugePages(name) },
   limits: { keys: (name) => only('cpu', 'memory')(name) || isHugePages(name) },
 };
@@ -82,7 +82,7 @@ const CONTAINER: Shape<Container> = {
   envFrom: { each: { prefix: anything, configMapRef: anything, secretRef: anything } },
   ports: anything,
   resources: RESOURCES,
-  resizePolicy: anything, // matters when resources change, which a pod from a manifest cannot
+  resizePolicy: anything, // only used when resources change, which a static pod cannot
   livenessProbe: PROBE,
   readinessProbe: PROBE,
   startupProbe: PROBE,
@@ -110,14 +110,14 @@ const CONTAINER: Shape<Container> = {
 
 const EPHEMERAL_CONTAINER: Shape<EphemeralContainer> = { ...CONTAINER, targetContainerName: anything };
 
-// A volume of a type that cannot be mounted yet is told of when it is to be mounted.
+// Unsupported volume types are reported when the volume is mounted.
 const VOLUME_TYPES: Shape<Volume> = Object.fromEntries(
   Object.keys(SCHEMA['Volume'] ?? {}).map((field) => [field, anything]),
 );
 
 const VOLUME: Shape<Volume> = {
   ...VOLUME_TYPES,
-  // What is missing: clusterTrustBundle, podCertificate.
+  // Not supported: clusterTrustBundle, podCertificate.
   projected: {
     defaultMode: anything,
     sources: {
@@ -155,7 +155,7 @@ const POD_SPEC: Shape<PodSpec> = {
   securityContext: {
     appArmorProfile: anything,
     fsGroup: anything,
-    fsGroupChangePolicy: anything, // volumes that are empty at first are given to the group once, whatever it says
+    fsGroupChangePolicy: anything, // no effect: only volumes that start empty are owned by the group
     runAsGroup: anything,
     runAsNonRoot: anything,
     runAsUser: anything,
@@ -167,14 +167,14 @@ const POD_SPEC: Shape<PodSpec> = {
     sysctls: anything,
   },
 
-  // Looked at by admission.
+  // Checked by admission.
   nodeName: anything,
   nodeSelector: anything,
   affinity: anything,
   priority: anything,
   priorityClassName: anything,
 
-  // The scheduler's and the API server's business: by the time a pod is here they have had their say.
+  // Used by the scheduler and the API server before the pod reaches the node.
   preemptionPolicy: anything,
   schedulerName: anything,
   schedulingGates: anything,
@@ -183,9 +183,9 @@ const POD_SPEC: Shape<PodSpec> = {
   topologySpreadConstraints: anything,
   automountServiceAccountToken: anything, // the token comes as a projected volume
 
-  // Only names: what comes of them (tokens, pull secrets) is put into the pod by the API server.
+  // Names only: the API server adds the resulting tokens and pull secrets to the pod.
   serviceAccount: anything,
   serviceAccountName: anything,
 
-  enableServiceLinks: anything, // without an API server there are no services to tell of
+  enableServiceLinks: anything, // no effect on a standalone node, which has no services
 };

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { parseTime } from '../../base/rfc3339.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { ExecPlugin } from './client-config.ts';
 import { isMap } from './patch-value.ts';
 
@@ -58,7 +58,7 @@ export function checkedPair(pair: ClientCertificate): ClientCertificate {
   try {
     if (new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key))) return pair;
   } catch (error) {
-    throw new CredentialError(`failed parsing client key/certificate: ${textOf(error)}`);
+    throw new CredentialError(`failed parsing client key/certificate: ${errorText(error)}`);
   }
   throw new CredentialError('failed parsing client key/certificate: private key does not match public key');
 }

@@ -1,4 +1,4 @@
-import { GrowingPause } from '../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
@@ -64,7 +64,7 @@ class Follower<R extends Resource> {
   readonly #selection: Selection<R>;
   readonly #keeper: SelectionKeeper<ApiObjects[R]>;
   readonly #deps: FollowDeps;
-  readonly pause = new GrowingPause(RETRY);
+  readonly pause = new ExponentialBackoff(RETRY);
   /** From which a watch can go on; nothing when the objects have to be listed. */
   #version: string | undefined;
 

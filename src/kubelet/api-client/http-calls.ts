@@ -1,4 +1,4 @@
-import { wholeText } from '../../base/byte-chunks.ts';
+import { collectText } from '../../base/byte-chunks.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type HttpResponse, NetworkError } from '../../host/network.ts';
 import { ApiError } from './api-server.ts';
@@ -69,7 +69,7 @@ export class HttpCalls {
     using answer = await this.#reaching(this.#deps.connections.ask(this.#line(call), signal), signal);
     const { response } = answer;
     if (response.status < 200 || response.status > 299) return this.#reaching(errorOf(response), signal);
-    return { value: parsed(await this.#reaching(wholeText(response.body), signal)) };
+    return { value: parsed(await this.#reaching(collectText(response.body), signal)) };
   }
 
   async #reaching<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -97,7 +97,7 @@ export class HttpCalls {
 }
 
 async function errorOf({ status, headers, body }: HttpResponse): Promise<ApiError> {
-  return errorOfAnswer(status, headers, await wholeText(body));
+  return errorOfAnswer(status, headers, await collectText(body));
 }
 
 function parsed(text: string): unknown {

@@ -1,4 +1,4 @@
-import { textOfChunks } from '../../base/byte-chunks.ts';
+import { decodeChunks } from '../../base/byte-chunks.ts';
 
 const NEWLINE = 0x0a;
 
@@ -8,7 +8,7 @@ export async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      const line = textOfChunks([...pending, chunk.subarray(start, end)]);
+      const line = decodeChunks([...pending, chunk.subarray(start, end)]);
       pending = [];
       start = end + 1;
       if (line !== '') yield line;

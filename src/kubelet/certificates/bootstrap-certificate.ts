@@ -1,5 +1,5 @@
 import { join } from 'node:path/posix';
-import { GrowingPause } from '../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -40,7 +40,7 @@ export async function bootstrapCertificate(
   const { clock, random, store, fs, log } = deps;
   const temporary = join(folder, TEMPORARY_KEY);
   const key = await ownKey(temporary, folder, deps);
-  const pause = new GrowingPause(RETRY);
+  const pause = new ExponentialBackoff(RETRY);
   for (;;) {
     try {
       const certificate = await firstCertificate(nodeName, key, deps, signal);

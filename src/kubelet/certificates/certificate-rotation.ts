@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { aborted } from '../../base/aborted.ts';
-import { GrowingPause } from '../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -122,7 +122,7 @@ export class CertificateRotation implements ServingCertificate {
     this.#subject = subject;
     if (!subject) return aborted(until);
     if (!(await this.#slept(this.#dueMs(subject) - clock.now(), until))) return;
-    const pause = new GrowingPause(RETRY);
+    const pause = new ExponentialBackoff(RETRY);
     while (!until.aborted) {
       const isDone = await this.#attempt(subject, until);
       const waitMs = isDone ? SHORTEST_MS : pause.next(random.fraction());

@@ -1,6 +1,6 @@
 import { join } from 'node:path/posix';
 import { formatTime } from '../../base/rfc3339.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { CertificateError, type HeldCertificate, holdCertificate } from './held-certificate.ts';
@@ -100,7 +100,7 @@ export class CertificateStore {
       return holdCertificate(certificate, key);
     } catch (error) {
       throw new CertificateError(
-        `could not convert data from ${JSON.stringify(certificatePath)} into cert/key pair: ${textOf(error)}`,
+        `could not convert data from ${JSON.stringify(certificatePath)} into cert/key pair: ${errorText(error)}`,
         { cause: error },
       );
     }

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { pemBlocks, pemText } from '../../base/pem.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { CertificateSubject } from './certificate-subject.ts';
 import type { KeyPair } from './serving-certificate.ts';
 
@@ -47,7 +47,7 @@ function parsed(der: Uint8Array): X509Certificate {
   try {
     return new X509Certificate(der);
   } catch (error) {
-    throw new CertificateError(`unable to parse certificate data: ${textOf(error)}`, { cause: error });
+    throw new CertificateError(`unable to parse certificate data: ${errorText(error)}`, { cause: error });
   }
 }
 

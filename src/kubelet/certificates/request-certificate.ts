@@ -1,5 +1,5 @@
 import type { CertificateSigningRequest } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { SigningKey } from '../../host/signing-keys.ts';
 import { ApiError, type ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
@@ -91,6 +91,6 @@ function whyAnother(
     const isExpired = issued !== '' && certificatesIn(issued).some(({ validUntilMs }) => nowMs > validUntilMs);
     return isExpired ? 'one of the certificates for the CSR has expired' : undefined;
   } catch (error) {
-    return `unable to parse new csr: ${textOf(error)}`;
+    return `unable to parse new csr: ${errorText(error)}`;
   }
 }

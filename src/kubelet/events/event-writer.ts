@@ -1,5 +1,5 @@
 import type { Event } from '../../api/generated/core-v1.ts';
-import { ChangeBell } from '../../base/change-bell.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
@@ -37,7 +37,7 @@ export interface EventWriterDeps {
  */
 export class EventWriter {
   readonly #deps: EventWriterDeps;
-  readonly #bell = new ChangeBell();
+  readonly #bell = new ChangeSignal();
   readonly #rate: RequestRate;
   readonly #made: NewEvents;
   readonly #similar: SimilarEvents;
@@ -62,12 +62,12 @@ export class EventWriter {
     this.#isLosing = isFull;
     if (isFull) return;
     this.#queue.push(this.#made.make(report));
-    this.#bell.ring();
+    this.#bell.notify();
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#bell.silence(), { once: true });
-    while (!signal.aborted && (await this.#bell.heard())) {
+    signal.addEventListener('abort', () => this.#bell.close(), { once: true });
+    while (!signal.aborted && (await this.#bell.next())) {
       try {
         while (this.#next()) await this.#write(signal);
       } catch (error) {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { Event, ObjectReference } from '../../api/generated/core-v1.ts';
-import { dnsSubdomainFaults } from '../../base/dns-names.ts';
+import { dnsSubdomainErrors } from '../../base/name-syntax.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import type { Random } from '../../host/random.ts';
 
@@ -76,7 +76,7 @@ export class NewEvents {
     const ns = BigInt(Math.floor(atMs)) * NS_PER_MS;
     this.#lastNs = ns > this.#lastNs ? ns : this.#lastNs + 1n;
     const name = `${objectName}.${this.#lastNs.toString(16)}`;
-    return dnsSubdomainFaults(name).length === 0 ? name : randomUid(this.#deps.random);
+    return dnsSubdomainErrors(name).length === 0 ? name : randomUid(this.#deps.random);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { Clock } from '../../host/clock.ts';
+import type { EventCause } from '../pod/pod-cause.ts';
 
 /** What kubelet tells users about a pod: `Pulled`, `Created`, `Started`, `Killing`, `BackOff` … */
 export interface PodEvent {
@@ -7,6 +8,8 @@ export interface PodEvent {
   /** One of kubelet's event reasons. */
   readonly reason: string;
   readonly message: string;
+  /** Present where the reason alone does not say it. */
+  readonly cause?: EventCause | undefined;
   /** `spec.containers{web}` for an event of one container. */
   readonly fieldPath: string | undefined;
   readonly atMs: number;
@@ -23,8 +26,15 @@ export class PodEvents {
     this.#clock = clock;
   }
 
-  record(pod: Pod, type: PodEvent['type'], reason: string, message: string, fieldPath?: string): void {
-    const event: PodEvent = { type, reason, message, fieldPath, atMs: this.#clock.now() };
+  record(
+    pod: Pod,
+    type: PodEvent['type'],
+    reason: string,
+    message: string,
+    fieldPath?: string,
+    cause?: EventCause,
+  ): void {
+    const event: PodEvent = { type, reason, message, fieldPath, atMs: this.#clock.now(), ...(cause && { cause }) };
     for (const listener of this.#listeners) listener(pod, event);
   }
 

@@ -1,16 +1,14 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
+import { type ErrorCause, podCauseOf } from '../pod/pod-cause.ts';
+import type { StepName } from '../pod/pod-step.ts';
 
 /** How many steps are kept of each pod; older ones are forgotten first. */
 const STEPS_PER_POD = 200;
 
-/** The error of a step that was given up because its pod is to end: nothing has failed. */
-export const ABANDONED = 'the pod is to end';
-
 /** One thing that the agent did for a pod, or is doing. */
 export interface Step {
-  /** `sandbox`, `pull image`, `start container` … */
-  readonly name: string;
+  readonly name: StepName;
   /** The container, image or volume that it is about. */
   readonly subject: string | undefined;
   readonly startedMs: number;
@@ -20,7 +18,13 @@ export interface Step {
 export type StepOutcome =
   | { readonly kind: 'running' }
   | { readonly kind: 'done'; readonly tookMs: number }
-  | { readonly kind: 'failed'; readonly tookMs: number; readonly error: string };
+  | {
+      readonly kind: 'failed';
+      readonly tookMs: number;
+      readonly error: string;
+      /** Absent for errors that the agent only passes on: those of the runtime, of a registry, of a hook. */
+      readonly cause?: ErrorCause | undefined;
+    };
 
 export type StepListener = (uid: string, step: Step) => void;
 
@@ -40,7 +44,7 @@ export class Timeline {
   }
 
   /** Runs `work` as a step of the pod; its result and its failure pass through. */
-  async during<T>(uid: string, name: string, subject: string | undefined, work: () => Promise<T>): Promise<T> {
+  async during<T>(uid: string, name: StepName, subject: string | undefined, work: () => Promise<T>): Promise<T> {
     const began = this.#clock.monotonic();
     const running: Step = { name, subject, startedMs: this.#clock.now(), outcome: { kind: 'running' } };
     this.#add(uid, running);
@@ -49,7 +53,9 @@ export class Timeline {
       this.#end(uid, running, { kind: 'done', tookMs: this.#clock.monotonic() - began });
       return result;
     } catch (error) {
-      this.#end(uid, running, { kind: 'failed', tookMs: this.#clock.monotonic() - began, error: textOf(error) });
+      const tookMs = this.#clock.monotonic() - began;
+      const cause = podCauseOf(error);
+      this.#end(uid, running, { kind: 'failed', tookMs, error: errorText(error), ...(cause && { cause }) });
       throw error;
     }
   }

@@ -31,7 +31,7 @@ export interface OlderPod {
 /** A manifest that could not be used, or only in part. */
 export interface ManifestReport {
   readonly source: string;
-  readonly problems: readonly string[];
+  readonly errors: readonly string[];
 }
 
 export type AgentEvent =
@@ -47,10 +47,10 @@ export interface AgentView {
   readonly nodeName: string;
   pods(): readonly PodReport[];
   /** Pods that are wanted, and that `stopPod` has ended. */
-  putAside(): readonly Pod[];
+  manuallyStopped(): readonly Pod[];
   manifests(): readonly ManifestReport[];
   /** What is wrong with the node as a whole; empty when nothing is. */
-  troubles(): Promise<readonly string[]>;
+  nodeErrors(): Promise<readonly string[]>;
   /** Which disks of the agent have no space left, a sentence each. */
   fullDisks(): Promise<readonly string[]>;
   /**

@@ -1,11 +1,11 @@
 import type { ContainerState } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import type { PodEvent } from '../events/pod-events.ts';
-import { ownGraceOf } from '../pod/pod-grace.ts';
+import { specGracePeriod } from '../pod/grace-period.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import { killCause } from './kill-cause.ts';
-import { agoText, errorText, lastWords } from './plain-words.ts';
-import { fatalAnswer, killingProbe } from './probe-answer.ts';
+import { agoText, unwrapError, quotedSuffix } from './plain-text.ts';
+import { killingProbeOutput, killingProbe } from './probe-output.ts';
 
 type End = NonNullable<ContainerState['terminated']>;
 
@@ -39,16 +39,16 @@ export function endText(end: End, container: ExplainedContainer): string {
     case 'RestartingAllContainers':
       return 'was removed when all containers of its pod were started anew';
     case 'StartError':
-      return `could not be started${when}: ${errorText(end.message ?? '')}`;
+      return `could not be started${when}: ${unwrapError(end.message ?? '')}`;
     default:
-      return `ended${when} with exit code ${codeText(end.exitCode)}${causeText(end, container)}${ownWords(end, container)}`;
+      return `ended${when} with exit code ${codeText(end.exitCode)}${causeText(end, container)}${ownOutput(end, container)}`;
   }
 }
 
 /** `: "no such host"`; where the cause of its end has words of its own, which is which is said. */
-function ownWords(end: End, container: ExplainedContainer): string {
-  const words = lastWords(end.message);
-  return words === '' || probeOfKill(end, container) === undefined ? words : `; its own last words${words}`;
+function ownOutput(end: End, container: ExplainedContainer): string {
+  const words = quotedSuffix(end.message);
+  return words === '' || killedByProbe(end, container) === undefined ? words : `; its own last words${words}`;
 }
 
 function codeText(exitCode: number): string {
@@ -64,30 +64,30 @@ function memoryText({ spec }: ExplainedContainer): string {
 
 /** An end that the agent brought about has a cause that no exit code tells. */
 function causeText(end: End, container: ExplainedContainer): string {
-  const kill = killOf(end, container);
+  const kill = killEvent(end, container);
   const cause = killCause(kill?.message ?? '');
   if (kill === undefined || cause === undefined) return '';
   const startedMs = end.startedAt === undefined ? 0 : parseTime(end.startedAt);
-  return `, killed because ${cause}${fatalAnswer(kill, container.spec.name, container.report.events, startedMs)}`;
+  return `, killed because ${cause}${killingProbeOutput(kill, container.spec.name, container.report.events, startedMs)}`;
 }
 
 /** Whether the agent itself ended the container, so that its exit code says nothing of it. */
-export function wasKilled(end: End, container: ExplainedContainer): boolean {
-  return killCause(killOf(end, container)?.message ?? '') !== undefined;
+export function wasKilledByAgent(end: End, container: ExplainedContainer): boolean {
+  return killCause(killEvent(end, container)?.message ?? '') !== undefined;
 }
 
 /** The probe for whose failure the container was ended. */
-export function probeOfKill(end: End, container: ExplainedContainer): 'liveness' | 'startup' | undefined {
-  return killingProbe(killOf(end, container)?.message ?? '');
+export function killedByProbe(end: End, container: ExplainedContainer): 'liveness' | 'startup' | undefined {
+  return killingProbe(killEvent(end, container)?.message ?? '');
 }
 
 /** The event of the agent's own stop, if that is how the container ended. */
-function killOf(end: End, { spec, report }: ExplainedContainer): PodEvent | undefined {
+function killEvent(end: End, { spec, report }: ExplainedContainer): PodEvent | undefined {
   const endedMs = end.finishedAt === undefined ? 0 : parseTime(end.finishedAt) + 1000; // whole seconds, cut off
   const kill = report.events.findLast(
     (event) => event.reason === 'Killing' && isEventOf(event, spec.name) && event.atMs <= endedMs,
   );
-  const earliestMs = endedMs - (ownGraceOf(report.pod) + SLACK_SECONDS) * 1000;
+  const earliestMs = endedMs - (specGracePeriod(report.pod) + SLACK_SECONDS) * 1000;
   return kill === undefined || kill.atMs < earliestMs ? undefined : kill;
 }
 
@@ -95,7 +95,7 @@ function killOf(end: End, { spec, report }: ExplainedContainer): PodEvent | unde
 export function hookFailure(container: ExplainedContainer): string | undefined {
   const { report, spec } = container;
   const end = lastEnd(container);
-  if (end === undefined || !killOf(end, container)?.message.includes('FailedPostStartHook')) return undefined;
+  if (end === undefined || !killEvent(end, container)?.message.includes('FailedPostStartHook')) return undefined;
   const hook = report.steps.findLast(({ name, subject }) => name === 'postStart hook' && subject === spec.name);
-  return hook?.outcome.kind === 'failed' ? errorText(hook.outcome.error) : undefined;
+  return hook?.outcome.kind === 'failed' ? unwrapError(hook.outcome.error) : undefined;
 }

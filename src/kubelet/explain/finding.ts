@@ -8,12 +8,12 @@ export const FINDING_KINDS = ['step', 'pod', 'blocked', 'ended', 'unready', 'not
 export interface Finding {
   readonly kind: (typeof FINDING_KINDS)[number];
   /** Completes `hello is not ready: …`. */
-  readonly cause: string;
+  readonly summary: string;
   /** Whole sentences, to be read in order. */
   readonly sentences: readonly string[];
 }
 
 /** By how much they tell; equals stay in order. */
-export function inOrder(findings: readonly Finding[]): Finding[] {
+export function byImportance(findings: readonly Finding[]): Finding[] {
   return FINDING_KINDS.flatMap((kind) => findings.filter((finding) => finding.kind === kind));
 }

@@ -1,13 +1,32 @@
-/** Why the agent itself ends a container that is to run, by what its `Killing` event says. */
-const KILL_CAUSES: ReadonlyArray<readonly [mark: string, cause: string]> = [
-  ['failed liveness probe', 'it failed its liveness probe'],
-  ['failed startup probe', 'it failed its startup probe'],
-  ['FailedPostStartHook', 'its postStart hook failed'],
-  ['definition changed', 'its definition changed'],
-  ['resize requires restart', 'it gets other resources, and its resizePolicy wants a restart for them'],
-];
+import type { PodEvent } from '../events/pod-events.ts';
+import type { KillCause } from '../pod/pod-cause.ts';
 
-/** `it failed its liveness probe`; `undefined` for a container that ends with its pod. */
-export function killCause(eventMessage: string): string | undefined {
-  return KILL_CAUSES.find(([mark]) => eventMessage.includes(mark))?.[1];
+/** Why the agent kills a container that is to run; `undefined` where the container ends with its pod. */
+const KILL_TEXTS: Readonly<Record<KillCause, string | undefined>> = {
+  livenessFailed: 'it failed its liveness probe',
+  startupFailed: 'it failed its startup probe',
+  postStartHookFailed: 'its postStart hook failed',
+  definitionChanged: 'its definition changed',
+  resized: 'it gets other resources, and its resizePolicy wants a restart for them',
+  unknownState: undefined,
+  restartingAll: undefined,
+  podStopping: undefined,
+};
+
+/** The cause of a `Killing` event; `undefined` for other events. */
+export function killCause(event: PodEvent | undefined): KillCause | undefined {
+  return event?.cause?.kind === 'kill' ? event.cause.cause : undefined;
+}
+
+/** `it failed its liveness probe`; `undefined` for a container that ends with its pod, and for other events. */
+export function killText(event: PodEvent | undefined): string | undefined {
+  const cause = killCause(event);
+  return cause && KILL_TEXTS[cause];
+}
+
+/** The probe whose failure made the agent kill a container. */
+export function killingProbe(event: PodEvent | undefined): 'liveness' | 'startup' | undefined {
+  const cause = killCause(event);
+  if (cause === 'livenessFailed') return 'liveness';
+  return cause === 'startupFailed' ? 'startup' : undefined;
 }

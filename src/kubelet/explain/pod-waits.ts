@@ -2,7 +2,7 @@ import type { PodEvent } from '../events/pod-events.ts';
 import type { Step } from '../events/timeline.ts';
 import type { PodReport } from './agent-view.ts';
 import { killCause } from './kill-cause.ts';
-import { type StepGap, stepEnd, stepGaps } from './timer-waits.ts';
+import { type StepGap, stepEnd, stepGaps } from './step-gaps.ts';
 
 /** A time in which nothing was done for a pod. */
 export interface PodWait {
@@ -12,7 +12,7 @@ export interface PodWait {
   /** Absent while it lasts. */
   readonly toMs?: number;
   /** Empty when nothing is known of it. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 interface ContainerEnd {
@@ -33,10 +33,10 @@ function waitsIn({ fromMs, tookMs, after, before }: StepGap, report: PodReport):
   const runs = runsIn(report, fromMs, toMs);
   const restMs = runs.at(-1)?.toMs ?? fromMs;
   const why = reasonIn(report.events, restMs, toMs);
-  if (why !== '') return [...runs, { kind: 'wait', fromMs: restMs, toMs, why }];
+  if (why !== '') return [...runs, { kind: 'wait', fromMs: restMs, toMs, reason: why }];
   if (runs.length > 0) return runs;
-  if (before.name === 'stop container') return [{ kind: 'run', fromMs, toMs, why: ranUntil(before, report.events) }];
-  return [{ kind: 'wait', fromMs, toMs, why: retryOf(after) }];
+  if (before.name === 'stop container') return [{ kind: 'run', fromMs, toMs, reason: ranUntil(before, report.events) }];
+  return [{ kind: 'wait', fromMs, toMs, reason: retryOf(after) }];
 }
 
 /** After the last step: a wait is told only when it is known what for. */
@@ -46,7 +46,7 @@ function presentWaits(report: PodReport, nowMs: number): PodWait[] {
   const runs = runsIn(report, stepEnd(last), nowMs);
   const fromMs = runs.at(-1)?.toMs ?? stepEnd(last);
   const why = reasonIn(report.events, fromMs, nowMs) || (runs.length === 0 ? retryOf(last) : '');
-  return why === '' ? runs : [...runs, { kind: 'wait', fromMs, why }];
+  return why === '' ? runs : [...runs, { kind: 'wait', fromMs, reason: why }];
 }
 
 function runsIn(report: PodReport, fromMs: number, toMs: number): PodWait[] {

@@ -1,8 +1,8 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { Step } from '../events/timeline.ts';
-import { errorText, shortened, spanText } from './plain-words.ts';
+import { unwrapError, shortened, durationText } from './plain-text.ts';
 import type { PodWait } from './pod-waits.ts';
-import { stepEnd } from './timer-waits.ts';
+import { stepEnd } from './step-gaps.ts';
 
 const BAR_WIDTH = 24;
 /** A table is for the overview; what `why` says has no such limit. */
@@ -62,8 +62,8 @@ function stepRow(step: Step, scale: Scale, beganMs: number, nowMs: number): Row 
   const { startedMs, name, subject } = step;
   const endMs = Math.min(stepEnd(step), Math.max(startedMs, nowMs));
   return {
-    at: `+${spanText(startedMs - beganMs)}`,
-    took: spanText(endMs - startedMs),
+    at: `+${durationText(startedMs - beganMs)}`,
+    took: durationText(endMs - startedMs),
     bar: barText(startedMs, endMs, scale),
     step: name,
     rest: [subject, outcomeText(step)].filter(Boolean).join('  '),
@@ -75,7 +75,7 @@ function outcomeText({ outcome }: Step): string {
     case 'running':
       return '… under way';
     case 'failed':
-      return `✗ ${shortened(errorText(outcome.error), MAX_ERROR)}`;
+      return `✗ ${shortened(unwrapError(outcome.error), MAX_ERROR)}`;
     case 'done':
       return '';
     default:
@@ -90,11 +90,11 @@ function barText(fromMs: number, toMs: number, scale: Scale): string {
   return ' '.repeat(from) + ('█'.repeat(Math.max(0, cell(toMs) - from)) || '▏');
 }
 
-function waitRow({ kind, fromMs, toMs, why }: PodWait, beganMs: number, nowMs: number): Row {
+function waitRow({ kind, fromMs, toMs, reason: why }: PodWait, beganMs: number, nowMs: number): Row {
   const waited = `${toMs === undefined ? 'waits' : 'waited'}${why === '' ? '' : `: ${why}`}`;
   return {
-    at: `+${spanText(fromMs - beganMs)}`,
-    took: spanText((toMs ?? nowMs) - fromMs),
+    at: `+${durationText(fromMs - beganMs)}`,
+    took: durationText((toMs ?? nowMs) - fromMs),
     bar: '·'.repeat(BAR_WIDTH),
     step: kind === 'run' ? why : waited,
     rest: '',

@@ -1,5 +1,5 @@
 import type { PodSpec } from '../../api/generated/core-v1.ts';
-import { configTrouble } from './config-error.ts';
+import { configTrouble } from './describe-error.ts';
 
 interface VolumeTrouble {
   readonly cause: string;

@@ -5,21 +5,21 @@ import { probeOf, probeSpec } from '../probes/probe-state.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
-import { agoText, errorText, forText, inText, lastWords, sentence, spanText, timesText } from './plain-words.ts';
-import { failedCheck } from './probe-answer.ts';
+import { agoText, unwrapError, forText, inText, quotedSuffix, sentence, durationText, timesText } from './plain-text.ts';
+import { failedProbeOutput } from './probe-output.ts';
 
 /** Why a container that runs is not ready, and what else is to be known of it. */
 export function whyContainerRuns(container: ExplainedContainer): Finding[] {
   const startedAt = container.status.state?.running?.startedAt;
   const sinceMs = startedAt === undefined ? container.nowMs : parseTime(startedAt);
-  if (container.role === 'init') return [isAtWork(container, sinceMs), ...restarts(container)];
+  if (container.role === 'init') return [initContainerRunning(container, sinceMs), ...restarts(container)];
   return [...unready(container, sinceMs), ...failingLiveness(container, sinceMs), ...restarts(container)];
 }
 
-function isAtWork({ title, nowMs }: ExplainedContainer, sinceMs: number): Finding {
+function initContainerRunning({ title, nowMs }: ExplainedContainer, sinceMs: number): Finding {
   return {
     kind: 'unready',
-    cause: `${title} is not done yet`,
+    summary: `${title} is not done yet`,
     sentences: [
       sentence(`${title} has been running ${forText(sinceMs, nowMs)}; what comes after it waits for its end`),
     ],
@@ -31,38 +31,38 @@ function unready(container: ExplainedContainer, sinceMs: number): Finding[] {
   const kind = status.started === false && spec.startupProbe ? 'startup' : 'readiness';
   const probe = probeOf(spec, kind);
   if (status.ready || probe === undefined) return [];
-  const failures = failuresOf(container, kind, sinceMs);
+  const failures = probeFailures(container, kind, sinceMs);
   const cause =
     failures === undefined ? `the ${kind} probe of ${title} has not succeeded yet` : `${title} fails its ${kind} probe`;
-  const told = failures === undefined ? notYet(container, kind, probe, sinceMs) : failures;
+  const told = failures === undefined ? notSucceededYet(container, kind, probe, sinceMs) : failures;
   return [
     {
       kind: 'unready',
-      cause,
-      sentences: [sentence(`${title} runs, but its ${kind} probe ${told}`), ...limit(kind, probe)],
+      summary: cause,
+      sentences: [sentence(`${title} runs, but its ${kind} probe ${told}`), ...failureLimit(kind, probe)],
     },
   ];
 }
 
-function notYet({ nowMs }: ExplainedContainer, kind: ProbeKind, probe: Probe, sinceMs: number): string {
+function notSucceededYet({ nowMs }: ExplainedContainer, kind: ProbeKind, probe: Probe, sinceMs: number): string {
   const firstMs = sinceMs + (probe.initialDelaySeconds ?? 0) * 1000;
   if (firstMs > nowMs) return `has not checked it yet: its first check comes ${inText(firstMs, nowMs)}`;
-  const every = spanText(probeSpec(kind, probe).periodMs);
+  const every = durationText(probeSpec(kind, probe).periodMs);
   return `has not succeeded yet; it checks every ${every}, and the container started ${agoText(sinceMs, nowMs)}`;
 }
 
 /** A startup probe that fails too often costs the container its life. */
-function limit(kind: ProbeKind, probe: Probe): string[] {
+function failureLimit(kind: ProbeKind, probe: Probe): string[] {
   if (kind !== 'startup') return [];
   const { failureThreshold } = probeSpec(kind, probe);
   return [`After ${failureThreshold} failures in a row it is killed.`];
 }
 
 /** `failed 12 times, the last time 3 s ago: "…"`; `undefined` when no failure is known of this run. */
-function failuresOf({ report, spec, nowMs }: ExplainedContainer, kind: ProbeKind, sinceMs: number): string | undefined {
+function probeFailures({ report, spec, nowMs }: ExplainedContainer, kind: ProbeKind, sinceMs: number): string | undefined {
   const failures = report.events.flatMap((event) => {
     const isOfThisRun = isEventOf(event, spec.name) && event.atMs >= sinceMs;
-    const output = isOfThisRun ? failedCheck(event, kind) : undefined;
+    const output = isOfThisRun ? failedProbeOutput(event, kind) : undefined;
     return output === undefined ? [] : [{ output, atMs: event.atMs }];
   });
   const last = failures.at(-1);
@@ -73,7 +73,7 @@ function failuresOf({ report, spec, nowMs }: ExplainedContainer, kind: ProbeKind
   );
   const count = isComplete ? timesText(failures.length) : `at least ${timesText(failures.length)}`;
   const when = failures.length === 1 ? agoText(last.atMs, nowMs) : `the last time ${agoText(last.atMs, nowMs)}`;
-  return `has failed ${count}, ${when}${lastWords(errorText(last.output))}`;
+  return `has failed ${count}, ${when}${quotedSuffix(unwrapError(last.output))}`;
 }
 
 /** A liveness probe speaks up before it restarts the container. */
@@ -84,13 +84,13 @@ function failingLiveness(container: ExplainedContainer, sinceMs: number): Findin
   const { periodMs, failureThreshold } = probeSpec('liveness', probe);
   const isRecent = report.events.some(
     (event) =>
-      isEventOf(event, spec.name) && failedCheck(event, 'liveness') !== undefined && event.atMs >= nowMs - 2 * periodMs,
+      isEventOf(event, spec.name) && failedProbeOutput(event, 'liveness') !== undefined && event.atMs >= nowMs - 2 * periodMs,
   );
-  const failures = failuresOf(container, 'liveness', sinceMs);
+  const failures = probeFailures(container, 'liveness', sinceMs);
   if (!isRecent || failures === undefined) return [];
   const consequence = `After ${failureThreshold} failures in a row it is restarted.`;
   const cause = `${title} fails its liveness probe`;
-  return [{ kind: 'note', cause, sentences: [sentence(`the liveness probe of ${title} ${failures}`), consequence] }];
+  return [{ kind: 'note', summary: cause, sentences: [sentence(`the liveness probe of ${title} ${failures}`), consequence] }];
 }
 
 function restarts(container: ExplainedContainer): Finding[] {
@@ -98,5 +98,5 @@ function restarts(container: ExplainedContainer): Finding[] {
   const end = lastEnd(container);
   if (status.restartCount === 0 || end === undefined) return [];
   const text = `${title} was restarted ${timesText(status.restartCount)}; the one before ${endText(end, container)}`;
-  return [{ kind: 'note', cause: `${title} was restarted`, sentences: [sentence(text)] }];
+  return [{ kind: 'note', summary: `${title} was restarted`, sentences: [sentence(text)] }];
 }

@@ -1,13 +1,13 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { activeTimeLeft } from '../pod/active-deadline.ts';
-import { configTrouble } from './config-error.ts';
-import { endText, hookFailure, lastEnd, probeOfKill, wasKilled } from './container-end.ts';
+import { configTrouble } from './describe-error.ts';
+import { endText, hookFailure, lastEnd, killedByProbe, wasKilledByAgent } from './container-end.ts';
 import type { ExplainedContainer } from './explained-container.ts';
 import type { Finding } from './finding.ts';
-import { errorText, inText, quoted, sentence, timesText } from './plain-words.ts';
+import { unwrapError, inText, quoted, sentence, timesText } from './plain-text.ts';
 import { podName } from './pod-name.ts';
-import { pullHelp } from './pull-help.ts';
+import { pullHelp } from './error-texts.ts';
 
 /** Not a trouble of this container: it has not had its turn. */
 const NOT_YET: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing', 'RestartingAllContainers']);
@@ -25,25 +25,25 @@ const PAUSED: ReadonlySet<string> = new Set([
 export function whyContainerWaits(container: ExplainedContainer): Finding[] {
   const { reason = '', message = '' } = container.status.state?.waiting ?? {};
   if (reason === '' || NOT_YET.has(reason)) return [];
-  return reason === 'CrashLoopBackOff' ? [keepsEnding(container, message)] : [cannotStart(container, reason, message)];
+  return reason === 'CrashLoopBackOff' ? [crashLoop(container, message)] : [cannotStart(container, reason, message)];
 }
 
-function keepsEnding(container: ExplainedContainer, message: string): Finding {
+function crashLoop(container: ExplainedContainer, message: string): Finding {
   const { title, status } = container;
   const end = lastEnd(container);
   const isNeverUp = end?.reason === 'StartError';
   const count = timesText(status.restartCount + 1);
   const hook = hookFailure(container);
-  const probe = end && probeOfKill(end, container);
+  const probe = end && killedByProbe(end, container);
   const keeps = probe === undefined ? 'keeps ending' : `keeps failing its ${probe} probe`;
   return {
     kind: 'blocked',
-    cause: isNeverUp ? `${title} cannot be started` : `${title} ${keeps}`,
+    summary: isNeverUp ? `${title} cannot be started` : `${title} ${keeps}`,
     sentences: [
       sentence(isNeverUp ? `the start of ${title} was tried ${count}` : `${title} has ended ${count}`),
       ...(end ? [sentence(`the last time, it ${endText(end, container)}`)] : []),
       ...(hook === undefined ? [] : [sentence(`the hook failed: ${hook}`)]),
-      ...(end && !wasKilled(end, container) ? expectation(container, end.exitCode) : []),
+      ...(end && !wasKilledByAgent(end, container) ? expectation(container, end.exitCode) : []),
       backOffText(container, message),
       ...(end?.reason === 'Error' && !end.message && hook === undefined ? [logHint(container)] : []),
     ],
@@ -67,16 +67,16 @@ function backOffText(container: ExplainedContainer, message: string): string {
 }
 
 function cannotStart(container: ExplainedContainer, reason: string, message: string): Finding {
-  const { cause, text, help } = failureOf(container, reason, message);
+  const { cause, text, help } = describeWaiting(container, reason, message);
   const end = lastEnd(container);
   const before = end ? [sentence(`before that, it ${endText(end, container)}`)] : [];
   return {
     kind: 'blocked',
-    cause,
+    summary: cause,
     sentences: [
       sentence(text),
       ...(help === undefined ? [] : [help]),
-      ...withoutSecrets(container, reason),
+      ...unavailablePullSecrets(container, reason),
       retryText(container),
       ...before,
     ],
@@ -86,7 +86,7 @@ function cannotStart(container: ExplainedContainer, reason: string, message: str
 const PULL_FAILURES: ReadonlySet<string> = new Set(['ErrImagePull', 'ImagePullBackOff']);
 
 /** A pull that failed for want of credentials says only that it was refused. */
-function withoutSecrets({ report }: ExplainedContainer, reason: string): string[] {
+function unavailablePullSecrets({ report }: ExplainedContainer, reason: string): string[] {
   if (!PULL_FAILURES.has(reason)) return [];
   const last = report.events.findLast((event) => event.reason === 'FailedToRetrieveImagePullSecret');
   const names = /\((.*)\)/.exec(last?.message ?? '')?.[1];
@@ -100,14 +100,14 @@ interface Failure {
   readonly help?: string | undefined;
 }
 
-function failureOf({ title, spec }: ExplainedContainer, reason: string, message: string): Failure {
+function describeWaiting({ title, spec }: ExplainedContainer, reason: string, message: string): Failure {
   const image = quoted(spec.image ?? '');
   switch (reason) {
     case 'ErrImagePull':
     case 'ImagePullBackOff':
     case 'RegistryUnavailable':
     case 'SignatureValidationFailed': {
-      const error = errorText(message);
+      const error = unwrapError(message);
       const text = `the pull of ${image} for ${title} failed: ${error}`;
       return { cause: `image ${image} cannot be pulled`, text, help: pullHelp(error) };
     }
@@ -118,37 +118,37 @@ function failureOf({ title, spec }: ExplainedContainer, reason: string, message:
     case 'InvalidImageName':
       return {
         cause: `${image} is not the name of an image`,
-        text: `${title} cannot start: ${errorText(message)}`,
+        text: `${title} cannot start: ${unwrapError(message)}`,
       };
     case 'CreateContainerConfigError':
     case 'CreateContainerError': {
-      const trouble = configTrouble(message) ?? { text: `could not be created: ${errorText(message)}` };
+      const trouble = configTrouble(message) ?? { text: `could not be created: ${unwrapError(message)}` };
       return { cause: `${title} cannot be created`, text: `${title} ${trouble.text}`, help: trouble.help };
     }
     case 'RunContainerError':
-      return { cause: `${title} cannot be started`, text: `${title} could not be started: ${errorText(message)}` };
+      return { cause: `${title} cannot be started`, text: `${title} could not be started: ${unwrapError(message)}` };
     case 'PostStartHookError': {
       const failed = `the postStart hook of ${title} failed`;
-      return { cause: failed, text: `${failed}, and so it was ended: ${errorText(message)}` };
+      return { cause: failed, text: `${failed}, and so it was ended: ${unwrapError(message)}` };
     }
     default:
-      return { cause: `${title} waits`, text: `${title} waits (${reason}): ${errorText(message)}` };
+      return { cause: `${title} waits`, text: `${title} waits (${reason}): ${unwrapError(message)}` };
   }
 }
 
 /** When the worker tries again. Of several back-offs it tells the first end only. */
 function retryText({ report, nowMs }: ExplainedContainer): string {
-  const { nextPassMs, pauseEndsMs } = report.progress ?? {};
+  const { nextSyncMs: nextPassMs, backoffEndsMs: pauseEndsMs } = report.progress ?? {};
   const tries = pauseEndsMs ?? nextPassMs;
   if (tries === undefined) return 'It is being tried again.';
   // The worker also wakes for the deadline, and that wake is no other try.
   const leftMs = activeTimeLeft(report.pod, report.status, nowMs);
   if (leftMs !== undefined && tries - nowMs >= leftMs) return 'It is not tried again before its deadline.';
-  const isFirst = pauseEndsMs !== undefined && pausedContainers(report) > 1;
+  const isFirst = pauseEndsMs !== undefined && containersInBackoff(report) > 1;
   return `It is tried again ${inText(tries, nowMs)}${isFirst ? ' at the earliest' : ''}.`;
 }
 
-function pausedContainers({ status }: ExplainedContainer['report']): number {
+function containersInBackoff({ status }: ExplainedContainer['report']): number {
   const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   return all.filter(({ state }) => PAUSED.has(state?.waiting?.reason ?? '')).length;
 }

@@ -21,7 +21,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     given: {
       unreadyFor: 30,
       container: crashed(20, 137),
-      progress: { pauseEndsMs: ago(-60), nextPassMs: ago(-60) },
+      progress: { backoffEndsMs: ago(-60), nextSyncMs: ago(-60) },
       report: {
         events: [event('Killing', 'FailedPostStartHook', ago(22))],
         steps: [step('postStart hook', 'web', ago(22), 40, hookError), step('stop container', 'web', ago(22), 2000)],
@@ -62,7 +62,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
           'Back-off pulling image "nginx:1": ErrImagePull: rpc error: code = NotFound desc = nginx:1: not found',
         ),
       },
-      progress: { pauseEndsMs: ago(-8), nextPassMs: ago(-8) },
+      progress: { backoffEndsMs: ago(-8), nextSyncMs: ago(-8) },
     },
     says: [
       'hello is not ready (for 30 s): image "nginx:1" cannot be pulled.',
@@ -77,7 +77,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       container: {
         state: waiting('ErrImageNeverPull', 'Container image "nginx:1" is not present with pull policy of Never'),
       },
-      progress: { nextPassMs: ago(-12) },
+      progress: { nextSyncMs: ago(-12) },
     },
     says: [
       'hello is not ready (for 30 s): image "nginx:1" is not on this machine.',
@@ -95,7 +95,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
           'Failed to apply default image tag "NGINX": couldn\'t parse image name "NGINX": invalid reference format',
         ),
       },
-      progress: { nextPassMs: ago(-12) },
+      progress: { nextSyncMs: ago(-12) },
     },
     says: [
       'hello is not ready (for 30 s): "NGINX" is not the name of an image.',
@@ -118,7 +118,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
           statusOf('log', waiting('ErrImagePull', 'b:1: not found')),
         ],
       },
-      progress: { pauseEndsMs: ago(-8), nextPassMs: ago(-8) },
+      progress: { backoffEndsMs: ago(-8), nextSyncMs: ago(-8) },
     },
     says: [
       'hello is not ready (for 30 s): image "a:1" cannot be pulled.',
@@ -142,7 +142,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
           ),
         ],
       },
-      progress: { pauseEndsMs: ago(-8), nextPassMs: ago(-8) },
+      progress: { backoffEndsMs: ago(-8), nextSyncMs: ago(-8) },
     },
     says: [
       'hello is not ready (for 30 s): image "nginx:1" cannot be pulled.',
@@ -156,7 +156,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     given: {
       unreadyFor: 5,
       container: { state: waiting('CreateContainerError', 'failed to reserve container name') },
-      progress: { nextPassMs: ago(-10) },
+      progress: { nextSyncMs: ago(-10) },
     },
     says: [
       'hello is not ready (for 5 s): container web cannot be created.',
@@ -173,7 +173,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
           `Exec lifecycle hook ([x]) for Container "web" in Pod "p" failed - error: command 'x' exited with 3: no way`,
         ),
       },
-      progress: { nextPassMs: ago(-10) },
+      progress: { nextSyncMs: ago(-10) },
     },
     says: [
       'hello is not ready (for 5 s): the postStart hook of container web failed.',
@@ -360,7 +360,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       unreadyFor: 30,
       spec: { activeDeadlineSeconds: 620 },
       container: { state: waiting('ErrImagePull', 'nginx:1: not found') },
-      progress: { pauseEndsMs: ago(-20), nextPassMs: ago(-20) },
+      progress: { backoffEndsMs: ago(-20), nextSyncMs: ago(-20) },
     },
     says: [
       'hello is not ready (for 30 s): image "nginx:1" cannot be pulled.',

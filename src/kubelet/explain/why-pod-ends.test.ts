@@ -78,8 +78,8 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       progress: {
         phaseSinceMs: ago(50),
         removed: true,
-        nextPassMs: ago(-7),
-        failure: { error: 'containers still run: web', atMs: ago(6), inARow: 2 },
+        nextSyncMs: ago(-7),
+        lastError: { error: 'containers still run: web', atMs: ago(6), consecutive: 2 },
       },
       report: { worker: 'terminating', observed: live('web') },
     },
@@ -104,7 +104,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
   },
   'a failure from before its end no longer matters': {
     given: {
-      progress: { phaseSinceMs: ago(1), removed: true, failure: { error: 'no network', atMs: ago(3), inARow: 4 } },
+      progress: { phaseSinceMs: ago(1), removed: true, lastError: { error: 'no network', atMs: ago(3), consecutive: 4 } },
       report: { worker: 'terminating' },
     },
     says: ['hello is ending (for 1 s): it left its source, or was stopped by hand.'],
@@ -114,8 +114,8 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       container: { state: ended(9, 143) },
       progress: {
         phaseSinceMs: ago(8),
-        nextPassMs: ago(-4),
-        failure: { error: 'cannot unmount /data: EBUSY', atMs: ago(7), inARow: 1 },
+        nextSyncMs: ago(-4),
+        lastError: { error: 'cannot unmount /data: EBUSY', atMs: ago(7), consecutive: 1 },
       },
       report: { worker: 'terminated' },
     },

@@ -1,11 +1,11 @@
-import { ownGraceOf } from '../pod/pod-grace.ts';
+import { specGracePeriod } from '../pod/grace-period.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
 import type { PodReport } from './agent-view.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
-import { forText, inText, listText, sentence, spanText } from './plain-words.ts';
+import { forText, inText, listText, sentence, durationText } from './plain-text.ts';
 import { podName } from './pod-name.ts';
-import { failedPass, stepsUnderWay } from './why-pod-waits.ts';
+import { failedSync, runningSteps } from './why-pod-waits.ts';
 
 /** A container that was asked to end is given so long before it is said to ignore it. */
 const PATIENCE_MS = 2_000;
@@ -18,18 +18,18 @@ export function whyStopping(report: PodReport, nowMs: number): string[] {
     `${podName(report)} is ending${since}: ${endingCause(report)}.`,
     ...graceText(report, nowMs),
     ...stillRunning(report, nowMs),
-    ...failedPass(report, nowMs).flatMap(({ sentences }) => sentences),
+    ...failedSync(report, nowMs).flatMap(({ sentences }) => sentences),
   ];
 }
 
 /** Of a pod without live containers, that is not gone yet. */
 export function whyEnded(report: PodReport, nowMs: number): string[] {
   const isLeaving = report.worker === 'terminated' || report.progress?.removed;
-  const work = isLeaving ? [...stepsUnderWay(report, nowMs), ...failedPass(report, nowMs)] : [];
+  const work = isLeaving ? [...runningSteps(report, nowMs), ...failedSync(report, nowMs)] : [];
   const containers = explainedContainers(report, nowMs);
   return [
-    endedVerdict(report),
-    ...verdictMessage(report),
+    endedSummary(report),
+    ...statusMessage(report),
     ...work.flatMap(({ sentences }) => sentences),
     ...containers.flatMap(containerEnd),
     ...restartText(report, containers),
@@ -37,12 +37,12 @@ export function whyEnded(report: PodReport, nowMs: number): string[] {
 }
 
 /** Of a pod that this node did not take. */
-export function whyRefused(report: PodReport): string[] {
+export function whyRejected(report: PodReport): string[] {
   const { reason = 'no reason', message: told = '' } = report.status;
   const message = told.replace(/^Pod was rejected: /, '');
   return [
     `${podName(report)} was refused by this node (${reason}), so nothing of it was started.`,
-    ...(message === '' ? [] : [`The reason: ${withoutStop(message)}.`]),
+    ...(message === '' ? [] : [`The reason: ${withoutFullStop(message)}.`]),
     'It is looked at again when its manifest changes.',
   ];
 }
@@ -51,7 +51,7 @@ function endingCause({ pod, status, progress }: PodReport): string {
   const { reason, message } = status;
   if (reason === 'DeadlineExceeded') return deadlineText(pod.spec.activeDeadlineSeconds);
   if (status.phase === 'Failed' && reason !== undefined)
-    return `${reason}${message ? ` (${withoutStop(message)})` : ''}`;
+    return `${reason}${message ? ` (${withoutFullStop(message)})` : ''}`;
   if (pod.metadata.deletionTimestamp !== undefined) return 'it was deleted';
   return progress?.removed ? 'it left its source, or was stopped by hand' : 'its containers are done';
 }
@@ -60,7 +60,7 @@ function graceText({ pod, observed, progress }: PodReport, nowMs: number): strin
   const isAnyLive = observed?.containers.some(({ state }) => state === 'running') ?? false;
   if (progress?.graceEndsMs === undefined || !isAnyLive) return [];
   if (progress.graceEndsMs > nowMs) return [`What still runs is killed ${inText(progress.graceEndsMs, nowMs)}.`];
-  const grace = spanText(ownGraceOf(pod) * 1000);
+  const grace = durationText(specGracePeriod(pod) * 1000);
   return [`Its time to end (${grace}) is over: what still runs is being killed.`];
 }
 
@@ -69,18 +69,18 @@ function stillRunning(report: PodReport, nowMs: number): string[] {
   const { observed, steps, pod } = report;
   const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
   const live = observed?.containers.filter(({ state }) => state === 'running') ?? [];
-  if (live.length === 0) return stepsUnderWay(report, nowMs).flatMap(({ sentences }) => sentences);
+  if (live.length === 0) return runningSteps(report, nowMs).flatMap(({ sentences }) => sentences);
   return live.map(({ name }) => {
     const title = `${sidecars.includes(name) ? 'sidecar' : 'container'} ${name}`;
     const hook = steps.findLast((step) => step.name === 'preStop hook' && step.subject === name);
     const stop = steps.findLast((step) => step.name === 'stop container' && step.subject === name);
     if (stop?.outcome.kind !== 'running' && hook?.outcome.kind === 'running') {
-      return sentence(`${title} still runs: its preStop hook has been running for ${spanText(nowMs - hook.startedMs)}`);
+      return sentence(`${title} still runs: its preStop hook has been running for ${durationText(nowMs - hook.startedMs)}`);
     }
     if (stop?.outcome.kind !== 'running') {
       return sentence(sidecars.includes(name) ? `${title} runs until the others have ended` : `${title} still runs`);
     }
-    const asked = spanText(nowMs - stop.startedMs);
+    const asked = durationText(nowMs - stop.startedMs);
     const isPatient = nowMs - stop.startedMs < PATIENCE_MS;
     return isPatient
       ? sentence(`${title} was asked to end ${asked} ago`)
@@ -88,7 +88,7 @@ function stillRunning(report: PodReport, nowMs: number): string[] {
   });
 }
 
-function endedVerdict(report: PodReport): string {
+function endedSummary(report: PodReport): string {
   const { status, worker, pod } = report;
   const name = podName(report);
   if (status.reason === 'DeadlineExceeded')
@@ -108,9 +108,9 @@ function failedContainers(report: PodReport): string {
   return texts.length === 0 ? '' : `: ${listText(texts)}`;
 }
 
-function verdictMessage({ status }: PodReport): string[] {
+function statusMessage({ status }: PodReport): string[] {
   const isSaid = status.reason === 'DeadlineExceeded' || !status.message;
-  return isSaid ? [] : [`The reason: ${withoutStop(status.message ?? '')}.`];
+  return isSaid ? [] : [`The reason: ${withoutFullStop(status.message ?? '')}.`];
 }
 
 function containerEnd(container: ExplainedContainer): string[] {
@@ -126,10 +126,10 @@ function restartText({ pod, status }: PodReport, containers: readonly ExplainedC
 }
 
 function deadlineText(seconds: number | undefined): string {
-  const limit = seconds === undefined ? '' : ` of ${spanText(seconds * 1000)}`;
+  const limit = seconds === undefined ? '' : ` of ${durationText(seconds * 1000)}`;
   return `it was active for longer than its deadline${limit}`;
 }
 
-function withoutStop(text: string): string {
+function withoutFullStop(text: string): string {
   return text.replace(/[.\s]+$/, '');
 }

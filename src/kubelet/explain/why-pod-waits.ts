@@ -5,10 +5,10 @@ import type { PodReport } from './agent-view.ts';
 import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { killCause } from './kill-cause.ts';
-import { agoText, errorText, forText, inText, listText, sentence, spanText } from './plain-words.ts';
-import { fatalAnswer } from './probe-answer.ts';
+import { agoText, unwrapError, forText, inText, listText, sentence, durationText } from './plain-text.ts';
+import { killingProbeOutput } from './probe-output.ts';
 import { sandboxTrouble } from './sandbox-words.ts';
-import { stepDoing, stepNoun } from './step-words.ts';
+import { stepActivity, stepNoun } from './step-phrases.ts';
 import { volumeTrouble } from './volume-words.ts';
 import { staleVolumes } from './why-volumes.ts';
 
@@ -18,8 +18,8 @@ const CONTAINER_STEPS: ReadonlySet<string> = new Set(['image', 'create container
 /** What the pod as a whole waits for: the step that it is in, and what failed before. */
 export function whyPodWaits(report: PodReport, nowMs: number): Finding[] {
   return [
-    ...stepsUnderWay(report, nowMs),
-    ...failedPass(report, nowMs),
+    ...runningSteps(report, nowMs),
+    ...failedSync(report, nowMs),
     ...staleVolumes(report, nowMs),
     ...sandboxes(report),
     ...readinessGates(report),
@@ -27,11 +27,11 @@ export function whyPodWaits(report: PodReport, nowMs: number): Finding[] {
   ];
 }
 
-export function stepsUnderWay({ steps, events }: PodReport, nowMs: number): Finding[] {
+export function runningSteps({ steps, events }: PodReport, nowMs: number): Finding[] {
   const running = steps.filter(({ outcome }) => outcome.kind === 'running');
   return running.map((step) => {
     const isPull = events.some(({ reason, atMs }) => reason === 'Pulling' && atMs >= step.startedMs);
-    const doing = step.name === 'image' && isPull ? `pulling image "${step.subject}"` : stepDoing(step);
+    const doing = step.name === 'image' && isPull ? `pulling image "${step.subject}"` : stepActivity(step);
     const because = stopCause(step, events);
     return {
       kind: 'step',
@@ -50,20 +50,20 @@ function stopCause({ name, subject = '', startedMs }: Step, events: readonly Pod
   const cause = killCause(kill?.message ?? '');
   if (kill === undefined || cause === undefined) return '';
   const ranSinceMs = events.findLast((event) => event.reason === 'Started' && isEventOf(event, subject))?.atMs ?? 0;
-  return `, because ${cause}${fatalAnswer(kill, subject, events, ranSinceMs)}`;
+  return `, because ${cause}${killingProbeOutput(kill, subject, events, ranSinceMs)}`;
 }
 
 /** The last pass of the worker, when it failed in its present phase. */
-export function failedPass(report: PodReport, nowMs: number): Finding[] {
-  const { failure, nextPassMs, phaseSinceMs = 0 } = report.progress ?? {};
+export function failedSync(report: PodReport, nowMs: number): Finding[] {
+  const { lastError: failure, nextSyncMs: nextPassMs, phaseSinceMs = 0 } = report.progress ?? {};
   if (failure === undefined || failure.atMs < phaseSinceMs) return [];
-  const { cause, what, text = errorText(failure.error), help } = failedThing(report, failure.error);
-  const row = failure.inARow > 1 ? `, ${failure.inARow} times in a row` : '';
+  const { cause, what, text = unwrapError(failure.error), help } = describeFailedSync(report, failure.error);
+  const row = failure.consecutive > 1 ? `, ${failure.consecutive} times in a row` : '';
   const again = nextPassMs === undefined ? 'is being tried again' : `is tried again ${inText(nextPassMs, nowMs)}`;
   return [
     {
       kind: 'pod',
-      cause,
+      summary: cause,
       sentences: [
         sentence(`${what} failed ${agoText(failure.atMs, nowMs)}${row}: ${text}`),
         ...(help === undefined ? [] : [help]),
@@ -82,7 +82,7 @@ interface FailedThing {
   readonly help?: string | undefined;
 }
 
-function failedThing({ pod, steps }: PodReport, error: string): FailedThing {
+function describeFailedSync({ pod, steps }: PodReport, error: string): FailedThing {
   const trouble = sandboxTrouble(error);
   if (trouble) return { ...trouble, what: 'the creation of its sandbox' };
   if (error.startsWith('network is not ready')) {
@@ -90,7 +90,7 @@ function failedThing({ pod, steps }: PodReport, error: string): FailedThing {
   }
   const step = steps.findLast((each) => isFailedWith(each, error));
   if (step === undefined) return { cause: 'the last look at it failed', what: 'the last look at it' };
-  const volume = step.name === 'volumes' ? volumeTrouble(pod.spec, errorText(error)) : undefined;
+  const volume = step.name === 'volumes' ? volumeTrouble(pod.spec, unwrapError(error)) : undefined;
   return { cause: `${stepNoun(step)} fails`, what: stepNoun(step), ...volume };
 }
 
@@ -105,7 +105,7 @@ function sandboxes({ observed, worker }: PodReport): Finding[] {
   return [
     {
       kind: 'pod',
-      cause: `the runtime has ${ready.length} sandboxes for it`,
+      summary: `the runtime has ${ready.length} sandboxes for it`,
       sentences: [`The runtime has ${ready.length} live sandboxes for it (${ids}); they are replaced by a new one.`],
     },
   ];
@@ -116,13 +116,13 @@ function readinessGates({ status }: PodReport): Finding[] {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   if (ready?.reason !== 'ReadinessGatesNotReady') return [];
   const cause = 'a readiness gate is not open';
-  return [{ kind: 'unready', cause, sentences: [sentence(ready.message ?? cause)] }];
+  return [{ kind: 'unready', summary: cause, sentences: [sentence(ready.message ?? cause)] }];
 }
 
 function deadline(report: PodReport, nowMs: number): Finding[] {
   const leftMs = activeTimeLeft(report.pod, report.status, nowMs);
   if (leftMs === undefined || report.worker !== 'syncing') return [];
-  const limit = spanText((report.pod.spec.activeDeadlineSeconds ?? 0) * 1000);
+  const limit = durationText((report.pod.spec.activeDeadlineSeconds ?? 0) * 1000);
   const text = `It may be active for ${limit} in all: it is ended ${inText(nowMs + leftMs, nowMs)}.`;
-  return [{ kind: 'note', cause: 'it has a deadline', sentences: [text] }];
+  return [{ kind: 'note', summary: 'it has a deadline', sentences: [text] }];
 }

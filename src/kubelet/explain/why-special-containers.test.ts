@@ -17,7 +17,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
           statusOf('debug', waiting('CreateContainerConfigError', 'unable to find target container api')),
         ],
       },
-      progress: { nextPassMs: ago(-12) },
+      progress: { nextSyncMs: ago(-12) },
     },
     says: [
       'hello is not ready (for 30 s): container web cannot be created.',

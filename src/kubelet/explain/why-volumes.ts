@@ -1,6 +1,6 @@
 import type { PodReport } from './agent-view.ts';
 import type { Finding } from './finding.ts';
-import { agoText, errorText, sentence } from './plain-words.ts';
+import { agoText, unwrapError, sentence } from './plain-text.ts';
 
 /** As long as a failure goes on, it is told again more often than this. */
 const RECENT_MS = 60_000;
@@ -11,7 +11,7 @@ export function staleVolumes({ steps, events }: PodReport, nowMs: number): Findi
   const prepared = steps.findLast(({ name }) => name === 'volumes');
   if (failed === undefined || prepared?.outcome.kind !== 'done') return [];
   if (failed.atMs < prepared.startedMs || failed.atMs < nowMs - RECENT_MS) return [];
-  const text = `its volumes could not be brought up to date ${agoText(failed.atMs, nowMs)}: ${errorText(failed.message)}`;
+  const text = `its volumes could not be brought up to date ${agoText(failed.atMs, nowMs)}: ${unwrapError(failed.message)}`;
   const sentences = [sentence(text), 'Its containers keep what the volumes held before.'];
-  return [{ kind: 'note', cause: 'its volumes are out of date', sentences }];
+  return [{ kind: 'note', summary: 'its volumes are out of date', sentences }];
 }

@@ -58,8 +58,8 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       container: { state: waiting('ContainerCreating') },
       report: { steps: [step('sandbox', undefined, ago(4), 1000, 'rpc error: code = Unknown desc = no CNI plugin')] },
       progress: {
-        failure: { error: 'rpc error: code = Unknown desc = no CNI plugin', atMs: ago(3), inARow: 5 },
-        nextPassMs: ago(-9),
+        lastError: { error: 'rpc error: code = Unknown desc = no CNI plugin', atMs: ago(3), consecutive: 5 },
+        nextSyncMs: ago(-9),
       },
     },
     says: [
@@ -73,8 +73,8 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       unreadyFor: 60,
       container: { state: waiting('ContainerCreating') },
       progress: {
-        failure: { error: 'runtimeclass.node.k8s.io "fast" not found', atMs: ago(3), inARow: 1 },
-        nextPassMs: ago(-9),
+        lastError: { error: 'runtimeclass.node.k8s.io "fast" not found', atMs: ago(3), consecutive: 1 },
+        nextSyncMs: ago(-9),
       },
     },
     says: [
@@ -89,13 +89,13 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       unreadyFor: 20,
       container: { state: waiting('ContainerCreating') },
       progress: {
-        failure: {
+        lastError: {
           error:
             'network is not ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized',
           atMs: ago(0.2),
-          inARow: 20,
+          consecutive: 20,
         },
-        nextPassMs: ago(-0.8),
+        nextSyncMs: ago(-0.8),
       },
     },
     says: [
@@ -112,8 +112,8 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
         steps: [step('volumes', undefined, ago(2), 5, 'hostPath type check failed: /data is not a directory')],
       },
       progress: {
-        failure: { error: 'hostPath type check failed: /data is not a directory', atMs: ago(2), inARow: 1 },
-        nextPassMs: ago(-11),
+        lastError: { error: 'hostPath type check failed: /data is not a directory', atMs: ago(2), consecutive: 1 },
+        nextSyncMs: ago(-11),
       },
     },
     says: [
@@ -162,7 +162,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     says: ['hello is running and ready (for 10 min).', 'It may be active for 10 min 20 s in all: it is ended in 20 s.'],
   },
   'nothing is known of it': {
-    given: { unreadyFor: 2, container: { state: waiting('ContainerCreating') }, progress: { nextPassMs: ago(-50) } },
+    given: { unreadyFor: 2, container: { state: waiting('ContainerCreating') }, progress: { nextSyncMs: ago(-50) } },
     says: [
       'hello is not ready (for 2 s).',
       'Nothing is under way; its worker looks again in 50 s, or when something changes.',

@@ -5,12 +5,12 @@ import { isTerminal } from '../status/pod-phase.ts';
 import type { OlderPod, PodReport } from './agent-view.ts';
 import { endText } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
-import { type Finding, inOrder } from './finding.ts';
-import { forText, inText, sentence } from './plain-words.ts';
+import { type Finding, byImportance } from './finding.ts';
+import { forText, inText, sentence } from './plain-text.ts';
 import { podName } from './pod-name.ts';
 import { whyContainerRuns } from './why-container-runs.ts';
 import { whyContainerWaits } from './why-container-waits.ts';
-import { whyEnded, whyRefused, whyStopping } from './why-pod-ends.ts';
+import { whyEnded, whyRejected, whyStopping } from './why-pod-ends.ts';
 import { whyPodWaits } from './why-pod-waits.ts';
 
 /**
@@ -28,14 +28,14 @@ export function why(report: PodReport, nowMs: number): readonly string[] {
     case 'terminated':
       return whyEnded(report, nowMs);
     case 'finished':
-      return isRefused(report) ? whyRefused(report) : whyEnded(report, nowMs);
+      return isRejected(report) ? whyRejected(report) : whyEnded(report, nowMs);
     default:
       return assertNever(report.worker);
   }
 }
 
 /** It has no worker, only a status that says so. */
-function isRefused({ status, progress, observed }: PodReport): boolean {
+function isRejected({ status, progress, observed }: PodReport): boolean {
   return progress === undefined && observed === undefined && status.phase === 'Failed';
 }
 
@@ -58,16 +58,16 @@ function whyWaiting(report: PodReport, nowMs: number): string[] {
 
 function whySyncing(report: PodReport, nowMs: number): string[] {
   const containers = explainedContainers(report, nowMs);
-  const findings = inOrder([...whyPodWaits(report, nowMs), ...containers.flatMap(whyContainer)]);
+  const findings = byImportance([...whyPodWaits(report, nowMs), ...containers.flatMap(whyContainer)]);
   const ready = report.status.conditions?.find(({ type }) => type === 'Ready');
   const isReady = ready?.status === 'True';
-  const cause = findings.find(({ kind }) => kind !== 'note')?.cause;
-  const nothing = cause === undefined && !isReady ? [nextLook(report, nowMs)] : [];
-  return [verdict(podName(report), ready, cause, nowMs), ...told(findings), ...nothing];
+  const cause = findings.find(({ kind }) => kind !== 'note')?.summary;
+  const nothing = cause === undefined && !isReady ? [nextCheck(report, nowMs)] : [];
+  return [summary(podName(report), ready, cause, nowMs), ...mergedSentences(findings), ...nothing];
 }
 
 /** What neighbours have to say alike at their end, such as when they are tried again, is said once for both. */
-function told(findings: readonly Finding[]): string[] {
+function mergedSentences(findings: readonly Finding[]): string[] {
   return findings.flatMap(({ sentences }, at) => {
     const next = findings[at + 1]?.sentences ?? [];
     const isShared = sentences.length > 1 && next.length > 1 && sentences.at(-1) === next.at(-1);
@@ -75,7 +75,7 @@ function told(findings: readonly Finding[]): string[] {
   });
 }
 
-function verdict(name: string, ready: PodCondition | undefined, cause: string | undefined, nowMs: number): string {
+function summary(name: string, ready: PodCondition | undefined, cause: string | undefined, nowMs: number): string {
   const since = ready?.lastTransitionTime ? ` (${forText(parseTime(ready.lastTransitionTime), nowMs)})` : '';
   if (ready?.status === 'True') return `${name} is running and ready${since}.`;
   return `${name} is not ready${since}${cause === undefined ? '' : `: ${cause}`}.`;
@@ -98,10 +98,10 @@ function whyContainerEnded(container: ExplainedContainer): Finding[] {
   const { title, status, role } = container;
   const end = status.state?.terminated;
   if (end === undefined || (role === 'init' && end.exitCode === 0)) return [];
-  return [{ kind: 'ended', cause: `${title} has ended`, sentences: [sentence(`${title} ${endText(end, container)}`)] }];
+  return [{ kind: 'ended', summary: `${title} has ended`, sentences: [sentence(`${title} ${endText(end, container)}`)] }];
 }
 
-function nextLook({ progress }: PodReport, nowMs: number): string {
-  if (progress?.nextPassMs === undefined) return 'Its worker is looking at it right now.';
-  return `Nothing is under way; its worker looks again ${inText(progress.nextPassMs, nowMs)}, or when something changes.`;
+function nextCheck({ progress }: PodReport, nowMs: number): string {
+  if (progress?.nextSyncMs === undefined) return 'Its worker is looking at it right now.';
+  return `Nothing is under way; its worker looks again ${inText(progress.nextSyncMs, nowMs)}, or when something changes.`;
 }

@@ -1,20 +1,20 @@
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
-import { unlessGone } from '../../cri/unless-gone.ts';
+import { errorText } from '../../base/error-text.ts';
+import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
-import type { WorkerView } from '../workers/pod-questions.ts';
+import type { WorkerView } from '../workers/pod-state-queries.ts';
 import {
   type DeadContainer,
   type DeadContainerPolicy,
-  deadTooMany,
-  endedTooMany,
-  type PastOfPod,
-  sandboxesOfThePast,
+  excessDeadContainers,
+  excessExitedContainers,
+  type CollectablePod,
+  unusedSandboxes,
 } from './dead-containers.ts';
 import { removeDeadLogLinks } from './dead-log-links.ts';
-import type { TellOfNode } from './node-event.ts';
+import type { RecordNodeEvent } from './node-event.ts';
 import { type RemovalDeps, removeDeadContainer } from './remove-dead-container.ts';
 
 /** kubelet's ContainerGCPeriod. */
@@ -27,7 +27,7 @@ export interface ContainerCollectorDeps extends RemovalDeps {
   readonly policy: DeadContainerPolicy;
   /** The worker of a pod; absent: it has none. */
   readonly workerOf: (uid: string) => WorkerView | undefined;
-  readonly tell: TellOfNode;
+  readonly recordNodeEvent: RecordNodeEvent;
 }
 
 /**
@@ -51,7 +51,7 @@ export class ContainerCollector {
   }
 
   /** The runtime has the pod otherwise than before: a container of it may have ended. */
-  changed(uid: string): void {
+  onPodObserved(uid: string): void {
     if (this.#life.aborted) return;
     this.#changed.add(uid);
     this.#slot.offer();
@@ -70,29 +70,29 @@ export class ContainerCollector {
   async #collect(): Promise<void> {
     const changed = [...this.#changed];
     this.#changed.clear();
-    for (const uid of changed) await this.#afterAnEnd(uid);
+    for (const uid of changed) await this.#collectPod(uid);
     if (!this.#isDue) return;
     this.#isDue = false;
-    await this.#onTheNode();
+    await this.#collectNode();
   }
 
-  async #afterAnEnd(uid: string): Promise<void> {
+  async #collectPod(uid: string): Promise<void> {
     const pod = this.#deps.observed.get(uid);
-    if (pod && this.#isOurs(uid)) await this.#removeAll(endedTooMany(pod, this.#deps.policy));
+    if (pod && this.#isCollectable(uid)) await this.#removeAll(excessExitedContainers(pod, this.#deps.policy));
   }
 
-  async #onTheNode(): Promise<void> {
+  async #collectNode(): Promise<void> {
     const { observed, policy, clock } = this.#deps;
-    const pods = [...observed.all.values()].flatMap((pod): PastOfPod[] =>
-      this.#isOurs(pod.uid) ? [{ pod, isLive: this.#deps.workerOf(pod.uid)?.state.phase === 'syncing' }] : [],
+    const pods = [...observed.all.values()].flatMap((pod): CollectablePod[] =>
+      this.#isCollectable(pod.uid) ? [{ pod, isLive: this.#deps.workerOf(pod.uid)?.state.phase === 'syncing' }] : [],
     );
-    await this.#removeAll(deadTooMany(pods, policy, clock.now()));
+    await this.#removeAll(excessDeadContainers(pods, policy, clock.now()));
     for (const { pod } of pods) await this.#removeSandboxes(pod.uid);
     await this.#removeLinks();
   }
 
   /** Also asked again before each removal, for the pod may have begun to end since. */
-  #isOurs(uid: string): boolean {
+  #isCollectable(uid: string): boolean {
     const worker = this.#deps.workerOf(uid);
     if (this.#life.aborted || !worker || worker.removed) return false;
     return worker.state.phase === 'syncing' || worker.state.phase === 'finished';
@@ -100,8 +100,8 @@ export class ContainerCollector {
 
   async #removeAll(dead: readonly DeadContainer[]): Promise<void> {
     for (const { pod, container } of dead) {
-      if (!this.#isOurs(pod.uid)) continue;
-      await this.#attempt('Failed to remove container', { containerID: container.id, pod: nameOf(pod) }, () =>
+      if (!this.#isCollectable(pod.uid)) continue;
+      await this.#attempt('Failed to remove container', { containerID: container.id, pod: formatName(pod) }, () =>
         removeDeadContainer(pod, container, this.#deps, this.#life),
       );
     }
@@ -111,15 +111,15 @@ export class ContainerCollector {
   async #removeSandboxes(uid: string): Promise<void> {
     const { observed, runtime } = this.#deps;
     const pod = observed.get(uid);
-    const past = pod && this.#isOurs(uid) ? sandboxesOfThePast(pod) : [];
+    const past = pod && this.#isCollectable(uid) ? unusedSandboxes(pod) : [];
     for (const { id: podSandboxId } of past) {
       await this.#attempt(
         'Failed to remove sandbox',
-        { sandboxID: podSandboxId, pod: pod && nameOf(pod) },
+        { sandboxID: podSandboxId, pod: pod && formatName(pod) },
         async () => {
           // It may hold a network though it is not ready.
-          await unlessGone(runtime.stopPodSandbox({ podSandboxId }, this.#life));
-          await unlessGone(runtime.removePodSandbox({ podSandboxId }, this.#life));
+          await ignoreNotFound(runtime.stopPodSandbox({ podSandboxId }, this.#life));
+          await ignoreNotFound(runtime.removePodSandbox({ podSandboxId }, this.#life));
         },
       );
     }
@@ -132,7 +132,7 @@ export class ContainerCollector {
   }
 
   async #removeLinks(): Promise<void> {
-    const { settings, fs, observed, log, tell } = this.#deps;
+    const { settings, fs, observed, log, recordNodeEvent: tell } = this.#deps;
     if (settings.containerLogsDir === undefined) return;
     const all = [...observed.all.values()].flatMap(({ containers }) => containers);
     const isAlive = (id: string): boolean => all.some((each) => each.state !== 'exited' && each.id.startsWith(id));
@@ -140,7 +140,7 @@ export class ContainerCollector {
       await removeDeadLogLinks(settings.containerLogsDir, fs, isAlive);
     } catch (error) {
       log.error('Container garbage collection failed', { error });
-      tell('Warning', 'ContainerGCFailed', textOf(error));
+      tell('Warning', 'ContainerGCFailed', errorText(error));
     }
   }
 
@@ -153,6 +153,6 @@ export class ContainerCollector {
   }
 }
 
-function nameOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+function formatName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
 }

@@ -4,10 +4,10 @@ import { observedContainer } from '../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../pod/observed-pod.ts';
 import {
   type DeadContainerPolicy,
-  deadTooMany,
-  endedTooMany,
-  type PastOfPod,
-  sandboxesOfThePast,
+  excessDeadContainers,
+  excessExitedContainers,
+  type CollectablePod,
+  unusedSandboxes,
 } from './dead-containers.ts';
 
 /** kubelet's defaults. */
@@ -69,7 +69,7 @@ const ends: Record<string, { states: Record<string, State>; max?: number | undef
 for (const [name, { states, gone, ...limit }] of Object.entries(ends)) {
   test(`endedTooMany() ${name}`, () => {
     const maxPerContainer = 'max' in limit ? limit.max : 1;
-    assert.deepEqual(idsOf(endedTooMany(podOf(states), { ...POLICY, maxPerContainer })), gone);
+    assert.deepEqual(idsOf(excessExitedContainers(podOf(states), { ...POLICY, maxPerContainer })), gone);
   });
 }
 
@@ -154,8 +154,8 @@ const rounds: Record<string, Round> = {
 
 for (const [name, { pods, policy, gone }] of Object.entries(rounds)) {
   test(`deadTooMany() ${name}`, () => {
-    const all = pods.map(([isLive, states]): PastOfPod => ({ pod: podOf(states), isLive }));
-    assert.deepEqual(idsOf(deadTooMany(all, { ...POLICY, ...policy }, NOW)), gone);
+    const all = pods.map(([isLive, states]): CollectablePod => ({ pod: podOf(states), isLive }));
+    assert.deepEqual(idsOf(excessDeadContainers(all, { ...POLICY, ...policy }, NOW)), gone);
   });
 }
 
@@ -180,7 +180,7 @@ const sandboxes: Record<string, { all: ObservedSandbox[]; states?: Record<string
 for (const [name, { all, states = {}, gone }] of Object.entries(sandboxes)) {
   test(`sandboxesOfThePast() ${name}`, () => {
     assert.deepEqual(
-      sandboxesOfThePast(podOf(states, all)).map(({ id }) => id),
+      unusedSandboxes(podOf(states, all)).map(({ id }) => id),
       gone,
     );
   });

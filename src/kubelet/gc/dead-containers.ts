@@ -21,7 +21,7 @@ export interface DeadContainerPolicy {
   readonly maxTotal: number | undefined;
 }
 
-export interface PastOfPod {
+export interface CollectablePod {
   readonly pod: ObservedPod;
   /** Its worker may still start containers. */
   readonly isLive: boolean;
@@ -38,7 +38,7 @@ export interface DeadContainer {
  * At the end of a container: of those that have ended under one name, all but so many, the oldest first. kubelet keeps at
  * least one here, whatever its limits are.
  */
-export function endedTooMany(pod: ObservedPod, { maxPerContainer }: DeadContainerPolicy): readonly DeadContainer[] {
+export function excessExitedContainers(pod: ObservedPod, { maxPerContainer }: DeadContainerPolicy): readonly DeadContainer[] {
   const keep = Math.max(maxPerContainer ?? 0, 1);
   const units = Map.groupBy(pod.containers, ({ name }) => name);
   return [...units.values()].flatMap((unit) => {
@@ -51,27 +51,27 @@ export function endedTooMany(pod: ObservedPod, { maxPerContainer }: DeadContaine
 }
 
 /** Now and then, on the whole node: what is beyond the limits, in the order in which it goes. */
-export function deadTooMany(
-  pods: readonly PastOfPod[],
+export function excessDeadContainers(
+  pods: readonly CollectablePod[],
   { minimumAgeMs, maxPerContainer, maxTotal }: DeadContainerPolicy,
   nowMs: number,
 ): readonly DeadContainer[] {
   const units = pods.flatMap(deadUnits).map((unit) => unit.filter((dead) => ageOf(dead, nowMs) >= minimumAgeMs));
-  const [removed, left] = cut(
+  const [removed, left] = splitExcess(
     units.filter((unit) => unit.length > 0),
     maxPerContainer ?? Number.POSITIVE_INFINITY,
   );
   if (maxTotal === undefined || left.flat().length <= maxTotal) return removed;
 
   // First the same number for every name, then by age alone.
-  const [more, fewer] = cut(left, Math.max(1, Math.floor(maxTotal / left.length)));
+  const [more, fewer] = splitExcess(left, Math.max(1, Math.floor(maxTotal / left.length)));
   const rest = fewer.flat().sort(byAge);
   const excess = Math.max(0, rest.length - maxTotal);
   return [...removed, ...more, ...rest.filter(({ isNeeded }) => !isNeeded).slice(0, excess)];
 }
 
 /** Sandboxes of the past that nothing is left of. */
-export function sandboxesOfThePast({ sandboxes, containers }: ObservedPod): readonly ObservedSandbox[] {
+export function unusedSandboxes({ sandboxes, containers }: ObservedPod): readonly ObservedSandbox[] {
   const inUse = new Set(containers.map(({ sandboxId }) => sandboxId));
   return sandboxes
     .slice(1)
@@ -83,7 +83,7 @@ export function sandboxesOfThePast({ sandboxes, containers }: ObservedPod): read
  * The dead under each name, newest first. One that was made and never started is dead when there is a newer one; else it
  * is about to start, or could not be, and what ended before it tells more of the pod.
  */
-function deadUnits({ pod, isLive }: PastOfPod): DeadContainer[][] {
+function deadUnits({ pod, isLive }: CollectablePod): DeadContainer[][] {
   const units = Map.groupBy(pod.containers, ({ name }) => name);
   return [...units.values()].map((unit) =>
     unit.flatMap((container, index) => {
@@ -95,7 +95,7 @@ function deadUnits({ pod, isLive }: PastOfPod): DeadContainer[][] {
 }
 
 /** What goes of each unit when so many stay, oldest first, and what stays of it. */
-function cut(units: readonly DeadContainer[][], max: number): readonly [DeadContainer[], DeadContainer[][]] {
+function splitExcess(units: readonly DeadContainer[][], max: number): readonly [DeadContainer[], DeadContainer[][]] {
   const stays = ({ isNeeded }: DeadContainer, index: number): boolean => isNeeded || index < max;
   const removed = units.flatMap((unit) => unit.filter((dead, index) => !stays(dead, index)).reverse());
   return [removed, units.map((unit) => unit.filter(stays))];

@@ -42,7 +42,7 @@ async function setUp({ policy, kept = [], cri = (same) => same }: SetUp = {}) {
     log,
     policy: { ...POLICY, ...policy },
     kept,
-    tell: (type, reason, message) => line(`${type} ${reason}: ${message}`),
+    recordNodeEvent: (type, reason, message) => line(`${type} ${reason}: ${message}`),
     collected: async (ids) => void hooked.push([...ids]),
   });
   const began = clock.monotonic();
@@ -146,10 +146,10 @@ test('a disk that stays too full is told of', async () => {
     "Insufficient free disk space on the node's image filesystem (95% of 10.0 GiB used). Failed to free sufficient space by deleting unused images (freed 1073741824 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.";
   await assert.rejects(it.collectLater(), { message });
   assert.equal(it.told.at(-1), `Warning FreeDiskSpaceFailed: ${message}`);
-  assert.equal(it.collector.trouble, message);
+  assert.equal(it.collector.diskError, message);
   it.fill(5 * GIB);
   await it.collect();
-  assert.equal(it.collector.trouble, undefined);
+  assert.equal(it.collector.diskError, undefined);
 });
 
 test('a disk without a size is told of', async () => {
@@ -173,7 +173,7 @@ test('an image that cannot be removed does not keep the others', async () => {
   const it = await setUp();
   for (const name of ['a:1', 'b:1', 'c:1']) it.add(name);
   it.fill(0.5 * GIB);
-  it.fake.faults.next('removeImage', { kind: 'before', error: new CriError('Unknown', 'read-only file system') });
+  it.fake.failures.next('removeImage', { kind: 'before', error: new CriError('Unknown', 'read-only file system') });
   await assert.rejects(it.collectLater(), {
     message:
       'wanted to free 1610612736 bytes, but freed 2147483648 bytes space with errors in image deletion: rpc error: code = Unknown desc = read-only file system',
@@ -198,7 +198,7 @@ test('an image that was not used for too long goes though there is space', async
 test('an old image that cannot be removed is told of', async () => {
   const it = await setUp({ policy: { maximumAgeMs: 60_000 } });
   it.add('a:1');
-  it.fake.faults.everyCall((method) =>
+  it.fake.failures.everyCall((method) =>
     method === 'removeImage' ? { kind: 'before', error: new CriError('Unavailable', 'no connection') } : undefined,
   );
   await assert.rejects(it.collectLater(), {
@@ -209,13 +209,13 @@ test('an old image that cannot be removed is told of', async () => {
 
 test('failures in a row are told of as an event, and the end of them in the log', async () => {
   const it = await setUp();
-  it.fake.faults.everyCall((method) =>
+  it.fake.failures.everyCall((method) =>
     method === 'imageFsInfo' ? { kind: 'before', error: new CriError('Unavailable', 'no connection') } : undefined,
   );
   const life = new AbortController();
   const done = it.collector.run(life.signal);
   await it.clock.advance(300_000);
-  it.fake.faults.everyCall(() => undefined);
+  it.fake.failures.everyCall(() => undefined);
   await it.clock.advance(300_000);
   assert.deepEqual(it.told, [
     'Image garbage collection failed once. Stats initialization may not have completed yet',
@@ -230,7 +230,7 @@ test('failures in a row are told of as an event, and the end of them in the log'
 test('with thresholds of 100 and no maximum age nobody looks', async () => {
   const it = await setUp({ policy: { highPercent: 100 } });
   const calls: string[] = [];
-  it.fake.faults.everyCall((method) => void calls.push(method));
+  it.fake.failures.everyCall((method) => void calls.push(method));
   await it.collector.run(LIFE);
   assert.deepEqual(calls, []);
 });

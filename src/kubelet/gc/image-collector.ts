@@ -1,22 +1,22 @@
 import { formatDurationMs } from '../../base/duration.ts';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { Cri } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
 import {
-  diskFailure,
+  diskCheckError,
   type ImagePolicy,
   isImageCollectionOff,
   isOldEnough,
   isTooOld,
-  judgeDisk,
+  checkDisk,
 } from './image-policy.ts';
-import { type ImageRecord, type ImageRecords, noteImages, unusedImages } from './image-records.ts';
+import { type ImageRecord, type ImageRecords, updateImageRecords, unusedImages } from './image-records.ts';
 import { imagesInUse } from './images-in-use.ts';
-import type { TellOfNode } from './node-event.ts';
+import type { RecordNodeEvent } from './node-event.ts';
 
 /** kubelet's ImageGCPeriod. */
 const PERIOD_MS = 300_000;
@@ -29,7 +29,7 @@ export interface ImageCollectorDeps {
   readonly policy: ImagePolicy;
   /** Names of images that stay though nothing uses them. */
   readonly kept: readonly string[];
-  readonly tell: TellOfNode;
+  readonly recordNodeEvent: RecordNodeEvent;
   /** Images were removed for their space, and these are left; what else is remembered of images may go with them. */
   readonly collected?: (imageIds: readonly string[], beganMs: number) => Promise<void>;
 }
@@ -38,20 +38,20 @@ export interface ImageCollectorDeps {
 export class ImageCollector {
   readonly #deps: ImageCollectorDeps;
   #records: ImageRecords = new Map();
-  #trouble: string | undefined;
+  #diskError: string | undefined;
 
   constructor(deps: ImageCollectorDeps) {
     this.#deps = deps;
   }
 
   /** Why the disk was still too full after the last look that could tell. */
-  get trouble(): string | undefined {
-    return this.#trouble;
+  get diskError(): string | undefined {
+    return this.#diskError;
   }
 
   /** Looks every five minutes until the signal aborts. A failure is told, and over when its cause is. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, tell, policy } = this.#deps;
+    const { clock, log, recordNodeEvent: tell, policy } = this.#deps;
     if (isImageCollectionOff(policy)) {
       return log.debug('ImageGCHighThresholdPercent is set 100 and ImageMaximumGCAge is 0, Disable image GC');
     }
@@ -77,12 +77,12 @@ export class ImageCollector {
 
   /** One look. `beganMs`: since when there are looks. Rejects when the disk stays too full, or with what went wrong. */
   async collect(beganMs: number, signal: AbortSignal): Promise<void> {
-    const { policy, log, tell, clock } = this.#deps;
+    const { policy, log, recordNodeEvent: tell, clock } = this.#deps;
     const nowMs = clock.monotonic();
-    const unused = await this.#look(nowMs, signal);
+    const unused = await this.#listUnused(nowMs, signal);
     await this.#removeTooOld(unused, beganMs, nowMs, signal);
     const disk = await this.#disk(signal);
-    const verdict = judgeDisk(disk, policy);
+    const verdict = checkDisk(disk, policy);
     let freed = 0n;
     if (verdict.kind === 'full') {
       const { usedPercent: usage, bytesToFree: amountToFree } = verdict;
@@ -94,18 +94,18 @@ export class ImageCollector {
       );
       freed = await this.#free(amountToFree, nowMs, unused, signal);
     }
-    const failure = diskFailure(verdict, disk.capacityBytes, freed);
-    this.#trouble = failure?.message;
+    const failure = diskCheckError(verdict, disk.capacityBytes, freed);
+    this.#diskError = failure?.message;
     if (!failure) return;
     tell('Warning', failure.reason, failure.message);
     throw new Error(failure.message);
   }
 
-  async #look(nowMs: number, signal: AbortSignal): Promise<readonly ImageRecord[]> {
+  async #listUnused(nowMs: number, signal: AbortSignal): Promise<readonly ImageRecord[]> {
     const { cri, kept } = this.#deps;
     const { images } = await cri.images.listImages({ filter: undefined }, signal);
-    const { used, spared } = await imagesInUse(cri, kept, images, signal);
-    this.#records = noteImages(this.#records, images, used, nowMs);
+    const { used, preserved: spared } = await imagesInUse(cri, kept, images, signal);
+    this.#records = updateImageRecords(this.#records, images, used, nowMs);
     return unusedImages(this.#records, used.union(spared));
   }
 
@@ -168,7 +168,7 @@ export class ImageCollector {
       return await fs.usage(first.fsId?.mountpoint ?? '');
     } catch (error) {
       const what = 'Failed to get the info of the filesystem with mountpoint';
-      throw new Error(`get filesystem info: ${what}: ${textOf(error)}`, { cause: error });
+      throw new Error(`get filesystem info: ${what}: ${errorText(error)}`, { cause: error });
     }
   }
 }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sizeText } from '../../base/size-text.ts';
 import {
-  type DiskVerdict,
-  diskFailure,
+  type DiskCheck,
+  diskCheckError,
   type ImagePolicy,
   isImageCollectionOff,
   isOldEnough,
   isTooOld,
-  judgeDisk,
+  checkDisk,
 } from './image-policy.ts';
 
 const POLICY: ImagePolicy = { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000, maximumAgeMs: 0 };
@@ -16,7 +16,7 @@ const GIB = 2 ** 30;
 
 const disks: Record<
   string,
-  { capacity?: number; available: number; policy?: Partial<ImagePolicy>; verdict: DiskVerdict }
+  { capacity?: number; available: number; policy?: Partial<ImagePolicy>; verdict: DiskCheck }
 > = {
   'finds enough space below the high threshold': { available: 16, verdict: { kind: 'enough' } },
   'wants to go down to the low threshold at the high one': {
@@ -45,23 +45,23 @@ const disks: Record<
 for (const [name, { capacity = 100, available, policy, verdict }] of Object.entries(disks)) {
   test(`judgeDisk() ${name}`, () => {
     const disk = { capacityBytes: capacity, availableBytes: available };
-    assert.deepEqual(judgeDisk(disk, { ...POLICY, ...policy }), verdict);
+    assert.deepEqual(checkDisk(disk, { ...POLICY, ...policy }), verdict);
   });
 }
 
-const FULL: DiskVerdict = { kind: 'full', usedPercent: 91, bytesToFree: 500n };
+const FULL: DiskCheck = { kind: 'full', usedPercent: 91, bytesToFree: 500n };
 
 test('diskFailure() has nothing to say of a disk with enough space, or with enough freed', () => {
-  assert.equal(diskFailure({ kind: 'enough' }, 10 * GIB, 0n), undefined);
-  assert.equal(diskFailure(FULL, 10 * GIB, 500n), undefined);
+  assert.equal(diskCheckError({ kind: 'enough' }, 10 * GIB, 0n), undefined);
+  assert.equal(diskCheckError(FULL, 10 * GIB, 500n), undefined);
 });
 
 test("diskFailure() has kubelet's words for the rest", () => {
-  assert.deepEqual(diskFailure({ kind: 'noCapacity' }, 0, 0n), {
+  assert.deepEqual(diskCheckError({ kind: 'noCapacity' }, 0, 0n), {
     reason: 'InvalidDiskCapacity',
     message: 'invalid capacity 0 on image filesystem',
   });
-  assert.deepEqual(diskFailure(FULL, 10 * GIB, 499n), {
+  assert.deepEqual(diskCheckError(FULL, 10 * GIB, 499n), {
     reason: 'FreeDiskSpaceFailed',
     message:
       "Insufficient free disk space on the node's image filesystem (91% of 10.0 GiB used). Failed to free sufficient space by deleting unused images (freed 499 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.",

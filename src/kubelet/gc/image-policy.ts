@@ -33,17 +33,17 @@ export function isOldEnough({ firstSeenMs }: ImageRecord, { minimumAgeMs }: Imag
   return nowMs - firstSeenMs >= minimumAgeMs;
 }
 
-export type DiskVerdict =
+export type DiskCheck =
   | { readonly kind: 'enough' }
   /** Nothing can be said of a disk without a size. */
   | { readonly kind: 'noCapacity' }
   | { readonly kind: 'full'; readonly usedPercent: number; readonly bytesToFree: bigint };
 
 /** Whether the disk with the images is fuller than it may be, and how much has to go then. Rounds as kubelet does. */
-export function judgeDisk(
+export function checkDisk(
   disk: { readonly capacityBytes: number; readonly availableBytes: number },
   { highPercent, lowPercent }: ImagePolicy,
-): DiskVerdict {
+): DiskCheck {
   const capacity = BigInt(disk.capacityBytes);
   if (capacity === 0n) return { kind: 'noCapacity' };
   const available = BigInt(Math.min(disk.availableBytes, disk.capacityBytes));
@@ -53,8 +53,8 @@ export function judgeDisk(
 }
 
 /** What kubelet says of a disk that cannot be helped; `undefined` when it can. */
-export function diskFailure(
-  verdict: DiskVerdict,
+export function diskCheckError(
+  verdict: DiskCheck,
   capacityBytes: number,
   freedBytes: bigint,
 ): { readonly reason: 'InvalidDiskCapacity' | 'FreeDiskSpaceFailed'; readonly message: string } | undefined {

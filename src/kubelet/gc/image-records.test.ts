@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Image } from '../../cri/generated/runtime-v1.ts';
-import { type ImageRecord, noteImages, unusedImages } from './image-records.ts';
+import { type ImageRecord, updateImageRecords, unusedImages } from './image-records.ts';
 
 const NOW = 1_000_000;
 const MINUTE = 60_000;
@@ -49,7 +49,7 @@ const looks: Record<string, { before?: ImageRecord[]; listed: Image[]; used?: st
 
 for (const [name, { before = [], listed, used = [], after }] of Object.entries(looks)) {
   test(`noteImages() ${name}`, () => {
-    assert.deepEqual(noteImages(byId(...before), listed, new Set(used), NOW), byId(...after));
+    assert.deepEqual(updateImageRecords(byId(...before), listed, new Set(used), NOW), byId(...after));
   });
 }
 

@@ -15,16 +15,16 @@ export interface ImageRecord {
 export type ImageRecords = ReadonlyMap<string, ImageRecord>;
 
 /** What is known after another look at the runtime: `used` are the ids that some container has. */
-export function noteImages(
+export function updateImageRecords(
   before: ImageRecords,
   listed: readonly Image[],
   used: ReadonlySet<string>,
   nowMs: number,
 ): ImageRecords {
-  return new Map(listed.map((image) => [image.id, noted(before.get(image.id), image, used, nowMs)]));
+  return new Map(listed.map((image) => [image.id, updateRecord(before.get(image.id), image, used, nowMs)]));
 }
 
-function noted(
+function updateRecord(
   known: ImageRecord | undefined,
   { id, size, pinned }: Image,
   used: ReadonlySet<string>,

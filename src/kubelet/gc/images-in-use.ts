@@ -5,7 +5,7 @@ export interface ImagesInUse {
   /** Ids of images that some container has, whether it runs or not. */
   readonly used: ReadonlySet<string>;
   /** Ids of images that nobody may be seen to use and that are needed yet. */
-  readonly spared: ReadonlySet<string>;
+  readonly preserved: ReadonlySet<string>;
 }
 
 /** Which of the runtime's images have to stay. */
@@ -21,7 +21,7 @@ export async function imagesInUse(
   const used = images.filter((each) => namesOf(each).some((name) => names.has(name)));
   return {
     used: new Set(used.map(({ id }) => id)),
-    spared: await idsOf(await sparedNames(cri, kept, signal), cri, signal),
+    preserved: await idsOf(await preservedNames(cri, kept, signal), cri, signal),
   };
 }
 
@@ -30,7 +30,7 @@ function namesOf({ id, repoTags, repoDigests }: Image): readonly string[] {
 }
 
 /** Every sandbox needs the image that the runtime makes them from, and not every runtime pins it. */
-async function sparedNames({ runtime }: Cri, kept: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+async function preservedNames({ runtime }: Cri, kept: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
   const { info } = await runtime.status({ verbose: true }, signal);
   const sandboxImage = sandboxImageIn(info['config'] ?? '');
   return sandboxImage === undefined ? kept : [...kept, sandboxImage];

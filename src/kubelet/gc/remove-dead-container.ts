@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path/posix';
 import type { RuntimeService } from '../../cri/services.ts';
-import { unlessGone } from '../../cri/unless-gone.ts';
+import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { logLinkName } from '../logs/log-links.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
@@ -29,12 +29,12 @@ export async function removeDeadContainer(
   const { runtime, fs } = deps;
   const containerId = container.id;
   if (container.state === 'unknown') {
-    await unlessGone(runtime.stopContainer({ containerId, timeout: GRACE_SECONDS }, signal));
+    await ignoreNotFound(runtime.stopContainer({ containerId, timeout: GRACE_SECONDS }, signal));
   }
   if (container.logPath !== '') await removeLogs(container.logPath, fs);
   await removeLogLink(pod, container, deps);
   await removeTerminationMessage(pod, container, deps);
-  await unlessGone(runtime.removeContainer({ containerId }, signal));
+  await ignoreNotFound(runtime.removeContainer({ containerId }, signal));
 }
 
 /** The link of a container is known by its name; one that is gone is fine. */

@@ -1,5 +1,5 @@
 import type { Container, HTTPGetAction, HTTPHeader } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { NetworkClient } from '../../host/network.ts';
 import { type GetOutcome, httpGet } from '../probes/http-get.ts';
 import { type ProbeUrl, urlOfAction } from '../probes/probe-url.ts';
@@ -31,7 +31,7 @@ export async function runHttpHook(
   try {
     url = urlOfAction(action, container, podIP ?? '');
   } catch (error) {
-    return { kind: 'failed', text: textOf(error) };
+    return { kind: 'failed', text: errorText(error) };
   }
   const headers = action.httpHeaders ?? [];
   const ask = (to: ProbeUrl, given: readonly HTTPHeader[]): Promise<GetOutcome> =>

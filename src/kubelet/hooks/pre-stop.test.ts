@@ -25,7 +25,7 @@ for (const [name, happens] of Object.entries(cases)) {
     const { clock, random, network } = createMemoryHost();
     const fake = createFakeRuntime({ clock, random });
     const happened: string[] = [];
-    fake.faults.everyCall((method) => {
+    fake.failures.everyCall((method) => {
       happened.push(method);
       return undefined;
     });

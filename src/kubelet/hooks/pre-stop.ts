@@ -1,10 +1,10 @@
 import type { LifecycleHandler, Pod } from '../../api/generated/core-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { unlessGone } from '../../cri/unless-gone.ts';
+import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
-import { containerOf } from '../pod/container-of.ts';
+import { findContainer } from '../pod/find-container.ts';
 import { restoredContainer } from './restored-container.ts';
 import { type HookDeps, type HookSubject, runHook } from './run-hook.ts';
 
@@ -79,9 +79,9 @@ async function subjectOf(
   { runtime }: PreStopDeps,
   signal: AbortSignal,
 ): Promise<HookSubject | undefined> {
-  const known = containerOf(pod.spec, name);
+  const known = findContainer(pod.spec, name);
   if (known) return { pod, container: known, containerId: id };
-  const answer = await unlessGone(runtime.containerStatus({ containerId: id, verbose: false }, signal));
+  const answer = await ignoreNotFound(runtime.containerStatus({ containerId: id, verbose: false }, signal));
   const annotations = answer?.status?.annotations;
   return annotations && { pod, container: restoredContainer(name, annotations), containerId: id };
 }

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { abortable } from '../../base/abortable.ts';
 import type { Log, LogFields } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Processes } from '../../host/processes.ts';
 import { type AccountFinding, type PodAccountDeps, podAccount, type TokenAttributes } from './pod-account.ts';
@@ -170,7 +170,7 @@ export class CredentialProvider {
       return new TextDecoder().decode(stdout);
     } catch (error) {
       if (error instanceof ProviderError) throw error;
-      throw fail(deadline.aborted ? 'context deadline exceeded' : textOf(error), error);
+      throw fail(deadline.aborted ? 'context deadline exceeded' : errorText(error), error);
     }
   }
 

@@ -1,5 +1,5 @@
 import { repositoryOf, withDefaultTag } from '../../base/image-name.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { type Image, ImageSpec, ImageStatusRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageUser } from '../sync/config/security-context.ts';
@@ -59,7 +59,7 @@ function imageSpec(request: ImageRequest): ImageSpec {
     const annotations = { ...request.pod.metadata.annotations };
     return ImageSpec.fromPartial({ image: withDefaultTag(request.image), annotations });
   } catch (error) {
-    const message = `Failed to apply default image tag "${request.image}": ${textOf(error)}`;
+    const message = `Failed to apply default image tag "${request.image}": ${errorText(error)}`;
     throw imageFailure(request, 'InvalidImageName', message, { event: 'InspectFailed' });
   }
 }
@@ -76,7 +76,8 @@ async function usableImage(
   const present = await statusOf(spec, request, deps, signal);
   if (!present || !(await mayUse(image, present.id, credentials, deps))) return undefined;
   const access = deps.verification ? ' and can be accessed by the pod' : '';
-  record('Normal', 'Pulled', `Container image "${image}" already present on machine${access}`);
+  const message = `Container image "${image}" already present on machine${access}`;
+  record('Normal', 'Pulled', message, { kind: 'imagePresent', image });
   return present;
 }
 

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
+import type { EventCause } from '../pod/pod-cause.ts';
 import type { VerificationPolicy } from './judge-present-image.ts';
 import type { PullRecords } from './pull-records.ts';
 import type { LoginSource } from './registry-login.ts';
@@ -15,7 +16,7 @@ export interface ImageRequest {
   readonly pullSecrets: readonly LoginSource[];
   readonly sandboxConfig: PodSandboxConfig;
   /** Gets what users are told meanwhile, failures included. */
-  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string, cause?: EventCause) => void;
 }
 
 /** How it is seen to that a pod uses only images that it could have pulled itself. */

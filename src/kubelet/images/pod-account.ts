@@ -1,6 +1,6 @@
 import type { Pod, ServiceAccount } from '../../api/generated/core-v1.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { ApiServer } from '../api-client/api-server.ts';
 import type { PodTokens } from '../tokens/pod-tokens.ts';
 import { ProviderError } from './provider-exchange.ts';
@@ -85,6 +85,6 @@ async function orSay<T>(what: string, answer: Promise<T>, signal: AbortSignal): 
     return await answer;
   } catch (error) {
     signal.throwIfAborted();
-    throw new ProviderError(`${what}: ${textOf(error)}`, { cause: error });
+    throw new ProviderError(`${what}: ${errorText(error)}`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
 import { formatDurationMs } from '../../base/duration.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { type Image, type ImageSpec, ImageStatusRequest, PullImageRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageService } from '../../cri/services.ts';
@@ -49,11 +49,11 @@ export async function pullImage(
   const waiting = backoff.waiting(pod.metadata.uid, image);
   if (waiting) {
     const message = `Back-off pulling image "${image}"`;
-    record('Normal', 'BackOff', message);
+    record('Normal', 'BackOff', message, { kind: 'pullBackoff' });
     const retryAfterMs = waiting.remainingMs;
     throw imageFailure(request, 'ImagePullBackOff', `${message}: ${waiting.error}`, { retryAfterMs });
   }
-  record('Normal', 'Pulling', `Pulling image "${image}"`);
+  record('Normal', 'Pulling', `Pulling image "${image}"`, { kind: 'imagePulling', image });
   const began = clock.monotonic();
   // By the name as it is written: that is what is kept on disk of the pull.
   const key = JSON.stringify([image, ...credentials.map(({ hash }) => hash)]);
@@ -93,7 +93,7 @@ async function pullOnce(
   if (!rate.take()) throw new Error('pull QPS exceeded');
   await verification?.records.intend(image).catch((error: unknown) => {
     const message = `Failed to record image pull intent for container image "${image}"`;
-    throw new Error(`${message}: failed to record image pull intent: ${textOf(error)}`, { cause: error });
+    throw new Error(`${message}: failed to record image pull intent: ${errorText(error)}`, { cause: error });
   });
   try {
     const pulled = await pullWithAny(spec, request, credentials, deps, signal);

@@ -39,9 +39,11 @@ export async function pullSecrets(
     }),
   );
   if (failed.length > 0) {
-    const list = names.filter((name) => failed.includes(name)).join(', ');
+    const unavailable = names.filter((name) => failed.includes(name));
+    const list = unavailable.join(', ');
     const message = `Unable to retrieve some image pull secrets (${list}); attempting to pull the image may not succeed.`;
-    events.record(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message);
+    const cause = { kind: 'pullSecretsUnavailable', names: unavailable } as const;
+    events.record(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message, undefined, cause);
   }
   return found.flat();
 }

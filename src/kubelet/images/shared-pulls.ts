@@ -1,5 +1,5 @@
 import { abortable } from '../../base/abortable.ts';
-import { Slots } from '../../base/slots.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 
 /** How many different images may be pulled at once. */
 export interface PullLimits {
@@ -20,12 +20,12 @@ interface Flight<T> {
  * 3. At most as many pulls run as the limits allow; the others start in the order in which they were asked for.
  */
 export class SharedPulls<T> {
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
   readonly #flights = new Map<string, Flight<T>>();
   #landings = 0;
 
   constructor({ serializeImagePulls, maxParallelImagePulls }: PullLimits) {
-    this.#slots = new Slots(serializeImagePulls ? 1 : maxParallelImagePulls || Number.POSITIVE_INFINITY);
+    this.#slots = new Semaphore(serializeImagePulls ? 1 : maxParallelImagePulls || Number.POSITIVE_INFINITY);
   }
 
   /** How many pulls have ended well so far. */

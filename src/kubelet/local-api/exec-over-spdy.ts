@@ -1,4 +1,4 @@
-import { wholeText } from '../../base/byte-chunks.ts';
+import { collectText } from '../../base/byte-chunks.ts';
 import { type ByteStream, NetworkError, type UpgradedConnection, type UpgradeRequest } from '../../host/network.ts';
 import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
 import type { SpdyStream } from '../../streams/spdy/spdy-session.ts';
@@ -52,7 +52,7 @@ interface Outputs {
 
 async function receive({ end, out, err }: Outputs, output: ExecOutput): Promise<ExecEnd> {
   const [said] = await Promise.all([
-    wholeText(end.chunks),
+    collectText(end.chunks),
     forward(out, (data) => output.stdout(data)),
     err && forward(err, (data) => output.stderr(data)),
   ]);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../host/clock.ts';
 import type { AgentView, PodReport } from '../explain/agent-view.ts';
-import { sentence } from '../explain/plain-words.ts';
+import { sentence } from '../explain/plain-text.ts';
 import { podWaits } from '../explain/pod-waits.ts';
 import { why } from '../explain/why.ts';
 import { ApiError } from './api-error.ts';
@@ -33,7 +33,7 @@ function podOrProblems(view: AgentView, reference: PodReference): PodReport {
   try {
     return findPod(view, reference);
   } catch (error) {
-    const problems = view.manifests().flatMap((manifest) => manifest.problems.map((each) => [manifest.source, each]));
+    const problems = view.manifests().flatMap((manifest) => manifest.errors.map((each) => [manifest.source, each]));
     const isMissing = error instanceof ApiError && error.code === 'NotFound' && !isPutAside(view, reference);
     if (!isMissing || problems.length === 0) throw error;
     const list = problems.map(([source = '', problem = '']) => `\n  ${problemText(source, problem)}`).join('');

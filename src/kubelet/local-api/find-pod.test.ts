@@ -56,7 +56,7 @@ const cases: Record<string, { pods: PodReport[]; ask: PodReference; found: PodRe
 
 for (const [name, { pods, ask, found }] of Object.entries(cases)) {
   test(`findPod() finds a pod ${name}`, () => {
-    const find = () => findPod({ nodeName: 'box', pods: () => pods, putAside: () => [staticPod('aside')] }, ask);
+    const find = () => findPod({ nodeName: 'box', pods: () => pods, manuallyStopped: () => [staticPod('aside')] }, ask);
     if (typeof found === 'string') assert.throws(find, { name: 'ApiError', message: found });
     else assert.equal(find(), found);
   });

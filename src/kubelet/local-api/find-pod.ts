@@ -33,7 +33,7 @@ export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {
 
 /** Whether the pod is wanted, and was ended by hand. */
 export function isPutAside(view: PodsOfAgent, reference: PodReference): boolean {
-  return view.putAside().some((pod) => isMeant(pod, reference, view));
+  return view.manuallyStopped().some((pod) => isMeant(pod, reference, view));
 }
 
 function isMeant(pod: Pod, { name, namespace }: PodReference, { nodeName }: Pick<AgentView, 'nodeName'>): boolean {

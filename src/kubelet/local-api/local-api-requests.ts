@@ -1,4 +1,4 @@
-import { limited, wholeText } from '../../base/byte-chunks.ts';
+import { limitBytes, collectText } from '../../base/byte-chunks.ts';
 import type { ServerRequest } from '../../host/network.ts';
 import { ApiError } from './api-error.ts';
 import type { PodReference } from './find-pod.ts';
@@ -62,7 +62,7 @@ function wholeNumber({ query }: ServerRequest, name: string): number | undefined
 
 async function jsonBody(request: ServerRequest): Promise<Record<string, unknown>> {
   const tooLong = (): ApiError => new ApiError('BadRequest', 'the request is too long');
-  const value = parseJson(await wholeText(limited(request.body, MAX_BODY_BYTES, tooLong)));
+  const value = parseJson(await collectText(limitBytes(request.body, MAX_BODY_BYTES, tooLong)));
   if (typeof value !== 'object' || value === null) throw new ApiError('BadRequest', 'the request must be an object');
   return { ...value };
 }

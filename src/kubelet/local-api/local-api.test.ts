@@ -80,7 +80,7 @@ for (const world of Object.keys(worlds)) {
     view.show(reportOf(staticPod('b', 'z')));
     view.show(reportOf(staticPod('c', 'a'), { status: READY, observed: observedOf(staticPod(), []) }));
     view.show(reportOf(staticPod('a', 'a')));
-    view.refuse({ source: '/m/x.yaml', problems: ['/m/x.yaml:1:1: no'] });
+    view.refuse({ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no'] });
     const { nodeName, pods, manifests } = await client.pods(undefined, t.signal);
     assert.deepEqual(
       { nodeName, manifests, pods: pods.map(({ pod, worker }) => [pod.metadata.name, pod.status?.phase, worker]) },
@@ -201,7 +201,7 @@ test('the local API says why a pod is where it is, and what was done for it', as
 test('the local API says of a pod that is not there which manifests cannot be used', async (t) => {
   const { view, client } = await setUp(t, 'in memory');
   await assert.rejects(client.why(hello, t.signal), { message: 'pods "hello" not found' });
-  view.refuse({ source: '/m/x.yaml', problems: ['/m/x.yaml:1:1: no', 'EACCES'] });
+  view.refuse({ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no', 'EACCES'] });
   await assert.rejects(client.why(hello, t.signal), {
     code: 'NotFound',
     message: 'pods "hello" not found; not all of the manifests can be used:\n  /m/x.yaml:1:1: no\n  /m/x.yaml: EACCES',

@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -52,7 +52,7 @@ export function createLocalApi(parts: LocalApiParts): HttpHandler {
     try {
       return await route(parts, request);
     } catch (error) {
-      return refusal(error instanceof ApiError ? error : new ApiError('Internal', textOf(error), { cause: error }));
+      return refusal(error instanceof ApiError ? error : new ApiError('Internal', errorText(error), { cause: error }));
     }
   };
 }

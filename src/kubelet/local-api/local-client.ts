@@ -1,4 +1,4 @@
-import { wholeText } from '../../base/byte-chunks.ts';
+import { collectText } from '../../base/byte-chunks.ts';
 import { type HttpRequest, type HttpResponse, type Network, NetworkError } from '../../host/network.ts';
 import { ApiError, isApiErrorCode } from './api-error.ts';
 import type { PodReference } from './find-pod.ts';
@@ -67,12 +67,12 @@ export function createLocalClient({
       if (error instanceof NetworkError) throw new NoAgentError(socketPath, error, { cause: error });
       throw error;
     });
-    if (response.status !== 200) throw asApiError(response.status, await wholeText(response.body));
+    if (response.status !== 200) throw asApiError(response.status, await collectText(response.body));
     return response;
   }
   async function ask<Answer>(request: Omit<HttpRequest, 'target'>, signal: AbortSignal): Promise<Answer> {
     const { body } = await send(request, signal);
-    const text = await wholeText(body);
+    const text = await collectText(body);
     return JSON.parse(text) as Answer; // both ends are of one version: the socket is the running agent's own
   }
   return {
@@ -91,7 +91,7 @@ export function createLocalClient({
     hold: async (signal) => {
       const response = await send({ method: 'GET', path: '/v1/end' }, signal);
       const over = (): void => undefined;
-      return { ended: wholeText(response.body).then(over, over) }; // a connection that is cut off is an end like any other
+      return { ended: collectText(response.body).then(over, over) }; // a connection that is cut off is an end like any other
     },
   };
 }

@@ -2,7 +2,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { ServerResponse } from '../../host/network.ts';
 import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { logText } from '../logs/log-text.ts';
-import { missingLog } from '../logs/missing-log.ts';
+import { missingLogMessage } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import { newestContainer, type ObservedContainer } from '../pod/observed-pod.ts';
 import { isTerminal } from '../status/pod-phase.ts';
@@ -22,7 +22,7 @@ export async function serveLogs(
   const { name, note } = chooseContainer(report.pod, query.container);
   const container = query.previous ? previousContainer(report, name) : startedContainer(report, name);
   const mayCome = query.follow && container.state === 'running';
-  const missing = mayCome ? undefined : await missingLog(container.logPath, fs);
+  const missing = mayCome ? undefined : await missingLogMessage(container.logPath, fs);
   if (missing !== undefined) throw new ApiError('NotFound', missing);
   const { uid } = report.pod.metadata;
   const answered = new AbortController();

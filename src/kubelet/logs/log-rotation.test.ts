@@ -58,7 +58,7 @@ async function setUp(names: readonly string[] = ['web']) {
       observed: { all },
       policy: { ...POLICY, ...policy },
     });
-    tell = (uid) => rotation.podSeen(uid);
+    tell = (uid) => rotation.onPodObserved(uid);
     const done = rotation.run(life.signal);
     const stop = async (): Promise<void> => {
       life.abort(new Error('stopped'));

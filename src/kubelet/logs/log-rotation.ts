@@ -1,8 +1,8 @@
 import type { Log } from '../../base/log.ts';
-import { Slots } from '../../base/slots.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
-import { type LogLook, nextLookMs } from './next-look.ts';
+import { type LogSize, nextSizeCheckMs } from './next-look.ts';
 import { type ContainerLog, type RotateLogDeps, restoreLog, rotateLog } from './rotate-log.ts';
 import type { LogRotationPolicy } from './rotation-plan.ts';
 
@@ -27,14 +27,14 @@ interface Watched {
  */
 export class LogRotation {
   readonly #deps: LogRotationDeps;
-  readonly #slots: Slots;
+  readonly #rotations: Semaphore;
   /** By container. */
   readonly #watched = new Map<string, Watched>();
   #life: AbortSignal | undefined;
 
   constructor(deps: LogRotationDeps) {
     this.#deps = deps;
-    this.#slots = new Slots(deps.policy.maxWorkers);
+    this.#rotations = new Semaphore(deps.policy.maxWorkers);
   }
 
   /** Works until the signal aborts. By then it has to be known what the runtime has. */
@@ -44,14 +44,14 @@ export class LogRotation {
     this.#life = signal;
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     signal.addEventListener('abort', () => resolve(), { once: true });
-    for (const uid of observed.all.keys()) this.podSeen(uid);
+    for (const uid of observed.all.keys()) this.onPodObserved(uid);
     await this.#restoreEnded(signal);
     await ended;
     await Promise.all([...this.#watched.values()].map(({ done }) => done));
   }
 
   /** The pod is not as it was. */
-  podSeen(uid: string): void {
+  onPodObserved(uid: string): void {
     const life = this.#life;
     if (!life || life.aborted) return;
     const running = new Map(this.#containers(uid).flatMap((each) => (isLogging(each) ? [[each.id, each]] : [])));
@@ -78,14 +78,14 @@ export class LogRotation {
   /** A rotation that has begun is finished, also when its container ends meanwhile. */
   async #watch(container: ContainerLog, signal: AbortSignal, life: AbortSignal): Promise<void> {
     const { clock, log, policy } = this.#deps;
-    let before: LogLook | undefined;
+    let before: LogSize | undefined;
     while (!signal.aborted) {
       let wait = policy.monitorIntervalMs;
       try {
-        const now = await this.#look(container, signal);
+        const now = await this.#checkSize(container, signal);
         const isFull = now.size >= policy.maxBytes;
-        if (isFull) await this.#slots.run(() => rotateLog(container, policy.maxFiles, this.#deps, life), signal);
-        wait = nextLookMs(isFull ? undefined : before, now, policy);
+        if (isFull) await this.#rotations.run(() => rotateLog(container, policy.maxFiles, this.#deps, life), signal);
+        wait = nextSizeCheckMs(isFull ? undefined : before, now, policy);
         before = isFull ? undefined : now;
       } catch (error) {
         if (!signal.aborted) log.warn('cannot rotate the log of a container, will try again', { ...container, error });
@@ -94,7 +94,7 @@ export class LogRotation {
     }
   }
 
-  async #look(container: ContainerLog, signal: AbortSignal): Promise<LogLook> {
+  async #checkSize(container: ContainerLog, signal: AbortSignal): Promise<LogSize> {
     const { fs, clock } = this.#deps;
     let stat = await fs.stat(container.path);
     if (!stat) {

@@ -18,14 +18,14 @@ export async function* logText(
   let left = limitBytes;
   if (left <= 0) return;
   for await (const lines of batches) {
-    const bytes = textOf(lines, timestamps);
+    const bytes = formatLines(lines, timestamps);
     yield bytes.length > left ? bytes.subarray(0, left) : bytes;
     left -= bytes.length;
     if (left <= 0) return;
   }
 }
 
-function textOf(lines: readonly LogLine[], timestamps: boolean): Uint8Array {
+function formatLines(lines: readonly LogLine[], timestamps: boolean): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const { time, text, begins, ends } of lines) {
     if (timestamps && begins) parts.push(Buffer.from(`${shownTime(time)} `));

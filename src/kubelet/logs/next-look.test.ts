@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LogLook, nextLookMs } from './next-look.ts';
+import { type LogSize, nextSizeCheckMs } from './next-look.ts';
 
 const policy = { maxBytes: 10_000_000, monitorIntervalMs: 10_000 };
 
-const cases: Record<string, { before?: LogLook; now: LogLook; ms: number }> = {
+const cases: Record<string, { before?: LogSize; now: LogSize; ms: number }> = {
   'a new log is looked at again soon': { now: { atMs: 0, size: 0 }, ms: 1000 },
   'a silent one after the interval': { before: { atMs: 0, size: 5 }, now: { atMs: 1000, size: 5 }, ms: 10_000 },
   'a slow one too': { before: { atMs: 0, size: 0 }, now: { atMs: 10_000, size: 1000 }, ms: 10_000 },
@@ -33,10 +33,10 @@ const cases: Record<string, { before?: LogLook; now: LogLook; ms: number }> = {
 
 for (const [name, { before, now, ms }] of Object.entries(cases)) {
   test(`nextLookMs() ${name}`, () => {
-    assert.equal(nextLookMs(before, now, policy), ms);
+    assert.equal(nextSizeCheckMs(before, now, policy), ms);
   });
 }
 
 test('nextLookMs() is never longer than the interval', () => {
-  assert.equal(nextLookMs(undefined, { atMs: 0, size: 0 }, { ...policy, monitorIntervalMs: 200 }), 200);
+  assert.equal(nextSizeCheckMs(undefined, { atMs: 0, size: 0 }, { ...policy, monitorIntervalMs: 200 }), 200);
 });

@@ -30,7 +30,7 @@ export async function* readLogs(
 ): AsyncGenerator<readonly LogLine[], void, void> {
   const { sinceMs } = options;
   const joiner = new LogLineJoiner();
-  const batches = options.follow ? followed(fs, path, options, signal) : written(fs, path, options);
+  const batches = options.follow ? followedEntries(fs, path, options, signal) : existingEntries(fs, path, options);
   const isWanted = (line: LogLine): boolean => sinceMs === undefined || logTimeMs(line) >= sinceMs;
   for await (const entries of batches) {
     if (signal.aborted) return;
@@ -44,7 +44,7 @@ export async function* readLogs(
 }
 
 /** What is there now. A rotation meanwhile does not matter. */
-async function* written(
+async function* existingEntries(
   fs: FileSystem,
   path: string,
   { tail }: ReadLogsOptions,
@@ -56,19 +56,19 @@ async function* written(
   yield log.unfinished();
 }
 
-async function* followed(
+async function* followedEntries(
   fs: FileSystem,
   path: string,
   { tail, ended }: ReadLogsOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly LogEntry[], void, void> {
   await using follower = new LogFollower(fs, path, tail);
-  for await (const _ of looks(fs, dirname(path), ended, signal)) yield* follower.entries();
+  for await (const _ of changesUntilEnd(fs, dirname(path), ended, signal)) yield* follower.entries();
   yield follower.unfinished();
 }
 
 /** Yields whenever the files in `folder` may have changed, and a last time once `ended` has resolved. */
-async function* looks(
+async function* changesUntilEnd(
   fs: FileSystem,
   folder: string,
   ended: Promise<void> | undefined,

@@ -1,7 +1,7 @@
 import type { Container, FileKeySelector, Pod } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { type Answer, type EnvFile, type EnvironmentSources, envFileId } from '../sync/config/env-sources.ts';
+import { type ObjectLookup, type EnvFile, type EnvironmentSources, envFileId } from '../sync/config/env-sources.ts';
 import { ObjectError, type PodObjects } from './pod-objects.ts';
 import { referencedByEnv } from './referenced-objects.ts';
 import type { Services } from './services.ts';
@@ -48,13 +48,13 @@ async function forEach<T>(
   return new Map(await Promise.all(Array.from(names, async (name) => [name, await fetch(name)] as const)));
 }
 
-async function answer<T>(asked: Promise<T>, signal: AbortSignal): Promise<Answer<T>> {
+async function answer<T>(asked: Promise<T>, signal: AbortSignal): Promise<ObjectLookup<T>> {
   try {
     return { kind: 'found', value: await asked };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ObjectError)) throw error;
-    return { kind: 'failed', message: error.message, isMissing: error.isMissing };
+    return { kind: 'failed', message: error.message, isMissing: error.isMissing, cause: error };
   }
 }
 

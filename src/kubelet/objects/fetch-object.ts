@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { ApiObjects, ApiServer } from '../api-client/api-server.ts';
 import { isApiError } from '../api-client/is-api-error.ts';
 import type { ObjectRef } from './object-references.ts';
@@ -17,6 +17,6 @@ export async function fetchObject<R extends 'configmaps' | 'secrets'>(
   } catch (error) {
     signal.throwIfAborted();
     if (isApiError(error, 'NotFound')) throw missingObject(ref);
-    throw new ObjectError(textOf(error), { cause: error, isMissing: false });
+    throw new ObjectError(errorText(error), { cause: error, isMissing: false });
   }
 }

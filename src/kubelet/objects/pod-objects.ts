@@ -1,4 +1,6 @@
 import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
+import { CausedError, type ErrorCause } from '../pod/pod-cause.ts';
+import type { ObjectRef } from './object-references.ts';
 
 /**
  * The ConfigMaps and Secrets that pods refer to, wherever they come from.
@@ -19,18 +21,22 @@ export interface PodObjects {
 }
 
 /** Why an object could not be had; the message is kubelet's own: `configmap "settings" not found`. */
-export class ObjectError extends Error {
+export class ObjectError extends CausedError {
   override readonly name = 'ObjectError';
   /** There is none of that name, as opposed to: it could not be found out. What is optional may be missing. */
   readonly isMissing: boolean;
 
-  constructor(message: string, options: ErrorOptions & { readonly isMissing: boolean }) {
-    super(message, options);
+  constructor(
+    message: string,
+    options: ErrorOptions & { readonly isMissing: boolean; readonly podCause?: ErrorCause | undefined },
+  ) {
+    super(message, options.podCause, options);
     this.isMissing = options.isMissing;
   }
 }
 
 /** What kubelet says of an object that is not there. */
-export function missingObject({ kind, name }: { readonly kind: string; readonly name: string }): ObjectError {
-  return new ObjectError(`${kind} ${JSON.stringify(name)} not found`, { isMissing: true });
+export function missingObject({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): ObjectError {
+  const podCause = { kind: 'objectNotFound', object: kind, name } as const;
+  return new ObjectError(`${kind} ${JSON.stringify(name)} not found`, { isMissing: true, podCause });
 }

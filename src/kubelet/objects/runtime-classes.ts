@@ -2,6 +2,7 @@ import type { Pod, RuntimeClass } from '../../api/generated/core-v1.ts';
 import { abortable } from '../../base/abortable.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type FollowDeps, followSelection } from '../api-client/follow-selection.ts';
+import { CausedError } from '../pod/pod-cause.ts';
 
 /** How long a pod waits for an API server that has not told of its classes yet; then it fails, and is tried again. */
 const FIRST_LIST_MS = 10_000;
@@ -52,7 +53,8 @@ export class RuntimeClasses implements RuntimeHandlers {
     }
     const handler = this.knownHandlerOf(pod);
     if (handler !== undefined) return handler;
-    throw new Error(`runtimeclass.node.k8s.io "${pod.spec.runtimeClassName}" not found`);
+    const name = pod.spec.runtimeClassName;
+    throw new CausedError(`runtimeclass.node.k8s.io "${name}" not found`, { kind: 'runtimeClassNotFound', name });
   }
 
   knownHandlerOf({ spec }: Pod): string | undefined {

@@ -2,6 +2,7 @@ import type { Pod, Service } from '../../api/generated/core-v1.ts';
 import { isStaticPod } from '../../api/pod-names.ts';
 import { abortable } from '../../base/abortable.ts';
 import { type FollowDeps, followSelection, type ObjectChange } from '../api-client/follow-selection.ts';
+import { CausedError } from '../pod/pod-cause.ts';
 import { serviceVariables } from './service-variables.ts';
 
 /** How long a first list is waited for, as for what else a pod refers to. */
@@ -50,7 +51,7 @@ export class Services {
       signal.throwIfAborted();
       this.#missedBy.add(metadata.uid);
       const message = 'services have not yet been read at least once, cannot construct envvars';
-      throw new Error(message, { cause: error });
+      throw new CausedError(message, { kind: 'servicesNotSynced' }, { cause: error });
     }
   }
 

@@ -59,7 +59,8 @@ export class WatchedObject<R extends 'configmaps' | 'secrets'> {
       signal.throwIfAborted();
       this.#state = 'missedByReader';
       const message = `failed to sync ${this.#ref.kind} cache: timed out waiting for the condition`;
-      throw new ObjectError(message, { cause: error, isMissing: false });
+      const podCause = { kind: 'objectNotSynced', object: this.#ref.kind } as const;
+      throw new ObjectError(message, { cause: error, isMissing: false, podCause });
     }
   }
 

@@ -6,7 +6,7 @@ import {
   type PodSandboxStatus,
 } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { unlessGone } from '../../cri/unless-gone.ts';
+import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type {
   ObservedContainer,
@@ -63,7 +63,7 @@ async function inspectSandbox(
   { runtime }: InspectDeps,
   signal: AbortSignal,
 ): Promise<ObservedSandbox | undefined> {
-  const answer = await unlessGone(runtime.podSandboxStatus({ podSandboxId, verbose: false }, signal));
+  const answer = await ignoreNotFound(runtime.podSandboxStatus({ podSandboxId, verbose: false }, signal));
   return answer?.status && observedSandbox(answer.status);
 }
 
@@ -85,7 +85,7 @@ async function inspectContainer(
   { runtime, fs }: InspectDeps,
   signal: AbortSignal,
 ): Promise<ObservedContainer | undefined> {
-  const answer = await unlessGone(runtime.containerStatus({ containerId: id, verbose: false }, signal));
+  const answer = await ignoreNotFound(runtime.containerStatus({ containerId: id, verbose: false }, signal));
   if (!answer?.status) return undefined;
   const observed = observedContainer(answer.status, sandboxId);
   if (observed.state !== 'exited') return observed;

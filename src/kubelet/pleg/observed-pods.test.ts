@@ -29,7 +29,7 @@ function setUp() {
   const { runtime } = fake.cri;
   const changed: string[] = [];
   const calls: string[] = [];
-  fake.faults.everyCall((method) => {
+  fake.failures.everyCall((method) => {
     calls.push(method);
     return undefined;
   });
@@ -87,7 +87,7 @@ test('an event wakes the pod that it is about', async () => {
   await it.observed.relist(LIFE);
   it.changed.length = 0;
   it.fake.exitContainer(containerId, { exitCode: 1 });
-  await it.observed.handle({ kind: 'stopped', id: containerId }, LIFE);
+  await it.observed.handleEvent({ kind: 'stopped', id: containerId }, LIFE);
   assert.deepEqual(it.states(), { a: 'exited', b: 'running' });
   assert.deepEqual(it.changed, ['a']);
 });
@@ -97,16 +97,16 @@ test('an event that changes nothing wakes nobody', async () => {
   const { containerId } = await it.makePod('a');
   await it.observed.relist(LIFE);
   it.changed.length = 0;
-  await it.observed.handle({ kind: 'started', id: containerId }, LIFE);
+  await it.observed.handleEvent({ kind: 'started', id: containerId }, LIFE);
   assert.deepEqual(it.changed, []);
 });
 
 test('a stop that is told before its container is known is not missed', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
-  await it.observed.handle({ kind: 'stopped', id: containerId }, LIFE);
+  await it.observed.handleEvent({ kind: 'stopped', id: containerId }, LIFE);
   let looks = 0;
-  it.fake.faults.everyCall((method) => {
+  it.fake.failures.everyCall((method) => {
     // The first look still sees it running; it is shown as ended from the second on.
     if (method === 'listPodSandbox' && ++looks === 2) it.fake.exitContainer(containerId, { exitCode: 0 });
     return undefined;
@@ -119,7 +119,7 @@ test('a stop that is told before its container is known is not missed', async ()
 test('those who ask while a look is under way share the next one, which begins after they asked', async () => {
   const it = setUp();
   const { containerId } = await it.makePod('a');
-  it.fake.faults.next('listContainers', { kind: 'delay', ms: 100 });
+  it.fake.failures.next('listContainers', { kind: 'delay', ms: 100 });
   const first = it.observed.refresh('a', LIFE);
   await it.clock.advance(0);
   it.fake.exitContainer(containerId, { exitCode: 1 });
@@ -133,7 +133,7 @@ test('those who ask while a look is under way share the next one, which begins a
 test('who stops waiting does not stop the look for others', async () => {
   const it = setUp();
   await it.makePod('a');
-  it.fake.faults.next('listContainers', { kind: 'delay', ms: 100 });
+  it.fake.failures.next('listContainers', { kind: 'delay', ms: 100 });
   const impatient = new AbortController();
   const given = it.observed.refresh('a', impatient.signal);
   impatient.abort(new Error('enough'));
@@ -147,10 +147,10 @@ test('a look that fails leaves what was known, and who acts on it looks again', 
   const { containerId } = await it.makePod('a');
   await it.observed.relist(LIFE);
   it.fake.exitContainer(containerId, { exitCode: 1 });
-  it.fake.faults.next('listContainers', { kind: 'before', error: new CriError('Unavailable', 'away') });
+  it.fake.failures.next('listContainers', { kind: 'before', error: new CriError('Unavailable', 'away') });
   await assert.rejects(it.observed.refresh('a', LIFE), /away/);
   assert.deepEqual(it.states(), { a: 'running' });
-  assert.equal((await it.observed.known('a', LIFE))?.containers[0]?.state, 'exited');
+  assert.equal((await it.observed.getCurrent('a', LIFE))?.containers[0]?.state, 'exited');
 });
 
 test('a pod of which the runtime knows nothing any more is forgotten', async () => {
@@ -158,7 +158,7 @@ test('a pod of which the runtime knows nothing any more is forgotten', async () 
   const { podSandboxId } = await it.makePod('a');
   await it.observed.relist(LIFE);
   await it.runtime.removePodSandbox({ podSandboxId }, LIFE);
-  await it.observed.handle({ kind: 'deleted', id: podSandboxId }, LIFE);
+  await it.observed.handleEvent({ kind: 'deleted', id: podSandboxId }, LIFE);
   assert.deepEqual(it.states(), {});
   assert.deepEqual(it.changed, ['a', 'a']);
 });
@@ -176,7 +176,7 @@ test('a container that was seen dead is not asked about again', async () => {
 test('a relist that is only begun is not held up by a pod at which nobody can look', async () => {
   const it = setUp();
   await it.makePod('a');
-  it.fake.faults.next('podSandboxStatus', { kind: 'hang' });
+  it.fake.failures.next('podSandboxStatus', { kind: 'hang' });
   await it.observed.beginRelist(LIFE);
   await it.makePod('b');
   await it.observed.beginRelist(LIFE);
@@ -189,8 +189,8 @@ test('a pod whose last look failed is looked at again before anybody acts on it'
   const { containerId } = await it.makePod('a');
   await it.observed.refresh('a', LIFE);
   it.fake.exitContainer(containerId, { exitCode: 1 });
-  it.fake.faults.next('listContainers', { kind: 'before', error: new CriError('Unknown', 'simulated') });
+  it.fake.failures.next('listContainers', { kind: 'before', error: new CriError('Unknown', 'simulated') });
   await assert.rejects(it.observed.refresh('a', LIFE));
   assert.deepEqual(it.states(), { a: 'running' });
-  assert.equal((await it.observed.known('a', LIFE))?.containers[0]?.state, 'exited');
+  assert.equal((await it.observed.getCurrent('a', LIFE))?.containers[0]?.state, 'exited');
 });

@@ -31,7 +31,7 @@ export class ObservedPods {
   readonly #inspections = new Map<string, Inspection>();
   readonly #earlyStops = new Set<string>();
   /** Pods whose last look failed: what is known of them may be old. */
-  readonly #doubtful = new Set<string>();
+  readonly #stale = new Set<string>();
 
   constructor(deps: ObservedPodsDeps, life: AbortSignal) {
     this.#deps = deps;
@@ -47,9 +47,9 @@ export class ObservedPods {
   }
 
   /** What is known of a pod, for whoever acts on it: it is looked at first if the last look failed. */
-  async known(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
+  async getCurrent(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
     signal.throwIfAborted();
-    return this.#doubtful.has(uid) ? this.refresh(uid, signal) : this.#pods.get(uid);
+    return this.#stale.has(uid) ? this.refresh(uid, signal) : this.#pods.get(uid);
   }
 
   /** Looks at one pod now. `undefined`: the runtime knows nothing of it. */
@@ -78,18 +78,18 @@ export class ObservedPods {
   }
 
   /** Takes a word from the runtime; resolves when its effect is known. */
-  async handle(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
+  async handleEvent(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
     if (event.kind === 'subscribed') return this.relist(signal);
     const uid = event.podUid ?? this.#ownerOf(event.id);
     if (uid !== undefined) {
-      await this.#refreshOrWake(uid, signal);
+      await this.#refreshOrNotify(uid, signal);
     } else if (event.kind === 'stopped') {
       this.#rememberStop(event.id);
     }
   }
 
   /** When the look fails it is left to whoever acts on the pod to look again. */
-  async #refreshOrWake(uid: string, signal: AbortSignal): Promise<void> {
+  async #refreshOrNotify(uid: string, signal: AbortSignal): Promise<void> {
     try {
       await this.refresh(uid, signal);
     } catch (error) {
@@ -111,9 +111,9 @@ export class ObservedPods {
     const inspection: Inspection = { done: promise, next: undefined };
     this.#inspections.set(uid, inspection);
     try {
-      return await this.#look(uid, this.#life);
+      return await this.#inspectOnce(uid, this.#life);
     } catch (error) {
-      this.#doubtful.add(uid);
+      this.#stale.add(uid);
       throw error;
     } finally {
       // While another one waits to begin, the place stays taken.
@@ -122,15 +122,15 @@ export class ObservedPods {
     }
   }
 
-  async #look(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
+  async #inspectOnce(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
     const inspectedAt = this.#deps.clock.monotonic();
     const parts = await listPod(this.#deps.runtime, uid, signal);
     const before = this.#pods.get(uid);
     const after = parts && (await inspectPod(parts, before, inspectedAt, this.#deps, signal));
     if (after?.containers.some(({ id, state }) => state === 'running' && this.#earlyStops.delete(id))) {
-      return this.#look(uid, signal);
+      return this.#inspectOnce(uid, signal);
     }
-    this.#doubtful.delete(uid);
+    this.#stale.delete(uid);
     if (after && after.sandboxes.length + after.containers.length > 0) this.#pods.set(uid, after);
     else this.#pods.delete(uid);
     if (!sameState(before, this.#pods.get(uid))) this.#deps.onChange(uid);

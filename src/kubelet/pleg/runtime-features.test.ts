@@ -9,7 +9,7 @@ const none = { recursiveReadOnlyMounts: false, userNamespaces: false };
 test('a runtime that tells of no handlers can do nothing special', async () => {
   const features = new RuntimeFeatures({ status: async () => StatusResponse.create() }, { runtimeHandlers: [] });
   assert.deepEqual(features.known(''), none);
-  assert.deepEqual(await features.ask('other', never), none);
+  assert.deepEqual(await features.refresh('other', never), none);
 });
 
 test('a runtime that was replaced is believed what it says now', async () => {
@@ -18,7 +18,7 @@ test('a runtime that was replaced is believed what it says now', async () => {
     runtimeHandlers: [{ name: '', features: all }, { name: 'old' }, { name: 'runc', features: all }],
   });
   const features = new RuntimeFeatures({ status: async () => newer }, { runtimeHandlers: [] });
-  assert.deepEqual(await features.ask('runc', never), all);
+  assert.deepEqual(await features.refresh('runc', never), all);
   assert.deepEqual(features.known('old'), none);
   assert.equal(features.known('other'), 'unlisted');
 });

@@ -25,7 +25,7 @@ export class RuntimeFeatures {
     this.#handlers = handlersOf(first);
   }
 
-  async ask(handler: string, signal: AbortSignal): Promise<HandlerKnowledge> {
+  async refresh(handler: string, signal: AbortSignal): Promise<HandlerKnowledge> {
     this.#handlers = handlersOf(await this.#runtime.status({ verbose: false }, signal));
     return this.known(handler);
   }

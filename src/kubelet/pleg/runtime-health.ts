@@ -1,8 +1,8 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 
 /** How long the runtime may be away before it counts: a restart of it is no trouble. */
-const PATIENCE_MS = 5_000;
+const UNHEALTHY_AFTER_MS = 5_000;
 
 /**
  * Whether the runtime as a whole answers. Only its stream of events and its lists count: a pod that is stuck, or a
@@ -17,16 +17,16 @@ export class RuntimeHealth {
     this.#clock = clock;
   }
 
-  answered(): void {
+  recordSuccess(): void {
     const wasFailing = this.#failing !== undefined;
     this.#failing = undefined;
-    if (wasFailing) this.#turned();
+    if (wasFailing) this.#notify();
   }
 
-  failed(error: unknown): void {
+  recordFailure(error: unknown): void {
     const wasFailing = this.#failing !== undefined;
-    this.#failing = { sinceMs: this.#failing?.sinceMs ?? this.#clock.monotonic(), error: textOf(error) };
-    if (!wasFailing) this.#turned();
+    this.#failing = { sinceMs: this.#failing?.sinceMs ?? this.#clock.monotonic(), error: errorText(error) };
+    if (!wasFailing) this.#notify();
   }
 
   /** Calls back at the first failure and when the runtime answers again. Returns the function that ends it. */
@@ -36,18 +36,18 @@ export class RuntimeHealth {
   }
 
   /** What is wrong with the runtime, for a user to read; `undefined` when nothing is. */
-  trouble(): string | undefined {
-    const forMs = this.awayForMs();
-    if (!this.#failing || forMs < PATIENCE_MS) return undefined;
+  unhealthyReason(): string | undefined {
+    const forMs = this.downForMs();
+    if (!this.#failing || forMs < UNHEALTHY_AFTER_MS) return undefined;
     return `the runtime has not answered for ${Math.floor(forMs / 1000)} s: ${this.#failing.error}`;
   }
 
   /** Since the first failure; zero while it answers. */
-  awayForMs(): number {
+  downForMs(): number {
     return this.#failing ? this.#clock.monotonic() - this.#failing.sinceMs : 0;
   }
 
-  #turned(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { logText } from '../logs/log-text.ts';
-import { missingLog } from '../logs/missing-log.ts';
+import { missingLogMessage } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 
@@ -13,7 +13,7 @@ const LOG_TAIL = { count: 80, of: 'entries' } as const;
 const LOG_FAILURE = 'Error on reading termination message from logs';
 
 /** As Go words what the kernel refuses. */
-const GO_WORDS: ReadonlyMap<string, string> = new Map([
+const GO_ERRORS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'open PATH: permission denied'],
   ['EIO', 'read PATH: input/output error'],
   ['EISDIR', 'read PATH: is a directory'],
@@ -34,27 +34,27 @@ export async function terminationMessage(
   signal: AbortSignal,
 ): Promise<string> {
   const { terminationMessageFile, terminationMessagePolicy, logPath } = container;
-  const said = terminationMessageFile === undefined ? '' : await endOfFile(terminationMessageFile, fs);
+  const said = terminationMessageFile === undefined ? '' : await readFileTail(terminationMessageFile, fs);
   const failed = container.state === 'exited' && container.exitCode !== 0 && container.reason !== 'ContainerCannotRun';
   if (said !== '' || !failed || terminationMessagePolicy !== 'FallbackToLogsOnError') return said;
-  return endOfLog(logPath, fs, signal);
+  return readLogTail(logPath, fs, signal);
 }
 
 /** The container may have put anything there: a link leads nowhere, and nobody waits for the writer of a pipe. */
-async function endOfFile(path: string, fs: FileSystem): Promise<string> {
+async function readFileTail(path: string, fs: FileSystem): Promise<string> {
   try {
     await using file = await fs.openFile(path, { followLink: false });
     const { size } = await file.stat();
     return text(await file.read(Math.max(0, size - FILE_BYTES), FILE_BYTES));
   } catch (error) {
     if (!(error instanceof FileSystemError)) throw error;
-    return error.code === 'ENOENT' ? '' : `Error on reading termination log ${path}: ${goText(error, path)}`;
+    return error.code === 'ENOENT' ? '' : `Error on reading termination log ${path}: ${formatGoError(error, path)}`;
   }
 }
 
-async function endOfLog(path: string, fs: FileSystem, signal: AbortSignal): Promise<string> {
+async function readLogTail(path: string, fs: FileSystem, signal: AbortSignal): Promise<string> {
   if (path === '') return '';
-  const missing = await missingLog(path, fs);
+  const missing = await missingLogMessage(path, fs);
   if (missing !== undefined) return `${LOG_FAILURE}: ${missing}`;
   try {
     let end: Uint8Array = new Uint8Array();
@@ -65,12 +65,12 @@ async function endOfLog(path: string, fs: FileSystem, signal: AbortSignal): Prom
     return text(end);
   } catch (error) {
     if (!(error instanceof FileSystemError)) throw error;
-    return `${LOG_FAILURE}: failed to open log file ${JSON.stringify(path)}: ${goText(error, path)}`;
+    return `${LOG_FAILURE}: failed to open log file ${JSON.stringify(path)}: ${formatGoError(error, path)}`;
   }
 }
 
-function goText({ code }: FileSystemError, path: string): string {
-  return (GO_WORDS.get(code) ?? `read PATH: ${code}`).replace('PATH', () => path);
+function formatGoError({ code }: FileSystemError, path: string): string {
+  return (GO_ERRORS.get(code) ?? `read PATH: ${code}`).replace('PATH', () => path);
 }
 
 function text(bytes: Uint8Array): string {

@@ -1,8 +1,8 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
-import type { PodVerdict } from './pod-verdict.ts';
+import type { PodFailure } from './pod-failure.ts';
 
-export const DEADLINE_EXCEEDED: PodVerdict = {
+export const DEADLINE_EXCEEDED: PodFailure = {
   phase: 'Failed',
   reason: 'DeadlineExceeded',
   message: 'Pod was active on the node longer than the specified deadline',

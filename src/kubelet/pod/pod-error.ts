@@ -1,3 +1,5 @@
+import { CausedError, type ErrorCause, podCauseOf } from './pod-cause.ts';
+
 /** kubelet's reasons for a container or sandbox that did not come up, with the event that tells of each. */
 const REASONS = {
   InvalidImageName: { event: 'InspectFailed', type: 'Warning' },
@@ -29,10 +31,12 @@ export interface PodErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number;
   /** The failure has been told already, or is told by its own part. */
   readonly silent?: boolean;
+  /** Typed cause; absent: that of `cause`. */
+  readonly podCause?: ErrorCause;
 }
 
 /** A failure that a user of the pod gets to see: `reason` and `message` are kubelet's own. */
-export class PodError extends Error {
+export class PodError extends CausedError {
   override readonly name = 'PodError';
   readonly reason: PodErrorReason;
   readonly eventMessage: string;
@@ -40,7 +44,7 @@ export class PodError extends Error {
   readonly silent: boolean;
 
   constructor(reason: PodErrorReason, message: string, options: PodErrorOptions = {}) {
-    super(message, options);
+    super(message, options.podCause, options);
     this.reason = reason;
     this.eventMessage = options.eventMessage ?? message;
     this.retryAfterMs = options.retryAfterMs;
@@ -49,11 +53,12 @@ export class PodError extends Error {
 }
 
 /** The event that goes with a failure. */
-export function eventOf({ reason, eventMessage }: PodError): {
+export function podErrorEvent(error: PodError): {
   reason: string;
   type: 'Normal' | 'Warning';
   message: string;
+  cause: ErrorCause | undefined;
 } {
-  const { event, type } = REASONS[reason];
-  return { reason: event, type, message: eventMessage };
+  const { event, type } = REASONS[error.reason];
+  return { reason: event, type, message: error.eventMessage, cause: podCauseOf(error) };
 }

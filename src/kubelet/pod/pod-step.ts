@@ -1,12 +1,28 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 
+/** A step as the timeline names it. */
+export type StepName =
+  | 'directories'
+  | 'cgroup'
+  | 'volumes'
+  | 'log links'
+  | 'sandbox'
+  | 'image'
+  | 'create container'
+  | 'start container'
+  | 'postStart hook'
+  | 'preStop hook'
+  | 'stop container'
+  | 'stop sandbox'
+  | 'remove';
+
 /**
  * Something that a pod needs around its containers. A pod's steps are a list: downwards when it starts, upwards when
  * it ends.
  */
 export interface PodStep {
   /** As the timeline shows it; a step without a name takes no time and is not shown. */
-  readonly name?: string;
+  readonly name?: StepName;
   /** Safe to repeat: after a restart every live pod is prepared again. */
   prepare(pod: Pod, signal: AbortSignal): Promise<void>;
   /** `prepare` kept what an earlier version of the pod got, for lack of better; `refresh` is worth a try soon. */

@@ -8,7 +8,7 @@ export function isSidecar(container: Container): boolean {
 /** Whether a container that ended with `exitCode` is to be started again, as long as its pod is to run. */
 export function restartsAfter(container: Container, spec: PodSpec, exitCode: number): boolean {
   if (container.restartPolicy !== undefined) {
-    const rule = ruleFor(container, exitCode);
+    const rule = matchingRule(container, exitCode);
     if (rule?.action === 'Restart' || rule?.action === 'RestartAllContainers') return true;
   }
   const policy = container.restartPolicy ?? spec.restartPolicy ?? 'Always';
@@ -17,17 +17,17 @@ export function restartsAfter(container: Container, spec: PodSpec, exitCode: num
 
 /** Whether the end of one container with `exitCode` lets all containers of its pod begin anew. */
 export function restartsAllAfter(container: Container, exitCode: number): boolean {
-  return ruleFor(container, exitCode)?.action === 'RestartAllContainers';
+  return matchingRule(container, exitCode)?.action === 'RestartAllContainers';
 }
 
 /** Whether any container of a pod has such a rule. */
-export function couldRestartAll({ initContainers = [], containers }: PodSpec): boolean {
+export function mayRestartAllContainers({ initContainers = [], containers }: PodSpec): boolean {
   const rules = [...initContainers, ...containers].flatMap(({ restartPolicyRules = [] }) => restartPolicyRules);
   return rules.some(({ action }) => action === 'RestartAllContainers');
 }
 
 /** The first that matches. */
-function ruleFor({ restartPolicyRules }: Container, exitCode: number): ContainerRestartRule | undefined {
+function matchingRule({ restartPolicyRules }: Container, exitCode: number): ContainerRestartRule | undefined {
   return restartPolicyRules?.find((rule) => matches(rule, exitCode));
 }
 

@@ -1,7 +1,7 @@
 import type { GRPCAction } from '../../api/generated/core-v1.ts';
 import { formatDurationMs } from '../../base/duration.ts';
-import { textOf } from '../../base/text-of.ts';
-import { type CriCode, codeOfNumber } from '../../cri/cri-error.ts';
+import { errorText } from '../../base/error-text.ts';
+import { type CriCode, codeFromNumber } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type GrpcAnswer, type GrpcConnection, type NetworkClient, NetworkError } from '../../host/network.ts';
 import type { CheckOutcome, ProbeTarget } from './check-outcome.ts';
@@ -64,7 +64,7 @@ async function connect(
 
 function verdictOn({ code, details, message }: GrpcAnswer, limit: TimeLimit): CheckOutcome {
   if (code === 0) return verdictOnHealth(message);
-  const name = codeOfNumber(code);
+  const name = codeFromNumber(code);
   if (name === 'DeadlineExceeded') return overdue(limit);
   if (name === 'Unimplemented') {
     const text = 'error: this server does not implement the grpc health protocol (grpc.health.v1.Health)';
@@ -78,7 +78,7 @@ function verdictOnHealth(message: Uint8Array): CheckOutcome {
   try {
     status = healthStatus(message);
   } catch (error) {
-    return rpcFailure('Internal', `grpc: failed to unmarshal the received message: proto: ${textOf(error)}`);
+    return rpcFailure('Internal', `grpc: failed to unmarshal the received message: proto: ${errorText(error)}`);
   }
   if (status === 'SERVING') return { kind: 'success', output: 'service healthy' };
   return failure(`service unhealthy (responded with "${status}")`);

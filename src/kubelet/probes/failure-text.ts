@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { NetworkError } from '../../host/network.ts';
 
 /** What Go says of a connection that did not come to stand. */
@@ -18,7 +18,7 @@ const BROKEN_TEXTS: Readonly<Record<string, string>> = {
 
 /** A failure to reach `address` (`10.0.0.1:80`), in the words of kubelet. */
 export function dialFailureText(error: unknown, address: string): string {
-  if (!(error instanceof NetworkError)) return textOf(error);
+  if (!(error instanceof NetworkError)) return errorText(error);
   const connect = CONNECT_TEXTS[error.code];
   if (connect !== undefined) return `dial tcp ${address}: ${connect}`;
   if (error.code === 'ENOTFOUND') return `dial tcp: lookup ${address.replace(/:\d+$/, '')}: no such host`;

@@ -1,5 +1,5 @@
 import type { HTTPHeader } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { HttpResponse, NetworkClient } from '../../host/network.ts';
 import { MAX_OUTPUT_BYTES } from './check-outcome.ts';
 import { dialFailureText, hostPort } from './failure-text.ts';
@@ -78,7 +78,7 @@ async function read({ status, body }: HttpResponse, limit: TimeLimit): Promise<G
   } catch (error) {
     if (!limit.isPassed()) limit.signal.throwIfAborted();
     const timeout = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
-    return { kind: 'brokenOff', text: limit.isPassed() ? timeout : textOf(error) };
+    return { kind: 'brokenOff', text: limit.isPassed() ? timeout : errorText(error) };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Container, Pod, Probe } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../host/random.ts';
-import type { PodEvents } from '../events/pod-events.ts';
+import type { PodEvent, PodEvents } from '../events/pod-events.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { currentSandbox, newestContainer, type ObservedContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
@@ -158,8 +158,10 @@ export class Probes implements ProbeResults {
   }
 
   #tell(pod: Pod, name: string, kind: ProbeKind, outcome: CheckOutcome): void {
-    const event = eventOf(kind, outcome);
-    if (event) this.#deps.events.record(pod, 'Warning', event.reason, event.message, containerFieldPath(pod, name));
+    const event = probeEvent(kind, outcome);
+    if (!event) return;
+    const { reason, message, cause } = event;
+    this.#deps.events.record(pod, 'Warning', reason, message, containerFieldPath(pod, name), cause);
   }
 
   #own(loop: Promise<void>, signal: AbortSignal): void {
@@ -193,19 +195,23 @@ const KIND_TEXTS: Readonly<Record<ProbeKind, string>> = {
   liveness: 'Liveness',
 };
 
-function eventOf(kind: ProbeKind, outcome: CheckOutcome): { reason: string; message: string } | undefined {
+type ProbeEvent = Pick<PodEvent, 'reason' | 'message' | 'cause'>;
+
+function probeEvent(kind: ProbeKind, outcome: CheckOutcome): ProbeEvent | undefined {
   const probe = `${KIND_TEXTS[kind]} probe`;
+  const cause = { kind: 'probeFailed', probe: kind, output: outcome.output } as const;
   switch (outcome.kind) {
     case 'success':
       return undefined;
     case 'warning':
       return { reason: 'ProbeWarning', message: `${probe} warning: ${outcome.output}` };
     case 'failure':
-      return { reason: 'Unhealthy', message: `${probe} failed: ${outcome.output}` };
+      return { reason: 'Unhealthy', message: `${probe} failed: ${outcome.output}`, cause };
     case 'error':
       return {
         reason: 'Unhealthy',
         message: `${probe} errored and resulted in ${outcome.state} state: ${outcome.output}`,
+        cause,
       };
   }
 }

@@ -3,7 +3,7 @@ import type { ResourceList } from '../../api/pod-resources.ts';
 import { fnv1a32 } from '../../base/go/fnv.ts';
 import { goJson } from '../../base/go/go-json.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { PodResources } from './pod-allocation.ts';
 
 /** By pod UID. */
@@ -138,6 +138,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`not JSON: ${textOf(error)}`, { cause: error });
+    throw new Error(`not JSON: ${errorText(error)}`, { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { PodResources } from './pod-allocation.ts';
 import { decodeResources, encodeResources } from './resources-checkpoint.ts';
@@ -40,7 +40,7 @@ export class ResourcesFile {
       return new ResourcesFile(fs, path, text);
     } catch (error) {
       const advice = `please drain this node and delete pod resource information checkpoint file "${path}"`;
-      const message = `could not restore state from checkpoint: ${textOf(error)}, ${advice} before restarting`;
+      const message = `could not restore state from checkpoint: ${errorText(error)}, ${advice} before restarting`;
       throw new CheckpointError(message, { cause: error });
     }
   }

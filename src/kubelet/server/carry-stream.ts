@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
 import type { StreamAnswer, TlsRequest } from '../../host/tls-server.ts';
 import { UpgradeRefused } from '../../host/upgrade-refused.ts';
@@ -46,7 +46,7 @@ export async function carryStream(
     return { headers: Object.entries(headers), serve: (client) => void carry(client, stream) };
   } catch (error) {
     if (error instanceof UpgradeRefused) throw refusalOf(error);
-    throw new HttpProblem(500, textOf(error), { cause: error });
+    throw new HttpProblem(500, errorText(error), { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
 import type { TlsAnswer, TlsHandler, TlsRequest } from '../../host/tls-server.ts';
@@ -119,7 +119,7 @@ function respond(response: ServerResponse): TlsAnswer {
 }
 
 function refusal(error: unknown): ServerResponse {
-  if (!(error instanceof HttpProblem)) return plainText(500, textOf(error));
+  if (!(error instanceof HttpProblem)) return plainText(500, errorText(error));
   const { status, headers, message: body } = error;
   return { status, headers, body };
 }

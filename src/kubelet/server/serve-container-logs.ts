@@ -7,7 +7,7 @@ import type { AgentView, PodReport } from '../explain/agent-view.ts';
 import { containerEnded } from '../local-api/container-ended.ts';
 import type { LogLine } from '../logs/log-lines.ts';
 import { logText } from '../logs/log-text.ts';
-import { missingLog } from '../logs/missing-log.ts';
+import { missingLogMessage } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 import { HttpProblem } from './answers.ts';
@@ -46,7 +46,7 @@ export async function serveContainerLogs(
   const observed = observedById(report, containerId);
   if (!observed) return { status: 200, body: `unable to retrieve container logs for ${containerId}` };
   const mayCome = query.follow && observed.state === 'running';
-  const missing = mayCome ? undefined : await missingLog(observed.logPath, fs);
+  const missing = mayCome ? undefined : await missingLogMessage(observed.logPath, fs);
   if (missing !== undefined) return { status: 200, body: missing };
   return { status: 200, body: linesOf({ view, fs, clock }, report, observed, query, signal) };
 }

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { aborted } from '../../base/aborted.ts';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network } from '../../host/network.ts';
 import type { TlsHandler, TlsServer, TlsServing, TlsVersion } from '../../host/tls-server.ts';
@@ -89,7 +89,7 @@ async function readAuthorities(path: string, fs: Pick<FileSystem, 'readText'>): 
   try {
     return await fs.readText(path);
   } catch (error) {
-    throw new Error(`unable to load client CA file ${path}: ${textOf(error)}`, { cause: error });
+    throw new Error(`unable to load client CA file ${path}: ${errorText(error)}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { allContainers } from '../../api/all-containers.ts';
 import { podFullName } from '../../api/pod-names.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { CriError, hasCode, isNotFound, rpcErrorText } from '../../cri/cri-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { TlsRequest } from '../../host/tls-server.ts';
@@ -102,7 +102,7 @@ function runningId({ observed }: PodReport, name: string): string | undefined {
 }
 
 function problemOf(error: unknown): HttpProblem {
-  const text = error instanceof CriError ? rpcErrorText(error) : textOf(error);
+  const text = error instanceof CriError ? rpcErrorText(error) : errorText(error);
   if (isNotFound(error)) return new HttpProblem(404, text, { cause: error });
   if (!hasCode(error, 'ResourceExhausted')) return new HttpProblem(500, text, { cause: error });
   return new HttpProblem(429, text, { cause: error, headers: { ...PLAIN_TEXT, 'retry-after': RETRY_AFTER_SECONDS } });

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { CONFIG_SEEN, CONFIG_SOURCE, podFullName } from '../../api/pod-names.ts';
-import { ChangeBell } from '../../base/change-bell.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
 import type { Log } from '../../base/log.ts';
 import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -35,7 +35,7 @@ export function createApiSource({ nodeName }: ApiSourceOptions, deps: ApiSourceD
 class PodFollower {
   readonly #deps: ApiSourceDeps;
   readonly #selection: Selection<'pods'>;
-  readonly #bell = new ChangeBell();
+  readonly #bell = new ChangeSignal();
   #pods: ReadonlyMap<string, Pod> = new Map();
 
   constructor(nodeName: string, deps: ApiSourceDeps) {
@@ -46,20 +46,20 @@ class PodFollower {
   async *snapshots(signal: AbortSignal): AsyncGenerator<SourceSnapshot> {
     const left = new AbortController();
     const until = AbortSignal.any([signal, left.signal]);
-    until.addEventListener('abort', () => this.#bell.silence(), { once: true });
+    until.addEventListener('abort', () => this.#bell.close(), { once: true });
     const keeper = {
       listed: (pods: readonly Pod[]) => this.#list(pods),
-      changed: (event: ObjectChange<Pod>) => this.#take(event),
+      changed: (event: ObjectChange<Pod>) => this.#apply(event),
     };
     const following = followSelection(this.#selection, keeper, this.#deps, until);
     let told: ReadonlyMap<string, Pod> | undefined;
     try {
-      while (!until.aborted && (await this.#bell.heard())) {
+      while (!until.aborted && (await this.#bell.next())) {
         // A turn of the event loop: what came with it is told with it.
         await this.#deps.clock.sleep(0, until).catch(() => undefined);
         if (until.aborted || this.#pods === told) continue;
         told = this.#pods;
-        yield { pods: [...told.values()].toSorted(byAge), problems: [] };
+        yield { pods: [...told.values()].toSorted(byAge), errors: [] };
       }
     } finally {
       left.abort();
@@ -68,20 +68,20 @@ class PodFollower {
   }
 
   #list(pods: readonly Pod[]): void {
-    this.#pods = new Map(pods.map((pod) => [podFullName(pod), this.#marked(pod)]));
-    this.#bell.ring();
+    this.#pods = new Map(pods.map((pod) => [podFullName(pod), this.#annotate(pod)]));
+    this.#bell.notify();
   }
 
-  #take(event: ObjectChange<Pod>): void {
+  #apply(event: ObjectChange<Pod>): void {
     const pods = new Map(this.#pods);
     if (event.type === 'DELETED') pods.delete(podFullName(event.object));
-    else pods.set(podFullName(event.object), this.#marked(event.object));
+    else pods.set(podFullName(event.object), this.#annotate(event.object));
     this.#pods = pods;
-    this.#bell.ring();
+    this.#bell.notify();
   }
 
   /** The pod with the annotations that kubelet adds: where it comes from, and when it was first seen. */
-  #marked(pod: Pod): Pod {
+  #annotate(pod: Pod): Pod {
     const { metadata } = pod;
     const known = this.#pods.get(podFullName(pod));
     const before = known?.metadata.uid === metadata.uid ? known : undefined;

@@ -2,11 +2,11 @@ import type { Pod, RuntimeClass } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import type { SourceProblem } from './pod-source.ts';
+import type { SourceError } from './pod-source.ts';
 
 export type AppliedPod =
   | { readonly pod: Pod; readonly problem?: undefined }
-  | { readonly pod?: undefined; readonly problem: SourceProblem };
+  | { readonly pod?: undefined; readonly problem: SourceError };
 
 /**
  * Does for a pod of a manifest what an API server does before it stores one: its runtime class says what it needs beyond
@@ -18,7 +18,7 @@ export function applyRuntimeClass(pod: Pod, classes: readonly RuntimeClass[]): A
   if (!found) return { pod };
   const fixed = found.overhead?.podFixed;
   if (fixed && Object.keys(overhead).length > 0 && !sameAmounts(fixed, overhead)) {
-    return refused(pod, "Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+    return rejectedPod(pod, "Pod's Overhead doesn't match RuntimeClass's defined Overhead");
   }
   const selector = found.scheduling?.nodeSelector ?? {};
   const conflict = Object.keys(selector).find(
@@ -26,7 +26,7 @@ export function applyRuntimeClass(pod: Pod, classes: readonly RuntimeClass[]): A
   );
   if (conflict !== undefined) {
     const both = `runtimeClass.scheduling.nodeSelector[${conflict}] = ${selector[conflict]}; pod.spec.nodeSelector[${conflict}] = ${nodeSelector[conflict]}`;
-    return refused(pod, `conflict: ${both}`);
+    return rejectedPod(pod, `conflict: ${both}`);
   }
   const added = {
     ...(fixed && { overhead: fixed }),
@@ -43,6 +43,6 @@ function sameAmounts(a: ResourceList, b: ResourceList): boolean {
   });
 }
 
-function refused(pod: Pod, why: string): AppliedPod {
+function rejectedPod(pod: Pod, why: string): AppliedPod {
   return { problem: { location: podFullName(pod), message: `pod rejected: ${why}` } };
 }

@@ -10,7 +10,7 @@ function pod(uid: string, changes: Partial<Pod['metadata']> = {}, image = 'busyb
   };
 }
 
-const before: DesiredPods = mergeSnapshot(NO_PODS, 'file', { pods: [pod('a'), pod('b')], problems: [] }).desired;
+const before: DesiredPods = mergeSnapshot(NO_PODS, 'file', { pods: [pod('a'), pod('b')], errors: [] }).desired;
 
 const cases: Record<string, { pods: Pod[]; changes: [op: string, uid: string][]; problems?: number }> = {
   'has nothing to say about what stays the same': { pods: [pod('a'), pod('b')], changes: [] },
@@ -45,24 +45,24 @@ const cases: Record<string, { pods: Pod[]; changes: [op: string, uid: string][];
 
 for (const [name, { pods, changes, problems = 0 }] of Object.entries(cases)) {
   test(`mergeSnapshot() ${name}`, () => {
-    const merged = mergeSnapshot(before, 'file', { pods, problems: [] });
+    const merged = mergeSnapshot(before, 'file', { pods, errors: [] });
     assert.deepEqual(
       merged.changes.map(({ op, pod: { metadata } }) => [op, metadata.uid]),
       changes,
     );
-    assert.equal(merged.problems.length, problems);
+    assert.equal(merged.errors.length, problems);
   });
 }
 
 test('mergeSnapshot() leaves the pods of another source alone', () => {
-  const merged = mergeSnapshot(before, 'api', { pods: [], problems: [] });
+  const merged = mergeSnapshot(before, 'api', { pods: [], errors: [] });
   assert.deepEqual(merged.changes, []);
   assert.deepEqual([...merged.desired.ready], ['file', 'api']);
   assert.equal(merged.desired.bySource.get('file')?.size, 2);
 });
 
 test('mergeSnapshot() does not take a source for ready that could not read everything yet', () => {
-  const merged = mergeSnapshot(NO_PODS, 'file', { pods: [pod('a')], problems: [], incomplete: true });
+  const merged = mergeSnapshot(NO_PODS, 'file', { pods: [pod('a')], errors: [], incomplete: true });
   assert.deepEqual([...merged.desired.ready], []);
   assert.deepEqual(
     merged.changes.map(({ op }) => op),

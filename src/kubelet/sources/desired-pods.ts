@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
-import type { SourceName, SourceProblem, SourceSnapshot } from './pod-source.ts';
+import type { SourceName, SourceError, SourceSnapshot } from './pod-source.ts';
 import { firstOfEachName, type SourceObjects } from './source-objects.ts';
 
 /** What a source's new word means for one pod. */
@@ -18,11 +18,11 @@ export interface DesiredPods {
 
 export const NO_PODS: DesiredPods = { ready: new Set(), bySource: new Map() };
 
-export interface Merged {
+export interface MergeResult {
   readonly desired: DesiredPods;
   /** Removals first: what takes an old pod's place finds its name on the way to being free. */
   readonly changes: readonly PodChange[];
-  readonly problems: readonly SourceProblem[];
+  readonly errors: readonly SourceError[];
   /** What stands beside the source's pods, each name once. */
   readonly objects: SourceObjects | undefined;
 }
@@ -31,9 +31,9 @@ export interface Merged {
  * Takes a source's word in. Only that source's own pods change: a pod of one source never disappears because of what
  * another says. Of two pods (or other objects) with one full name in a source, the first counts.
  */
-export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot: SourceSnapshot): Merged {
+export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot: SourceSnapshot): MergeResult {
   const known = before.bySource.get(source) ?? new Map<string, Pod>();
-  const { pods, objects, problems } = withoutDoubles(snapshot);
+  const { pods, objects, problems } = withoutDuplicates(snapshot);
   const removed = [...known.values()].filter((pod) => !pods.has(pod.metadata.uid));
   const changes: PodChange[] = removed.map((pod) => ({ op: 'REMOVE', pod }));
   for (const pod of pods.values()) {
@@ -44,18 +44,18 @@ export function mergeSnapshot(before: DesiredPods, source: SourceName, snapshot:
     ready: snapshot.incomplete ? before.ready : new Set([...before.ready, source]),
     bySource: new Map([...before.bySource, [source, pods]]),
   };
-  return { desired, changes, problems, objects };
+  return { desired, changes, errors: problems, objects };
 }
 
 function operation(before: Pod | undefined, now: Pod): PodChange['op'] | undefined {
   if (before === now) return undefined;
   if (!before) return 'ADD';
-  if (!same(meaning(before), meaning(now))) return now.metadata.deletionTimestamp ? 'DELETE' : 'UPDATE';
+  if (!same(desiredState(before), desiredState(now))) return now.metadata.deletionTimestamp ? 'DELETE' : 'UPDATE';
   return same(before.status, now.status) ? undefined : 'RECONCILE';
 }
 
 /** The parts of a pod that tell what is wanted; the time at which it was first seen is none of them. */
-function meaning({ spec, metadata }: Pod): unknown {
+function desiredState({ spec, metadata }: Pod): unknown {
   const { labels, annotations, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   const { 'kubernetes.io/config.seen': _seen, ...wanted } = annotations ?? {};
   return { spec, labels, annotations: wanted, deletionTimestamp, deletionGracePeriodSeconds };
@@ -65,13 +65,13 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function withoutDoubles({ pods, problems, objects }: SourceSnapshot): {
+function withoutDuplicates({ pods, errors: problems, objects }: SourceSnapshot): {
   pods: ReadonlyMap<string, Pod>;
-  problems: readonly SourceProblem[];
+  problems: readonly SourceError[];
   objects: SourceObjects | undefined;
 } {
   const byName = new Map<string, Pod>();
-  const doubles: SourceProblem[] = [];
+  const doubles: SourceError[] = [];
   for (const pod of pods) {
     const name = podFullName(pod);
     if (!byName.has(name)) {

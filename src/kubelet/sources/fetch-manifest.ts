@@ -1,4 +1,4 @@
-import { limited, wholeText } from '../../base/byte-chunks.ts';
+import { limitBytes, collectText } from '../../base/byte-chunks.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { HttpRequest, HttpResponse, Network } from '../../host/network.ts';
 import { MAX_MANIFEST_BYTES } from './parse-static-pods.ts';
@@ -19,7 +19,7 @@ export interface ManifestRequest {
   readonly etag: string | undefined;
 }
 
-export type ManifestAnswer =
+export type ManifestResponse =
   | { readonly kind: 'text'; readonly text: string; readonly etag: string | undefined }
   | { readonly kind: 'unchanged' };
 
@@ -36,11 +36,11 @@ export async function fetchManifest(
   request: ManifestRequest,
   { network, clock }: FetchDeps,
   signal: AbortSignal,
-): Promise<ManifestAnswer> {
+): Promise<ManifestResponse> {
   const limit = clock.deadline(TIMEOUT_MS);
   const done = new AbortController();
   try {
-    return await answerTo(request, network, AbortSignal.any([signal, limit, done.signal]));
+    return await fetchFollowingRedirects(request, network, AbortSignal.any([signal, limit, done.signal]));
   } catch (error) {
     if (!signal.aborted && limit.aborted) throw new Error(`no answer within ${TIMEOUT_MS / 1000} s`, { cause: error });
     throw error;
@@ -49,24 +49,24 @@ export async function fetchManifest(
   }
 }
 
-async function answerTo(request: ManifestRequest, network: Network, signal: AbortSignal): Promise<ManifestAnswer> {
-  const first = parsedUrl(request.url);
+async function fetchFollowingRedirects(request: ManifestRequest, network: Network, signal: AbortSignal): Promise<ManifestResponse> {
+  const first = parseUrl(request.url);
   let url = first;
   for (let count = 1; count <= MAX_REQUESTS; count++) {
     const headers = headersFor(url, request, url.host === first.host);
-    const place = await placeOf(url, network, signal);
+    const place = await requestTarget(url, network, signal);
     const response = await network.request({ ...place, method: 'GET', headers }, signal);
     const location = REDIRECTS.includes(response.status) ? response.headers['location'] : undefined;
-    if (location === undefined) return readAnswer(response, request);
-    url = parsedUrl(location, url.href);
+    if (location === undefined) return readResponse(response, request);
+    url = parseUrl(location, url.href);
   }
   throw new Error(`stopped after ${MAX_REQUESTS} redirects`);
 }
 
-async function readAnswer(response: HttpResponse, { etag }: ManifestRequest): Promise<ManifestAnswer> {
+async function readResponse(response: HttpResponse, { etag }: ManifestRequest): Promise<ManifestResponse> {
   if (response.status === 304 && etag !== undefined) return { kind: 'unchanged' };
   if (response.status !== 200) throw new Error(`the server answered with HTTP status ${response.status}`);
-  const text = await wholeText(limited(response.body, MAX_MANIFEST_BYTES, tooLong));
+  const text = await collectText(limitBytes(response.body, MAX_MANIFEST_BYTES, tooLong));
   return { kind: 'text', text, etag: response.headers['etag'] };
 }
 
@@ -74,7 +74,7 @@ function tooLong(): Error {
   return new Error(`the answer is longer than ${MAX_MANIFEST_BYTES} bytes`);
 }
 
-function parsedUrl(text: string, base?: string): URL {
+function parseUrl(text: string, base?: string): URL {
   const url = URL.parse(text, base);
   if (url === null) throw new Error('the URL cannot be parsed');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -83,7 +83,7 @@ function parsedUrl(text: string, base?: string): URL {
   return url;
 }
 
-async function placeOf(
+async function requestTarget(
   url: URL,
   network: Network,
   signal: AbortSignal,

@@ -26,7 +26,7 @@ async function setUp(paths = [FOLDER], prepare: (fs: MemoryHost['fs']) => Promis
     write: (name: string, text: string) => host.fs.writeFile(`${FOLDER}/${name}`, text),
     async last() {
       await host.clock.advance(0);
-      const { pods = [], problems = [] } = told.at(-1) ?? {};
+      const { pods = [], errors: problems = [] } = told.at(-1) ?? {};
       return {
         pods: pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`),
         problems: problems.map(({ message }) => message),

@@ -1,13 +1,13 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
-import { ChangeBell } from '../../base/change-bell.ts';
-import { textOf } from '../../base/text-of.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import { applyRuntimeClass } from './apply-runtime-class.ts';
-import { keepLost } from './keep-lost.ts';
+import { retainLastGood } from './retain-last-good.ts';
 import { MAX_MANIFEST_BYTES, parseStaticPods, type StaticReferences } from './parse-static-pods.ts';
-import type { PodSource, SourceProblem, SourceSnapshot } from './pod-source.ts';
+import type { PodSource, SourceError, SourceSnapshot } from './pod-source.ts';
 import { joinObjects } from './source-objects.ts';
 
 /** How long a folder or file that is not there is left alone before it is looked for again. */
@@ -32,7 +32,7 @@ interface Manifest extends SourceSnapshot {
   /** Absent: it was not read. */
   readonly text: string | undefined;
   /** The last try to read it failed; the rest is of an earlier one. */
-  readonly isUnread: boolean;
+  readonly readFailed: boolean;
 }
 
 /**
@@ -53,9 +53,9 @@ async function* snapshots(
   deps: FileSourceDeps,
   signal: AbortSignal,
 ): AsyncGenerator<SourceSnapshot> {
-  const bell = new ChangeBell();
+  const bell = new ChangeSignal();
   const removed = new Set<string>();
-  signal.addEventListener('abort', () => bell.silence(), { once: true });
+  signal.addEventListener('abort', () => bell.close(), { once: true });
   const tasks = [
     ...options.paths.map((path) => ringOnChange(path, removed, bell, deps, signal)),
     rescan(options, bell, deps, signal),
@@ -79,7 +79,7 @@ async function* snapshots(
     const state = JSON.stringify(snapshot);
     if ((state !== told || without !== snapshot) && !signal.aborted) yield snapshot;
     told = state;
-  } while (await bell.heard());
+  } while (await bell.next());
   await Promise.all(tasks);
 }
 
@@ -104,7 +104,7 @@ function withoutPods(snapshot: SourceSnapshot, uids: ReadonlySet<string>): Sourc
 async function ringOnChange(
   path: string,
   removed: Set<string>,
-  bell: ChangeBell,
+  bell: ChangeSignal,
   { fs, clock }: FileSourceDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function ringOnChange(
     try {
       for await (const files of fs.watchRemovals(path, signal)) {
         for (const file of files) removed.add(file);
-        bell.ring();
+        bell.notify();
       }
     } catch {
       // Not there (any more): the reading tells of it, and the watch begins again when it is back.
@@ -122,22 +122,22 @@ async function ringOnChange(
 }
 
 /** What could not be read is tried again before the next rescan. */
-function ringSoon(bell: ChangeBell, { clock }: FileSourceDeps, signal: AbortSignal): void {
+function ringSoon(bell: ChangeSignal, { clock }: FileSourceDeps, signal: AbortSignal): void {
   clock.sleep(MISSING_MS, signal).then(
-    () => bell.ring(),
+    () => bell.notify(),
     () => undefined, // the end was first
   );
 }
 
 async function rescan(
   { rescanMs }: FileSourceOptions,
-  bell: ChangeBell,
+  bell: ChangeSignal,
   { clock }: FileSourceDeps,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(rescanMs, signal).catch(() => undefined);
-    bell.ring();
+    bell.notify();
   }
 }
 
@@ -145,23 +145,23 @@ async function readAll(
   options: FileSourceOptions,
   known: ReadonlyMap<string, Manifest>,
   { fs, clock }: FileSourceDeps,
-): Promise<{ manifests: ReadonlyMap<string, Manifest>; problems: readonly SourceProblem[]; isUnread: boolean }> {
+): Promise<{ manifests: ReadonlyMap<string, Manifest>; problems: readonly SourceError[]; isUnread: boolean }> {
   const manifests = new Map<string, Manifest>();
-  const problems: SourceProblem[] = [];
+  const problems: SourceError[] = [];
   let isUnread = false;
   for (const path of options.paths) {
     const files = await filesAt(path, fs).catch((error: unknown) => {
-      problems.push({ location: path, message: textOf(error) });
+      problems.push({ location: path, message: errorText(error) });
       if (isMissing(error)) return [];
       // The folder is not readable: that says nothing about its files.
       isUnread = true;
-      return [...known.keys()].filter((file) => isIn(path, file));
+      return [...known.keys()].filter((file) => isBelow(path, file));
     });
     for (const file of files) {
       const manifest = await readManifest(file, known.get(file), options, fs, clock.now());
       if (!manifest) continue;
       manifests.set(file, manifest);
-      isUnread ||= manifest.isUnread;
+      isUnread ||= manifest.readFailed;
     }
   }
   return { manifests, problems, isUnread };
@@ -176,7 +176,7 @@ async function filesAt(path: string, fs: FileSystem): Promise<string[]> {
   return files.map(({ name }) => `${path.replace(/\/$/, '')}/${name}`);
 }
 
-function isIn(path: string, file: string): boolean {
+function isBelow(path: string, file: string): boolean {
   return file === path || file.startsWith(`${path.replace(/\/$/, '')}/`);
 }
 
@@ -197,19 +197,19 @@ async function readManifest(
       return unusable(file, `the file is longer than ${MAX_MANIFEST_BYTES} bytes`, before);
     }
     const text = await fs.readText(file);
-    if (before?.text === text && !before.isUnread) return before;
+    if (before?.text === text && !before.readFailed) return before;
     const snapshot = parseStaticPods(text, { source: 'file', location: file, nodeName, nowMs, references });
-    return { text, isUnread: false, ...keepLost(before, snapshot) };
+    return { text, readFailed: false, ...retainLastGood(before, snapshot) };
   } catch (error) {
     if (isMissing(error)) return undefined;
-    const problem = { location: file, message: textOf(error) };
-    return { text: undefined, pods: [], ...before, isUnread: true, problems: [problem] };
+    const problem = { location: file, message: errorText(error) };
+    return { text: undefined, pods: [], ...before, readFailed: true, errors: [problem] };
   }
 }
 
 function unusable(file: string, message: string, before: Manifest | undefined): Manifest {
   const problem = { location: file, message };
-  return { text: undefined, isUnread: false, ...keepLost(before, { pods: [], problems: [problem], isWhole: false }) };
+  return { text: undefined, readFailed: false, ...retainLastGood(before, { pods: [], errors: [problem], isComplete: false }) };
 }
 
 function isMissing(error: unknown): boolean {
@@ -219,7 +219,7 @@ function isMissing(error: unknown): boolean {
 /** A pod that its runtime class would not let in any more stays as it was. */
 function combine(
   manifests: ReadonlyMap<string, Manifest>,
-  problems: readonly SourceProblem[],
+  problems: readonly SourceError[],
   { references }: FileSourceOptions,
   before: readonly Pod[],
 ): SourceSnapshot {
@@ -230,9 +230,9 @@ function combine(
   const applied = wanted.map((pod) => ({ uid: pod.metadata.uid, ...applyRuntimeClass(pod, objects.runtimeClasses) }));
   return {
     pods: applied.flatMap(({ uid, pod }) => pod ?? known.get(uid) ?? []),
-    problems: [
+    errors: [
       ...problems,
-      ...all.flatMap((manifest) => manifest.problems),
+      ...all.flatMap((manifest) => manifest.errors),
       ...applied.flatMap(({ problem }) => problem ?? []),
     ],
     ...(references === 'beside' && { objects }),

@@ -58,7 +58,7 @@ function setUp(change: Partial<HttpSourceOptions> = {}, service: Partial<MemoryS
     warnings,
     async after(ms: number) {
       await host.clock.advance(ms);
-      const { pods = [], problems = [] } = told.at(-1) ?? {};
+      const { pods = [], errors: problems = [] } = told.at(-1) ?? {};
       return {
         pods: pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image}`),
         problems: problems.map(({ message }) => message),
@@ -262,7 +262,7 @@ test('a name and password of the URL go into a header and nowhere else', async (
   assert.equal(it.asked[0]?.headers['Authorization'], `Basic ${Buffer.from('me:p@ss').toString('base64')}`);
   it.server.answer = () => ({ status: 500, body: '' });
   await it.after(PERIOD_MS);
-  assert.equal(it.told.at(-1)?.problems[0]?.location, 'http://127.0.0.1:8080/pods');
+  assert.equal(it.told.at(-1)?.errors[0]?.location, 'http://127.0.0.1:8080/pods');
   await it.stop();
 });
 
@@ -270,7 +270,7 @@ test('a password with an @ of its own is not shown in part', async () => {
   const it = setUp({ url: 'http://me:p@ss@127.0.0.1:8080/pods' });
   it.server.answer = () => ({ status: 200, body: 'kind: Nothing' });
   await it.after(0);
-  assert.equal(it.told.at(-1)?.problems[0]?.location, 'http://127.0.0.1:8080/pods');
+  assert.equal(it.told.at(-1)?.errors[0]?.location, 'http://127.0.0.1:8080/pods');
   await it.stop();
 });
 

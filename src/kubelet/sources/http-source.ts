@@ -1,11 +1,11 @@
-import { GrowingPause } from '../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import { type Log, silentLog } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Network } from '../../host/network.ts';
 import type { Random } from '../../host/random.ts';
-import { fetchManifest, type ManifestAnswer } from './fetch-manifest.ts';
-import { keepLost } from './keep-lost.ts';
+import { fetchManifest, type ManifestResponse } from './fetch-manifest.ts';
+import { retainLastGood } from './retain-last-good.ts';
 import { parseStaticPods, type StaticReferences } from './parse-static-pods.ts';
 import type { PodSource, SourceSnapshot } from './pod-source.ts';
 
@@ -39,7 +39,7 @@ interface Reading extends SourceSnapshot {
   readonly etag: string | undefined;
 }
 
-const NOTHING: Reading = { text: '', etag: undefined, pods: [], problems: [] };
+const NOTHING: Reading = { text: '', etag: undefined, pods: [], errors: [] };
 
 /**
  * Pods from a URL that is read again and again.
@@ -60,7 +60,7 @@ async function* snapshots(
 ): AsyncGenerator<SourceSnapshot> {
   const { clock, random } = deps;
   const { periodMs } = options;
-  const pause = new GrowingPause({
+  const pause = new ExponentialBackoff({
     firstMs: periodMs * FIRST_RETRY,
     maxMs: periodMs * LAST_RETRY,
     jitter: RETRY_JITTER,
@@ -95,11 +95,11 @@ async function readAgain(
   signal: AbortSignal,
 ): Promise<ReadResult> {
   const sent = Object.entries(headers).flatMap(([name, values]) => values.map((value) => [name, value] as const));
-  let answer: ManifestAnswer;
+  let answer: ManifestResponse;
   try {
     answer = await fetchManifest({ url, headers: sent, etag: before?.etag }, deps, signal);
   } catch (error) {
-    return { reading: before, failure: textOf(error) };
+    return { reading: before, failure: errorText(error) };
   }
   if (answer.kind === 'unchanged') return { reading: before, failure: undefined };
   const { text, etag } = answer;
@@ -107,15 +107,15 @@ async function readAgain(
     return { reading: { ...NOTHING, ...before, etag: undefined }, failure: 'the answer is empty' };
   if (before?.text === text) return { reading: { ...before, etag }, failure: undefined };
   const origin = { source: 'http', location: shownUrl(url), nodeName, references, nowMs: deps.clock.now() } as const;
-  const { pods, problems } = keepLost(before, parseStaticPods(text, origin));
-  return { reading: { text, etag, pods, problems }, failure: undefined };
+  const { pods, errors: problems } = retainLastGood(before, parseStaticPods(text, origin));
+  return { reading: { text, etag, pods, errors: problems }, failure: undefined };
 }
 
 function snapshotOf({ url }: HttpSourceOptions, reading: Reading, failure: string | undefined): SourceSnapshot {
-  const { pods, problems } = reading;
+  const { pods, errors: problems } = reading;
   return {
     pods,
-    problems: failure === undefined ? problems : [...problems, { location: shownUrl(url), message: failure }],
+    errors: failure === undefined ? problems : [...problems, { location: shownUrl(url), message: failure }],
   };
 }
 

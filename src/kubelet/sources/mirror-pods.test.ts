@@ -32,7 +32,7 @@ function indexOf(bySource: Partial<Record<SourceName, readonly Pod[]>>) {
   let all = NO_PODS;
   for (const source of ['file', 'http', 'api'] as const) {
     const pods = bySource[source];
-    if (pods) all = mergeSnapshot(all, source, { pods, problems: [] }).desired;
+    if (pods) all = mergeSnapshot(all, source, { pods, errors: [] }).desired;
   }
   return indexPods(all);
 }

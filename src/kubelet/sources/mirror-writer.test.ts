@@ -77,7 +77,7 @@ class Agent {
 
   /** The folder holds these; their containers run. */
   manifests(...pods: Pod[]): void {
-    this.take('file', { pods, problems: [] });
+    this.take('file', { pods, errors: [] });
     for (const pod of pods) this.statuses.update(pod, RUNNING);
   }
 

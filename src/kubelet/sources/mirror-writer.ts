@@ -1,5 +1,5 @@
-import { ChangeBell } from '../../base/change-bell.ts';
-import { GrowingPause } from '../../base/growing-pause.ts';
+import { ChangeSignal } from '../../base/change-signal.ts';
+import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
@@ -31,28 +31,28 @@ export interface MirrorWriter {
  * fails, and mirrors for which the node is not registered yet, are tried again.
  */
 export function createMirrorWriter(deps: MirrorWriterDeps): MirrorWriter {
-  const bell = new ChangeBell();
-  return { run: (signal) => keepMirrors(bell, deps, signal), changed: () => bell.ring() };
+  const bell = new ChangeSignal();
+  return { run: (signal) => keepMirrors(bell, deps, signal), changed: () => bell.notify() };
 }
 
-async function keepMirrors(bell: ChangeBell, deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
+async function keepMirrors(bell: ChangeSignal, deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps;
-  const pause = new GrowingPause(RETRY);
-  signal.addEventListener('abort', () => bell.silence(), { once: true });
-  while (!signal.aborted && (await bell.heard())) {
+  const pause = new ExponentialBackoff(RETRY);
+  signal.addEventListener('abort', () => bell.close(), { once: true });
+  while (!signal.aborted && (await bell.next())) {
     try {
-      await round(deps, signal);
+      await syncOnce(deps, signal);
       pause.reset();
     } catch (error) {
       if (signal.aborted) return;
       log.warn('cannot bring the mirror pods up to date, will try again', { error });
-      bell.ring();
+      bell.notify();
       await clock.sleep(pause.next(random.fraction()), signal).catch(() => undefined);
     }
   }
 }
 
-async function round(deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
+async function syncOnce(deps: MirrorWriterDeps, signal: AbortSignal): Promise<void> {
   const plan = planMirrorPods(deps.view());
   const makesSome = plan.create.length + plan.recreate.length > 0;
   const node = makesSome ? await registeredNode(deps, signal) : undefined;

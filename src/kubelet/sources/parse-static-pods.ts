@@ -1,15 +1,15 @@
 import { apiReference } from '../../api/api-references.ts';
 import { type Decoded, decodeManifest, type Manifest } from '../../api/decode/decode-manifest.ts';
-import { formatProblem, type ManifestProblem } from '../../api/decode/manifest-problem.ts';
+import { formatManifestError, type ManifestError } from '../../api/decode/manifest-error.ts';
 import { defaultPod } from '../../api/defaults/default-pod.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { toStaticPod } from '../../api/static-pod.ts';
-import { fieldProblems } from '../../api/validation/field-problems.ts';
+import { locateFieldErrors } from '../../api/validation/locate-field-errors.ts';
 import { validatePod } from '../../api/validation/validate-pod.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { SourceSnapshot } from './pod-source.ts';
-import { inNamespace, objectsOf } from './source-objects.ts';
+import { withDefaultNamespace, decodeObjects } from './source-objects.ts';
 
 /** A longer text is none, as for kubelet. */
 export const MAX_MANIFEST_BYTES = 10 * 2 ** 20;
@@ -33,7 +33,7 @@ export type StaticReferences = 'none' | 'api' | 'beside';
 /** What a text holds. */
 export interface ParsedManifest extends SourceSnapshot {
   /** Whether everything in it was understood, though not everything may be of use. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /**
@@ -43,29 +43,29 @@ export interface ParsedManifest extends SourceSnapshot {
 export function parseStaticPods(text: string, origin: StaticOrigin): ParsedManifest {
   const { location, references = 'none' } = origin;
   const manifest = decodeManifest(text, { file: location });
-  const beside = references === 'beside' ? objectsOf(manifest) : undefined;
-  const problems = [...manifest.problems, ...(beside?.problems ?? [])];
+  const beside = references === 'beside' ? decodeObjects(manifest) : undefined;
+  const problems = [...manifest.errors, ...(beside?.problems ?? [])];
   const pods: Pod[] = [];
   for (const decoded of manifest.pods) {
-    const pod = inNamespace(defaultPod(decoded.object));
+    const pod = withDefaultNamespace(defaultPod(decoded.object));
     // Checked before it is renamed: a user looks for the name that the manifest has.
-    const faults = fieldProblems(validatePod(pod), decoded);
+    const faults = locateFieldErrors(validatePod(pod), decoded);
     if (faults.length === 0) faults.push(...forbiddenReference(pod, references, decoded));
     problems.push(...faults);
     if (faults.length === 0) pods.push(staticPod(pod, origin));
   }
   const unused = beside ? [] : unusedObjects(manifest);
-  const told = [...problems, ...unused].map((problem) => ({ location, message: formatProblem(problem) }));
+  const told = [...problems, ...unused].map((problem) => ({ location, message: formatManifestError(problem) }));
   const isWhole = problems.length === 0;
-  return { pods, problems: told, isWhole, ...(beside && { objects: beside.objects }) };
+  return { pods, errors: told, isComplete: isWhole, ...(beside && { objects: beside.objects }) };
 }
 
-function forbiddenReference(pod: Pod, references: StaticReferences, { place }: Decoded<Pod>): ManifestProblem[] {
-  const message = refusalOf(pod, references);
+function forbiddenReference(pod: Pod, references: StaticReferences, { place }: Decoded<Pod>): ManifestError[] {
+  const message = forbiddenReferenceMessage(pod, references);
   return message === undefined ? [] : [{ ...place, path: '', message }];
 }
 
-function refusalOf(pod: Pod, references: StaticReferences): string | undefined {
+function forbiddenReferenceMessage(pod: Pod, references: StaticReferences): string | undefined {
   switch (references) {
     case 'none': {
       const reference = apiReference(pod);
@@ -84,7 +84,7 @@ function refusalOf(pod: Pod, references: StaticReferences): string | undefined {
   }
 }
 
-function unusedObjects({ configMaps, secrets, runtimeClasses }: Manifest): ManifestProblem[] {
+function unusedObjects({ configMaps, secrets, runtimeClasses }: Manifest): ManifestError[] {
   return [...configMaps, ...secrets, ...runtimeClasses].map(({ object, place }) => {
     const message = `${object.kind} ${object.metadata.name} is of no use here: static pods may not refer to it`;
     return { ...place, path: '', message };

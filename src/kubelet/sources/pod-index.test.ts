@@ -26,7 +26,7 @@ function desired(bySource: Partial<Record<SourceName, readonly Pod[]>>): Desired
   let all = NO_PODS;
   for (const source of ['file', 'http', 'api'] as const) {
     const pods = bySource[source];
-    if (pods) all = mergeSnapshot(all, source, { pods, problems: [] }).desired;
+    if (pods) all = mergeSnapshot(all, source, { pods, errors: [] }).desired;
   }
   return all;
 }

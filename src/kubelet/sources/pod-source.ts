@@ -8,14 +8,14 @@ export interface SourceSnapshot {
   /** Defaulted and valid; of a static source, already named and marked as static pods. */
   readonly pods: readonly Pod[];
   /** What could not be used; the pods of the rest are in `pods`. */
-  readonly problems: readonly SourceProblem[];
+  readonly errors: readonly SourceError[];
   /** What the pods may refer to; absent of a source that knows pods only. */
   readonly objects?: SourceObjects;
   /** Something could not be read yet: a pod that is not here may be wanted all the same. */
   readonly incomplete?: true;
 }
 
-export interface SourceProblem {
+export interface SourceError {
   /** The file or address. */
   readonly location: string;
   readonly message: string;

@@ -18,7 +18,7 @@ function parse(text: string, references: StaticReferences = 'beside'): SourceSna
 }
 
 test('parseStaticPods() takes objects beside pods, in a namespace and with a type', () => {
-  const { pods, objects, problems } = parse([POD, CONFIG_MAP, SECRET, CLASS].join('---\n'));
+  const { pods, objects, errors: problems } = parse([POD, CONFIG_MAP, SECRET, CLASS].join('---\n'));
   assert.deepEqual(problems, []);
   assert.equal(pods.length, 1);
   assert.deepEqual(objects, {
@@ -94,7 +94,7 @@ for (const [what, { text, references, problems }] of Object.entries(refused)) {
   test(`parseStaticPods() refuses ${what}`, () => {
     const snapshot = parse(text, references);
     assert.deepEqual(
-      snapshot.problems.map(({ message }) => message),
+      snapshot.errors.map(({ message }) => message),
       problems,
     );
     assert.deepEqual(snapshot.objects?.configMaps.length, references === 'beside' ? 0 : undefined);
@@ -102,7 +102,7 @@ for (const [what, { text, references, problems }] of Object.entries(refused)) {
 }
 
 test('parseStaticPods() lets a static pod refer to the API server without the gate', () => {
-  const { pods, problems, objects } = parse(REFERS, 'api');
+  const { pods, errors: problems, objects } = parse(REFERS, 'api');
   assert.deepEqual([pods.length, problems, objects], [1, [], undefined]);
 });
 
@@ -110,7 +110,7 @@ test('mergeSnapshot() keeps the first of two objects with one name, and says so'
   const other = CONFIG_MAP.replace('red', 'blue');
   const elsewhere = other.replace('name: settings', 'name: settings, namespace: shop');
   const snapshot = parse([CONFIG_MAP, other, elsewhere, SECRET, SECRET, CLASS, CLASS].join('---\n'));
-  const { objects, problems } = mergeSnapshot(NO_PODS, 'file', snapshot);
+  const { objects, errors: problems } = mergeSnapshot(NO_PODS, 'file', snapshot);
   assert.deepEqual(
     objects?.configMaps.map(({ data }) => data),
     [{ color: 'red' }, { color: 'blue' }],
@@ -155,7 +155,7 @@ test('a file source keeps a pod that the runtime class of now would not have let
   await host.fs.writeFile('/m/class.yaml', `${CLASS}scheduling: {nodeSelector: {disk: tape}}\n`);
   const after = await snapshot();
   assert.deepEqual(after?.pods, before?.pods);
-  assert.match(after?.problems[0]?.message ?? '', /^pod rejected: conflict: /);
+  assert.match(after?.errors[0]?.message ?? '', /^pod rejected: conflict: /);
   await host.fs.remove('/m/pod.yaml');
   assert.deepEqual((await snapshot())?.pods, []);
   await stop();

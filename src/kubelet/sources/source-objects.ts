@@ -1,8 +1,8 @@
 import type { Decoded, Manifest } from '../../api/decode/decode-manifest.ts';
-import type { ManifestProblem } from '../../api/decode/manifest-problem.ts';
+import type { ManifestError } from '../../api/decode/manifest-error.ts';
 import type { ConfigMap, NamedMeta, RuntimeClass, Secret } from '../../api/generated/core-v1.ts';
 import type { FieldErrors } from '../../api/validation/field-error.ts';
-import { fieldProblems } from '../../api/validation/field-problems.ts';
+import { locateFieldErrors } from '../../api/validation/locate-field-errors.ts';
 import {
   validateConfigMap,
   validateRuntimeClass,
@@ -23,24 +23,24 @@ interface Named {
 }
 
 /** The objects of a manifest, with the API server's defaults and checks. Those with a problem are left out. */
-export function objectsOf(manifest: Manifest): { objects: SourceObjects; problems: readonly ManifestProblem[] } {
-  const problems: ManifestProblem[] = [];
+export function decodeObjects(manifest: Manifest): { objects: SourceObjects; problems: readonly ManifestError[] } {
+  const problems: ManifestError[] = [];
   const valid = <T>(all: readonly Decoded<T>[], complete: (object: T) => T, check: (object: T) => FieldErrors): T[] =>
     all.flatMap((decoded) => {
       const object = complete(decoded.object);
-      const faults = fieldProblems(check(object), decoded);
+      const faults = locateFieldErrors(check(object), decoded);
       problems.push(...faults);
       return faults.length === 0 ? [object] : [];
     });
   const objects = {
-    configMaps: valid(manifest.configMaps, inNamespace, validateConfigMap),
-    secrets: valid(manifest.secrets, (secret) => withType(inNamespace(secret)), validateSecret),
+    configMaps: valid(manifest.configMaps, withDefaultNamespace, validateConfigMap),
+    secrets: valid(manifest.secrets, (secret) => withType(withDefaultNamespace(secret)), validateSecret),
     runtimeClasses: valid(manifest.runtimeClasses, (runtimeClass) => runtimeClass, validateRuntimeClass),
   };
   return { objects, problems };
 }
 
-export function inNamespace<T extends Named>(object: T): T {
+export function withDefaultNamespace<T extends Named>(object: T): T {
   const { metadata } = object;
   return { ...object, metadata: { ...metadata, namespace: metadata.namespace || 'default' } };
 }
@@ -59,10 +59,10 @@ export function joinObjects(all: readonly SourceObjects[]): SourceObjects {
 }
 
 /** Those of now, and those of before that are not among them. */
-export function withLost(before: SourceObjects, now: SourceObjects): SourceObjects {
+export function retainMissingObjects(before: SourceObjects, now: SourceObjects): SourceObjects {
   const kept = <T extends Named>(old: readonly T[], all: readonly T[]): T[] => {
-    const names = new Set(all.map(nameOf));
-    return [...all, ...old.filter((object) => !names.has(nameOf(object)))];
+    const names = new Set(all.map(objectName));
+    return [...all, ...old.filter((object) => !names.has(objectName(object)))];
   };
   return {
     configMaps: kept(before.configMaps, now.configMaps),
@@ -77,9 +77,9 @@ export function firstOfEachName(objects: SourceObjects): { unique: SourceObjects
   const firsts = <T extends Named>(kind: string, all: readonly T[]): T[] => {
     const seen = new Set<string>();
     return all.filter((object) => {
-      const isFirst = !seen.has(nameOf(object));
-      seen.add(nameOf(object));
-      if (!isFirst) doubles.push(`${kind} ${nameOf(object)}`);
+      const isFirst = !seen.has(objectName(object));
+      seen.add(objectName(object));
+      if (!isFirst) doubles.push(`${kind} ${objectName(object)}`);
       return isFirst;
     });
   };
@@ -92,6 +92,6 @@ export function firstOfEachName(objects: SourceObjects): { unique: SourceObjects
 }
 
 /** `default/settings`; only the name of what has no namespace. */
-function nameOf({ metadata: { namespace, name } }: Named): string {
+function objectName({ metadata: { namespace, name } }: Named): string {
   return namespace ? `${namespace}/${name}` : name;
 }

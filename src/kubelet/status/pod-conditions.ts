@@ -1,8 +1,8 @@
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
-import type { PodVerdict } from '../pod/pod-verdict.ts';
-import { couldRestartAll, isSidecar } from '../pod/restart-rules.ts';
+import type { PodFailure } from '../pod/pod-failure.ts';
+import { mayRestartAllContainers, isSidecar } from '../pod/restart-rules.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import { isTerminal, type PodPhase } from './pod-phase.ts';
 import { closedGates } from './readiness-gates.ts';
@@ -15,7 +15,7 @@ export interface ConditionsView {
   readonly statuses: ContainerStatuses;
   readonly phase: PodPhase;
   readonly previous: PodStatus | undefined;
-  readonly verdict?: PodVerdict | undefined;
+  readonly verdict?: PodFailure | undefined;
   /** How far a resize is; absent: nothing is to be told of any. */
   readonly resizing?: readonly PodCondition[] | undefined;
   readonly nowMs: number;
@@ -88,7 +88,7 @@ function newDisruption(view: ConditionsView): PodCondition | undefined {
 
 /** Only of pods to which it can happen, and without a generation, as with kubelet. */
 function restartingCondition(view: ConditionsView): PodCondition[] {
-  if (!couldRestartAll(view.pod.spec)) return [];
+  if (!mayRestartAllContainers(view.pod.spec)) return [];
   const { observedGeneration: _, ...rest } = condition(RESTARTING_ALL_CONDITION, restartingVerdict(view), view);
   return [rest];
 }

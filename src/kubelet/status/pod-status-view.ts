@@ -1,6 +1,6 @@
 import type { Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
-import type { PodVerdict } from '../pod/pod-verdict.ts';
+import type { PodFailure } from '../pod/pod-failure.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import type { PodResources } from '../resources/pod-allocation.ts';
 
@@ -20,7 +20,7 @@ export interface PodStatusView {
   readonly previous: PodStatus | undefined;
   readonly troubles: ReadonlyMap<string, ContainerTrouble>;
   /** Set when the pod was refused or evicted: overrides phase, reason and message. */
-  readonly verdict: PodVerdict | undefined;
+  readonly verdict: PodFailure | undefined;
   /** What the worker is doing with the pod; a terminating pod's containers do not restart. */
   readonly worker: 'syncing' | 'terminating' | 'terminated';
   readonly nowMs: number;

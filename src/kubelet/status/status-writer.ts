@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { isMirrorPod } from '../../api/pod-names.ts';
-import { GrowingPause } from '../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
@@ -93,7 +93,7 @@ class Writer implements StatusWriter {
 
   async #work(uid: string, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#deps;
-    const pause = new GrowingPause(RETRY);
+    const pause = new ExponentialBackoff(RETRY);
     while (!signal.aborted && this.#due.delete(uid)) {
       try {
         await this.#write(uid, signal);

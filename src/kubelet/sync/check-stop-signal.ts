@@ -2,7 +2,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
-import { containerOf } from '../pod/container-of.ts';
+import { findContainer } from '../pod/find-container.ts';
 import { type StopSignalSettings, stopSignalName, stopSignalOf } from './config/stop-signal.ts';
 
 export interface StopSignalDeps {
@@ -22,7 +22,7 @@ export async function checkStopSignal(
   { runtime, events, settings }: StopSignalDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const container = containerOf(pod.spec, name);
+  const container = findContainer(pod.spec, name);
   const asked = container && stopSignalName(stopSignalOf(container, settings));
   if (asked === undefined) return;
   // A runtime that cannot be asked now is not told of: the container runs all the same.

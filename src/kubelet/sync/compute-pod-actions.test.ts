@@ -33,19 +33,19 @@ const shell: Container = { name: 'shell', image: 'busybox' };
 const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
   'creates the sandbox of a new pod first': {
     given: { sandboxes: [], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: startWeb },
   },
   'starts all main containers in a new sandbox': {
     given: { spec: { containers: [web, log] }, sandboxes: [], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: start('main', 'web', 'log') },
+    plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: start('main', 'web', 'log') },
   },
   'replaces a sandbox that is not ready': {
     given: { sandboxes: [notReady], containers: [seen(web, exited(137))] },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'replaces a sandbox that is not ready though an older one is': {
     given: { sandboxes: [{ ...notReady, id: 's1', attempt: 1 }, sandbox] },
-    plan: { kind: 'newSandbox', attempt: 2, because: 'not ready', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 2, reason: 'not ready', start: startWeb },
   },
   'keeps a ready sandbox beside older ones that are not': {
     given: {
@@ -58,11 +58,11 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
   },
   'replaces several ready sandboxes': {
     given: { sandboxes: [{ ...sandbox, id: 's1', attempt: 1 }, sandbox] },
-    plan: { kind: 'newSandbox', attempt: 2, because: 'several are ready', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 2, reason: 'several are ready', start: startWeb },
   },
   'replaces a sandbox without an address': {
     given: { sandboxes: [{ ...sandbox, ips: [] }] },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'no address', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'no address', start: startWeb },
   },
   'wants no address on the host network': {
     given: { spec: { hostNetwork: true }, sandboxes: [{ ...sandbox, hostNetwork: true, ips: [] }] },
@@ -70,11 +70,11 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
   },
   'replaces the sandbox when the pod moves to the host network': {
     given: { spec: { hostNetwork: true } },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'network mode changed', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'network mode changed', start: startWeb },
   },
   'replaces the sandbox when the pod leaves the host network': {
     given: { sandboxes: [{ ...sandbox, hostNetwork: true, ips: [] }] },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'network mode changed', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'network mode changed', start: startWeb },
   },
   'does not bring back a pod that never restarts': {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, exited(1))] },
@@ -90,11 +90,11 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
   },
   'retries the sandbox of a pod that never restarts while no container was made': {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'retries the sandbox of a pod that never restarts while no container was started': {
     given: { spec: { restartPolicy: 'Never' }, sandboxes: [notReady], containers: [seen(web, created)] },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'leaves out what succeeded when a new sandbox is made on failure': {
     given: {
@@ -102,7 +102,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
       sandboxes: [notReady],
       containers: [seen(web, exited(0)), seen(log, exited(1))],
     },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: start('main', 'log') },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('main', 'log') },
   },
   'leaves out what succeeded by the policy of the container': {
     given: {
@@ -110,7 +110,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
       sandboxes: [notReady],
       containers: [seen(web, exited(0)), seen(log, exited(0))],
     },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: start('main', 'log') },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('main', 'log') },
   },
   'starts what succeeded again by the policy of the container': {
     given: {
@@ -118,7 +118,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
       sandboxes: [notReady],
       containers: [seen(web, exited(0)), seen(log, exited(0))],
     },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: startWeb },
   },
   'ends a pod whose containers all succeeded instead of making a sandbox': {
     given: { spec: { restartPolicy: 'OnFailure' }, sandboxes: [notReady], containers: [seen(web, exited(0))] },
@@ -126,7 +126,7 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
   },
   'begins a new sandbox with the first init container': {
     given: { spec: { initContainers: [first, second] }, sandboxes: [], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: start('init', 'first') },
+    plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: start('init', 'first') },
   },
   'begins a new sandbox with the first init container, though all of them ran in the old one': {
     given: {
@@ -134,15 +134,15 @@ const sandboxes: Record<string, { given: Given; plan: PodPlan }> = {
       sandboxes: [notReady],
       containers: [seen(first, exited(0)), seen(web, exited(137))],
     },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: start('init', 'first') },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: start('init', 'first') },
   },
   'begins a new sandbox with a sidecar': {
     given: { spec: { initContainers: [side, second] }, sandboxes: [], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: start('sidecar', 'side') },
+    plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: start('sidecar', 'side') },
   },
   'begins a new sandbox without ephemeral containers': {
     given: { spec: { ephemeralContainers: [debug] }, sandboxes: [], containers: [] },
-    plan: { kind: 'newSandbox', attempt: 0, because: 'none yet', start: startWeb },
+    plan: { kind: 'newSandbox', attempt: 0, reason: 'none yet', start: startWeb },
   },
 };
 

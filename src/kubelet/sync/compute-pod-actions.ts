@@ -5,16 +5,16 @@ import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
 import { planInitContainers } from './plan-init-containers.ts';
 import { planRemoval } from './plan-removal.ts';
-import { killResized, planResize } from './plan-resize.ts';
+import { killForResize, planResize } from './plan-resize.ts';
 import type { ContainerKill, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
-import { exitedWith, type PodView, restartPolicyOf, restartsWhenKilled } from './pod-view.ts';
-import { type SandboxChange, sandboxChange } from './sandbox-change.ts';
+import { exitCodeOf, type PodView, restartPolicyOf, restartsWhenKilled } from './pod-view.ts';
+import { type SandboxChange, podSandboxChanged } from './pod-sandbox-changed.ts';
 
 type SandboxNeed = Extract<SandboxChange, { readonly kind: 'create' }>;
 
 /** Decides what a pod needs now. Values in, a plan out. */
 export function computePodActions(view: PodView): PodPlan {
-  const sandbox = sandboxChange(view);
+  const sandbox = podSandboxChanged(view);
   if (sandbox.kind === 'create') return planNewSandbox(view, sandbox);
   if (view.restartsAll) return planRemoval(view);
 
@@ -23,8 +23,8 @@ export function computePodActions(view: PodView): PodPlan {
   const ephemeral = ephemeralStarts(view);
   if (init.progress === 'running') return adjust(view, init.kill, [...ephemeral, ...init.start]);
 
-  const verdicts = view.spec.containers.map((container) => judge(container, view));
-  const start = verdicts.flatMap((verdict) => (verdict.start ? [main(verdict.name)] : []));
+  const verdicts = view.spec.containers.map((container) => decideContainer(container, view));
+  const start = verdicts.flatMap((verdict) => (verdict.start ? [mainStart(verdict.name)] : []));
   const anyKept = verdicts.some((verdict) => verdict.keep);
   // Sidecars alone do not keep a pod alive.
   if (!anyKept && start.length === 0) return { kind: 'end' };
@@ -44,34 +44,34 @@ function ephemeralStarts({ spec, containers }: PodView): ContainerStart[] {
 }
 
 /** Everything begins anew, init containers too, except what has run its course. */
-function planNewSandbox(view: PodView, { attempt, because }: SandboxNeed): PodPlan {
+function planNewSandbox(view: PodView, { attempt, reason: because }: SandboxNeed): PodPlan {
   const { spec, containers } = view;
-  const newSandbox = (start: readonly ContainerStart[]): PodPlan => ({ kind: 'newSandbox', attempt, because, start });
+  const newSandbox = (start: readonly ContainerStart[]): PodPlan => ({ kind: 'newSandbox', attempt, reason: because, start });
   // What is in the way of a new beginning is removed in the next pass.
   if (view.restartsAll) return newSandbox([]);
   const anyRan = [...containers.values()].some(({ state }) => state !== 'created');
   if (spec.restartPolicy === 'Never' && attempt > 0 && anyRan) return { kind: 'end' };
 
   const left = spec.containers.filter((container) => {
-    const isDone = exitedWith(containers.get(container.name)) === 0;
+    const isDone = exitCodeOf(containers.get(container.name)) === 0;
     return !(isDone && restartPolicyOf(container, spec) === 'OnFailure');
   });
   if (left.length === 0) return { kind: 'end' };
 
   const first = spec.initContainers?.[0];
   if (first) return newSandbox([{ name: first.name, role: isSidecar(first) ? 'sidecar' : 'init' }]);
-  return newSandbox(left.map(({ name }) => main(name)));
+  return newSandbox(left.map(({ name }) => mainStart(name)));
 }
 
 /** What becomes of one main container. At most one of `keep` and `start` is set; neither: it is done. */
-interface Verdict {
+interface ContainerDecision {
   readonly name: string;
   readonly keep?: true;
   readonly start?: boolean;
   readonly kill?: ContainerKill;
 }
 
-function judge(container: Container, view: PodView): Verdict {
+function decideContainer(container: Container, view: PodView): ContainerDecision {
   const { name } = container;
   const seen = view.containers.get(name);
   switch (seen?.state) {
@@ -88,16 +88,16 @@ function judge(container: Container, view: PodView): Verdict {
     case 'exited':
       return { name, start: restartsAfter(container, view.spec, seen.exitCode) };
     case 'running':
-      return judgeRunning(container, seen, view);
+      return decideRunning(container, seen, view);
     default:
       return assertNever(seen);
   }
 }
 
-function judgeRunning(container: Container, seen: ObservedContainer, view: PodView): Verdict {
+function decideRunning(container: Container, seen: ObservedContainer, view: PodView): ContainerDecision {
   const { spec, probes } = view;
   const { name } = container;
-  const end = (reason: KillReason, text: string, start: boolean): Verdict => ({
+  const end = (reason: KillReason, text: string, start: boolean): ContainerDecision => ({
     name,
     start,
     kill: kill(seen, reason, start ? `${text}, will be restarted` : text),
@@ -111,7 +111,7 @@ function judgeRunning(container: Container, seen: ObservedContainer, view: PodVi
   if (probes.result('startup', seen.id) === 'failure') {
     return end('startupFailed', `Container ${name} failed startup probe`, restartsWhenKilled(container, spec));
   }
-  const resized = killResized(seen, view);
+  const resized = killForResize(seen, view);
   return resized ? { name, start: true, kill: resized } : { name, keep: true };
 }
 
@@ -119,6 +119,6 @@ function kill(seen: ObservedContainer, reason: KillReason, message: string): Con
   return { id: seen.id, name: seen.name, reason, message };
 }
 
-function main(name: string): ContainerStart {
+function mainStart(name: string): ContainerStart {
   return { name, role: 'main' };
 }

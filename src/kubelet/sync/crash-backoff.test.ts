@@ -18,11 +18,11 @@ test('CrashBackoff lets the first restart through, then waits 10 s, doubling to 
   const delays: number[] = [];
   for (let crash = 0; crash < 8; crash++) {
     const ended = end();
-    const pause = backoff.pause('pod/web', ended, clock);
+    const pause = backoff.remaining('pod/web', ended, clock);
     delays.push((pause?.delayMs ?? 0) / SECOND);
     await clock.advance(pause?.leftMs ?? 0);
-    assert.equal(backoff.pause('pod/web', ended, clock), undefined);
-    backoff.started('pod/web', ended, clock);
+    assert.equal(backoff.remaining('pod/web', ended, clock), undefined);
+    backoff.recordRestart('pod/web', ended, clock);
     await clock.advance(SECOND);
   }
   assert.deepEqual(delays, [0, 10, 20, 40, 80, 160, 300, 300]);
@@ -30,48 +30,48 @@ test('CrashBackoff lets the first restart through, then waits 10 s, doubling to 
 
 test('CrashBackoff begins anew after a long run', async () => {
   const { clock, backoff, end } = fixture();
-  backoff.started('pod/web', end(), clock);
+  backoff.recordRestart('pod/web', end(), clock);
   await clock.advance(600 * SECOND + 1);
   const ended = end();
-  assert.equal(backoff.pause('pod/web', ended, clock), undefined);
-  backoff.started('pod/web', ended, clock);
-  assert.deepEqual(backoff.pause('pod/web', end(), clock), { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
+  assert.equal(backoff.remaining('pod/web', ended, clock), undefined);
+  backoff.recordRestart('pod/web', ended, clock);
+  assert.deepEqual(backoff.remaining('pod/web', end(), clock), { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
 });
 
 test('CrashBackoff counts from the end of the container', async () => {
   const { clock, backoff, end } = fixture();
-  backoff.started('pod/web', end(), clock);
+  backoff.recordRestart('pod/web', end(), clock);
   await clock.advance(5 * SECOND);
   const ended = end();
   await clock.advance(4 * SECOND);
-  assert.deepEqual(backoff.pause('pod/web', ended, clock), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
+  assert.deepEqual(backoff.remaining('pod/web', ended, clock), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
   await clock.advance(6 * SECOND);
-  assert.equal(backoff.pause('pod/web', ended, clock), undefined);
+  assert.equal(backoff.remaining('pod/web', ended, clock), undefined);
 });
 
 for (const jump of [3600 * SECOND, -3600 * SECOND]) {
   test(`CrashBackoff keeps a pause as it is when the wall clock jumps by ${jump / SECOND} s`, async () => {
     const { clock, backoff, end } = fixture();
-    backoff.started('pod/web', end(), clock);
+    backoff.recordRestart('pod/web', end(), clock);
     await clock.advance(SECOND);
     const ended = end();
-    backoff.pause('pod/web', ended, clock);
+    backoff.remaining('pod/web', ended, clock);
     await clock.advance(4 * SECOND);
     clock.jump(jump);
-    assert.deepEqual(backoff.pause('pod/web', ended, clock), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
+    assert.deepEqual(backoff.remaining('pod/web', ended, clock), { delayMs: 10 * SECOND, leftMs: 6 * SECOND });
   });
 }
 
 test('CrashBackoff takes an end in the future for one just now', () => {
   const { clock, backoff, end } = fixture();
-  backoff.started('pod/web', end(), clock);
-  const pause = backoff.pause('pod/web', end() + 3600 * SECOND, clock);
+  backoff.recordRestart('pod/web', end(), clock);
+  const pause = backoff.remaining('pod/web', end() + 3600 * SECOND, clock);
   assert.deepEqual(pause, { delayMs: 10 * SECOND, leftMs: 10 * SECOND });
 });
 
 test('CrashBackoff forgets a pod', () => {
   const { clock, backoff, end } = fixture();
-  backoff.started('pod/web', end(), clock);
+  backoff.recordRestart('pod/web', end(), clock);
   backoff.forget('pod/');
-  assert.equal(backoff.pause('pod/web', end(), clock), undefined);
+  assert.equal(backoff.remaining('pod/web', end(), clock), undefined);
 });

@@ -31,7 +31,7 @@ export class CrashBackoff {
   }
 
   /** The pause that a container which ended at `endedMs` is still in. */
-  pause(key: string, endedMs: number, clock: Clock): { readonly delayMs: number; readonly leftMs: number } | undefined {
+  remaining(key: string, endedMs: number, clock: Clock): { readonly delayMs: number; readonly leftMs: number } | undefined {
     const entry = this.#entries.get(key);
     const endedAt = this.#endedAt(key, endedMs, clock);
     if (!entry || this.#isOld(entry, endedAt)) return undefined;
@@ -40,7 +40,7 @@ export class CrashBackoff {
   }
 
   /** The container that ended at `endedMs` is about to start again. */
-  started(key: string, endedMs: number, clock: Clock): void {
+  recordRestart(key: string, endedMs: number, clock: Clock): void {
     const entry = this.#entries.get(key);
     const isFirst = !entry || this.#isOld(entry, this.#endedAt(key, endedMs, clock));
     const delayMs = isFirst ? Math.min(FIRST_MS, this.#maxMs) : Math.min(entry.delayMs * 2, this.#maxMs);

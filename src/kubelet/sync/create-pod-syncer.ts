@@ -1,18 +1,18 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
-import { networkTrouble } from '../pleg/network-ready.ts';
+import { errorText } from '../../base/error-text.ts';
+import { networkNotReadyReason } from '../pleg/network-ready.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
-import { eventOf, PodError } from '../pod/pod-error.ts';
+import { podErrorEvent, PodError } from '../pod/pod-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import type { Probes } from '../probes/probes.ts';
 import { resizeView } from '../resources/resize-view.ts';
 import { isTerminal } from '../status/pod-phase.ts';
 import { isRestartingAll } from '../status/restart-of-all.ts';
-import type { PodEnding, PodSyncer, SyncOutcome } from '../workers/pod-syncer.ts';
-import { allOf } from './all-of.ts';
+import type { KillPodOptions, PodSyncer, SyncOutcome } from '../workers/pod-syncer.ts';
+import { waitForAll } from './wait-for-all.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { type ExecuteDeps, executePodPlan } from './execute-pod-plan.ts';
 import type { PodPlan } from './pod-plan.ts';
@@ -20,7 +20,7 @@ import type { PodStatusPublisher } from './pod-status-publisher.ts';
 import type { PodView } from './pod-view.ts';
 import { removePod } from './remove-containers.ts';
 import type { StartFailures } from './start-containers.ts';
-import { StartingPods } from './starting-pods.ts';
+import { StartProgress } from './start-progress.ts';
 import { stopPod } from './stop-pod.ts';
 
 /** kubelet's backOffOnTransientErrorPeriod: a network that comes up is worth another look soon. */
@@ -41,53 +41,53 @@ export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh' | 'tried'> {
   readonly steps: readonly PodStep[];
 }
 
-export interface AttentivePodSyncer extends PodSyncer {
+export interface ObservingPodSyncer extends PodSyncer {
   /** Something about a pod was seen that its worker may be too busy to look at. */
-  seen(uid: string): void;
+  onPodObserved(uid: string): void;
 }
 
 /** One pass of a worker over its pod: look, decide, act, look again, tell. */
-export function createPodSyncer(deps: PodSyncerDeps): AttentivePodSyncer {
+export function createPodSyncer(deps: PodSyncerDeps): ObservingPodSyncer {
   return new Syncer(deps);
 }
 
-class Syncer implements AttentivePodSyncer {
+class Syncer implements ObservingPodSyncer {
   readonly #deps: PodSyncerDeps;
-  readonly #starting: StartingPods;
+  readonly #startProgress: StartProgress;
   /** The version of each pod whose steps were prepared in this life of the agent. */
   readonly #prepared = new Map<string, Pod>();
 
   constructor(deps: PodSyncerDeps) {
     this.#deps = deps;
-    this.#starting = new StartingPods(deps);
+    this.#startProgress = new StartProgress(deps);
   }
 
-  seen(uid: string): void {
-    this.#starting.seen(uid);
+  onPodObserved(uid: string): void {
+    this.#startProgress.onPodObserved(uid);
   }
 
   async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
     const { publisher, observed, probes, resizes } = this.#deps;
     const { uid } = pod.metadata;
-    await observed.known(uid, signal);
+    await observed.getCurrent(uid, signal);
     resizes.look(pod, observed.get(uid));
     const status = publisher.publish(pod, 'syncing');
     if (isTerminal(status.phase)) return { kind: 'ended' };
     const activeMs = activeTimeLeft(pod, status, this.#deps.clock.now());
-    if (activeMs !== undefined && activeMs <= 0) return this.#endOverdue(pod);
+    if (activeMs !== undefined && activeMs <= 0) return this.#endAfterDeadline(pod);
 
     probes.follow(pod, observed.get(uid));
     const plan = computePodActions(this.#view(pod, isRestartingAll(status)));
-    if (plan.kind === 'newSandbox' && !pod.spec.hostNetwork) await this.#needNetwork(pod, signal);
+    if (plan.kind === 'newSandbox' && !pod.spec.hostNetwork) await this.#requireNetwork(pod, signal);
     const isFresh = await this.#prepare(pod, plan, signal);
     const failures = await this.#execute(pod, plan, signal);
     resizes.look(pod, observed.get(uid));
     if (isTerminal(publisher.publish(pod, 'syncing').phase)) return { kind: 'ended' };
-    if (plan.kind === 'end') return { kind: 'ended', verdict: LOST_SANDBOX };
-    return outcomeOf(failures, isFresh, activeMs);
+    if (plan.kind === 'end') return { kind: 'ended', failure: LOST_SANDBOX };
+    return syncOutcome(failures, isFresh, activeMs);
   }
 
-  async terminate(pod: Pod, { graceSeconds, verdict }: PodEnding, signal: AbortSignal): Promise<void> {
+  async terminate(pod: Pod, { graceSeconds, failure: verdict }: KillPodOptions, signal: AbortSignal): Promise<void> {
     const { observed, probes, publisher } = this.#deps;
     const { uid } = pod.metadata;
     probes.terminating(pod);
@@ -104,7 +104,7 @@ class Syncer implements AttentivePodSyncer {
       await stopPod(pod, seen, graceSeconds, this.#deps, signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.events.record(pod, 'Warning', 'FailedKillPod', `error killing pod: ${goTextOf(error)}`);
+      this.#deps.events.record(pod, 'Warning', 'FailedKillPod', `error killing pod: ${formatKillErrors(error)}`);
       throw error;
     }
   }
@@ -119,7 +119,7 @@ class Syncer implements AttentivePodSyncer {
     const { observed, publisher, backoff } = this.#deps;
     const { uid } = pod.metadata;
     // Nothing of it runs: what the runtime remembers and what is on disk go side by side.
-    await allOf([removePod(pod, observed.get(uid), this.#deps, signal), this.#purgeSteps(pod, signal)]);
+    await waitForAll([removePod(pod, observed.get(uid), this.#deps, signal), this.#purgeSteps(pod, signal)]);
     // Also what nobody knew of has to go; the next attempt knows it.
     if (await observed.refresh(uid, signal)) throw new Error('the runtime still has something of the pod');
     backoff.forget(`${uid}/`);
@@ -138,18 +138,19 @@ class Syncer implements AttentivePodSyncer {
     for (const step of this.#deps.steps.toReversed()) await step.purge?.(pod, signal);
   }
 
-  #endOverdue(pod: Pod): SyncOutcome {
+  #endAfterDeadline(pod: Pod): SyncOutcome {
     this.#deps.events.record(pod, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
-    return { kind: 'ended', verdict: DEADLINE_EXCEEDED };
+    return { kind: 'ended', failure: DEADLINE_EXCEEDED };
   }
 
   /** A pod with a network of its own waits until the runtime can give it one. */
-  async #needNetwork(pod: Pod, signal: AbortSignal): Promise<void> {
-    const trouble = await networkTrouble(this.#deps.runtime, signal);
+  async #requireNetwork(pod: Pod, signal: AbortSignal): Promise<void> {
+    const trouble = await networkNotReadyReason(this.#deps.runtime, signal);
     if (trouble === undefined) return;
     const message = `network is not ready: ${trouble}`;
-    await this.#telling(pod, async () => {
-      throw new PodError('NetworkNotReady', message, { retryAfterMs: NETWORK_RETRY_MS });
+    await this.#withErrorEvent(pod, async () => {
+      const podCause = { kind: 'networkNotReady' } as const;
+      throw new PodError('NetworkNotReady', message, { retryAfterMs: NETWORK_RETRY_MS, podCause });
     });
   }
 
@@ -161,7 +162,7 @@ class Syncer implements AttentivePodSyncer {
     return {
       spec: pod.spec,
       sandboxes: seen?.sandboxes ?? [],
-      ...containersOf(pod, seen),
+      ...observedContainers(pod, seen),
       restartsAll,
       probes,
       resize,
@@ -175,7 +176,7 @@ class Syncer implements AttentivePodSyncer {
     for (const step of this.#deps.steps) {
       const { name } = step;
       const work = (): Promise<void> => step.prepare(pod, signal);
-      await this.#telling(pod, () => (name ? this.#deps.timeline.during(uid, name, undefined, work) : work()));
+      await this.#withErrorEvent(pod, () => (name ? this.#deps.timeline.during(uid, name, undefined, work) : work()));
     }
     this.#prepared.set(uid, pod);
     return !this.#deps.steps.some((step) => step.isStale?.(uid));
@@ -186,7 +187,7 @@ class Syncer implements AttentivePodSyncer {
     let isFresh = true;
     for (const step of this.#deps.steps) {
       try {
-        await this.#telling(pod, async () => step.refresh?.(pod, signal));
+        await this.#withErrorEvent(pod, async () => step.refresh?.(pod, signal));
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof PodError)) throw error;
@@ -201,33 +202,33 @@ class Syncer implements AttentivePodSyncer {
     const { uid } = pod.metadata;
     if (plan.kind === 'adjust' && plan.kill.length + plan.start.length === 0 && !plan.resize) return new Map();
     const refresh = (id: string, until: AbortSignal): Promise<ObservedPod | undefined> => observed.refresh(id, until);
-    const tried: ExecuteDeps['tried'] = (...start) => this.#starting.tried(...start);
+    const tried: ExecuteDeps['onStartAttempt'] = (...start) => this.#startProgress.onStartAttempt(...start);
     const started: ExecuteDeps['started'] = async (of, name, ...log) => {
       await this.#deps.started(of, name, ...log);
-      await this.#starting.running(of, name, signal);
+      await this.#startProgress.onContainerRunning(of, name, signal);
     };
-    this.#starting.begin(pod, plan, signal);
+    this.#startProgress.begin(pod, plan, signal);
     try {
       const deps = { ...this.#deps, refresh, started, tried };
-      return await this.#telling(pod, () => executePodPlan(pod, plan, observed.get(uid), deps, signal));
+      return await this.#withErrorEvent(pod, () => executePodPlan(pod, plan, observed.get(uid), deps, signal));
     } catch (error) {
-      if (!signal.aborted) this.#deps.publisher.publishMeanwhile(pod, observed.get(uid));
+      if (!signal.aborted) this.#deps.publisher.publishInterim(pod, observed.get(uid));
       throw error;
     } finally {
-      this.#starting.end(uid);
+      this.#startProgress.end(uid);
       // Also after a failure half-way: what it left is to be seen.
       if (!signal.aborted) probes.follow(pod, await observed.refresh(uid, signal));
     }
   }
 
   /** Lets the pod's own event tell of a failure that concerns all of it. */
-  async #telling<T>(pod: Pod, work: () => Promise<T>): Promise<T> {
+  async #withErrorEvent<T>(pod: Pod, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (error instanceof PodError && !error.silent) {
-        const { type, reason, message } = eventOf(error);
-        this.#deps.events.record(pod, type, reason, message);
+        const { type, reason, message, cause } = podErrorEvent(error);
+        this.#deps.events.record(pod, type, reason, message, undefined, cause);
       }
       throw error;
     }
@@ -235,7 +236,7 @@ class Syncer implements AttentivePodSyncer {
 }
 
 /** The newest container under each name of the spec, and those before them. */
-function containersOf({ spec }: Pod, seen: ObservedPod | undefined): Pick<PodView, 'containers' | 'older'> {
+function observedContainers({ spec }: Pod, seen: ObservedPod | undefined): Pick<PodView, 'containers' | 'older'> {
   const names = new Set(allContainers(spec).map(({ name }) => name));
   const known = seen?.containers.filter(({ name }) => names.has(name)) ?? [];
   const newest = new Map(known.toReversed().map((each) => [each.name, each]));
@@ -243,18 +244,18 @@ function containersOf({ spec }: Pod, seen: ObservedPod | undefined): Pick<PodVie
 }
 
 /** As Go prints one error, or several. */
-function goTextOf(error: unknown): string {
-  return error instanceof AggregateError ? `[${error.errors.map(goTextOf).join(', ')}]` : textOf(error);
+function formatKillErrors(error: unknown): string {
+  return error instanceof AggregateError ? `[${error.errors.map(formatKillErrors).join(', ')}]` : errorText(error);
 }
 
 /** Looks again as soon as the first pause ends; what failed without a pause is tried again in the worker's own time. */
-function outcomeOf(failures: StartFailures, isFresh: boolean, activeMs: number | undefined): SyncOutcome {
+function syncOutcome(failures: StartFailures, isFresh: boolean, activeMs: number | undefined): SyncOutcome {
   const all = [...failures.values()];
   const pauses = all.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
   const waits = activeMs === undefined ? pauses : [...pauses, activeMs];
   return {
     kind: 'settled',
-    ...(waits.length > 0 && { lookAgainInMs: Math.min(...waits) }),
+    ...(waits.length > 0 && { resyncAfterMs: Math.min(...waits) }),
     ...((all.length > pauses.length || !isFresh) && { failed: true }),
   };
 }

@@ -2,16 +2,16 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { RemovalDeps } from '../gc/remove-dead-container.ts';
-import { containerOf } from '../pod/container-of.ts';
+import { findContainer } from '../pod/find-container.ts';
+import { specGracePeriod } from '../pod/grace-period.ts';
 import { currentSandbox, type ObservedPod } from '../pod/observed-pod.ts';
-import { ownGraceOf } from '../pod/pod-grace.ts';
-import { allOf } from './all-of.ts';
-import type { ContainerKill, ContainerRemoval, ContainerStart, PodPlan, SandboxFault } from './pod-plan.ts';
+import type { ContainerKill, ContainerRemoval, ContainerStart, PodPlan, SandboxChangeReason } from './pod-plan.ts';
 import { pruneInitContainers, removeContainer, removeInitContainers } from './remove-containers.ts';
-import { type ResizeDeps, resizeFailure } from './resize-pod.ts';
+import { type ResizeDeps, tryResize } from './resize-pod.ts';
 import { podSandboxConfig, runSandbox, type SandboxDeps } from './run-sandbox.ts';
 import { type StartAllDeps, type StartFailures, startContainers } from './start-containers.ts';
-import { type StopDeps, stopContainer, stopPod } from './stop-pod.ts';
+import { type StopOptions, type StopDeps, stopContainer, stopPod } from './stop-pod.ts';
+import { waitForAll } from './wait-for-all.ts';
 
 export interface ExecuteDeps
   extends Omit<SandboxDeps, 'settings'>,
@@ -36,12 +36,12 @@ export async function executePodPlan(
 ): Promise<StartFailures> {
   switch (plan.kind) {
     case 'end':
-      await stopPod(pod, observed, ownGraceOf(pod), deps, signal);
+      await stopPod(pod, observed, specGracePeriod(pod), deps, signal);
       return new Map();
     case 'newSandbox':
       return startAll(pod, plan.start, await replaceSandbox(pod, plan, observed, deps, signal), deps, signal);
     case 'removeAll':
-      for (const group of plan.groups) await allOf(group.map((each) => remove(pod, each, deps, signal)));
+      for (const group of plan.groups) await waitForAll(group.map((each) => killAndRemove(pod, each, deps, signal)));
       return new Map();
     case 'adjust':
       return adjust(pod, plan, observed, deps, signal);
@@ -58,8 +58,8 @@ async function adjust(
   deps: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<StartFailures> {
-  await allOf(kills.map((kill) => stopContainer(pod, kill, endingOf(pod, kill), deps, signal)));
-  const failure = resize && (await resizeFailure(pod, resize, observed, deps, signal));
+  await waitForAll(kills.map((kill) => stopContainer(pod, kill, killOptions(pod, kill), deps, signal)));
+  const failure = resize && (await tryResize(pod, resize, observed, deps, signal));
   await pruneInitContainers(pod, observed, deps, signal);
   const failures = await startAll(pod, start, observed, deps, signal);
   if (failure) throw failure;
@@ -72,15 +72,15 @@ async function adjust(
  */
 async function replaceSandbox(
   pod: Pod,
-  { attempt, because }: Extract<PodPlan, { readonly kind: 'newSandbox' }>,
+  { attempt, reason: because }: Extract<PodPlan, { readonly kind: 'newSandbox' }>,
   observed: ObservedPod | undefined,
   deps: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<ObservedPod | undefined> {
-  if (isNewsToUsers(because)) {
+  if (isReportedToUsers(because)) {
     deps.events.record(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
   }
-  await stopPod(pod, observed, ownGraceOf(pod), deps, signal);
+  await stopPod(pod, observed, specGracePeriod(pod), deps, signal);
   // In the new sandbox they all run again; what they did in the old one must not be taken for it.
   await removeInitContainers(pod, observed, deps, signal);
   await runSandbox(pod, attempt, deps, signal);
@@ -96,24 +96,25 @@ async function replaceSandbox(
 }
 
 /** kubelet says nothing of a first sandbox, and nothing when the network mode is another. */
-function isNewsToUsers(because: SandboxFault): boolean {
+function isReportedToUsers(because: SandboxChangeReason): boolean {
   return because !== 'none yet' && because !== 'network mode changed';
 }
 
 /** Without a grace period, as kubelet does it. Its log stays: its next instance counts on from it. */
-async function remove(
+async function killAndRemove(
   pod: Pod,
   { id, name, stopFirst }: ContainerRemoval,
   deps: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  if (stopFirst) await stopContainer(pod, { id, name }, { message: 'killing', graceSeconds: 0 }, deps, signal);
+  const ending = { message: 'killing', cause: 'restartingAll', graceSeconds: 0 } as const;
+  if (stopFirst) await stopContainer(pod, { id, name }, ending, deps, signal);
   await removeContainer(id, deps.runtime, signal);
 }
 
 /** A probe may have a grace period of its own. */
-function endingOf(pod: Pod, { name, reason, message }: ContainerKill): { message: string; graceSeconds: number } {
-  const container = containerOf(pod.spec, name);
+function killOptions(pod: Pod, { name, reason, message }: ContainerKill): StopOptions {
+  const container = findContainer(pod.spec, name);
   const own = {
     livenessFailed: container?.livenessProbe,
     startupFailed: container?.startupProbe,
@@ -121,7 +122,7 @@ function endingOf(pod: Pod, { name, reason, message }: ContainerKill): { message
     unknownState: undefined,
     resized: undefined,
   }[reason]?.terminationGracePeriodSeconds;
-  return { message, graceSeconds: own ?? ownGraceOf(pod) };
+  return { message, cause: reason, graceSeconds: own ?? specGracePeriod(pod) };
 }
 
 async function startAll(

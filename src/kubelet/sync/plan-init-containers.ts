@@ -2,7 +2,7 @@ import type { Container } from '../../api/generated/core-v1.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 import { isSidecar, restartsAfter } from '../pod/restart-rules.ts';
 import { containerHash } from './config/container-hash.ts';
-import { killResized } from './plan-resize.ts';
+import { killForResize } from './plan-resize.ts';
 import type { ContainerKill, ContainerStart } from './pod-plan.ts';
 import { type PodView, restartsWhenKilled } from './pod-view.ts';
 
@@ -15,7 +15,7 @@ export interface InitPlan {
 }
 
 /** What one init container needs, and whether the next one may start. */
-interface Verdict {
+interface InitDecision {
   readonly passed: boolean;
   readonly failed?: true;
   readonly kill?: ContainerKill;
@@ -34,9 +34,9 @@ export function planInitContainers(view: PodView): InitPlan {
   const current = wasDone ? inits.length : inits.findLastIndex((init) => view.containers.has(init.name));
   if (inits.length > 0 && current === -1) return { progress: 'running', kill: [], start: starts(inits.slice(0, 1)) };
 
-  const verdicts = inits.map((init, index): Verdict => {
+  const verdicts = inits.map((init, index): InitDecision => {
     if (index > current) return { passed: false };
-    return index === current ? judgeCurrent(init, view) : judgePassed(init, view);
+    return index === current ? decideCurrent(init, view) : decidePassed(init, view);
   });
   if (verdicts.some((verdict) => verdict.failed)) return FAILED;
 
@@ -49,9 +49,9 @@ export function planInitContainers(view: PodView): InitPlan {
 }
 
 /** The container that the pod has come to. */
-function judgeCurrent(init: Container, view: PodView): Verdict {
+function decideCurrent(init: Container, view: PodView): InitDecision {
   const seen = view.containers.get(init.name);
-  if (isSidecar(init)) return judgeSidecar(init, seen, view);
+  if (isSidecar(init)) return decideSidecar(init, seen, view);
   switch (seen?.state) {
     case 'running':
       return { passed: false };
@@ -69,17 +69,17 @@ function judgeCurrent(init: Container, view: PodView): Verdict {
 }
 
 /** A container before the current one: its work is done, unless it is a sidecar. */
-function judgePassed(init: Container, view: PodView): Verdict {
+function decidePassed(init: Container, view: PodView): InitDecision {
   if (!isSidecar(init)) return { passed: true };
-  return { ...judgeSidecar(init, view.containers.get(init.name), view), passed: true };
+  return { ...decideSidecar(init, view.containers.get(init.name), view), passed: true };
 }
 
-function judgeSidecar(init: Container, seen: ObservedContainer | undefined, view: PodView): Verdict {
+function decideSidecar(init: Container, seen: ObservedContainer | undefined, view: PodView): InitDecision {
   const { probes } = view;
   if (seen?.state === 'unknown') return { passed: false, start: true, kill: killUnknown(init, seen) };
   if (seen?.state !== 'running') return { passed: false, start: true };
 
-  const restart = (reason: ContainerKill['reason'], what: string): Omit<Verdict, 'passed'> => ({
+  const restart = (reason: ContainerKill['reason'], what: string): Omit<InitDecision, 'passed'> => ({
     start: true,
     kill: { id: seen.id, name: init.name, reason, message: `Init container ${init.name} ${what}` },
   });
@@ -92,7 +92,7 @@ function judgeSidecar(init: Container, seen: ObservedContainer | undefined, view
   if (init.livenessProbe && probes.result('liveness', seen.id) === 'failure') {
     return { passed: true, ...restart('livenessFailed', 'failed liveness probe') };
   }
-  const resized = killResized(seen, view);
+  const resized = killForResize(seen, view);
   return { passed: true, ...(resized && { start: true, kill: resized }) };
 }
 

@@ -76,7 +76,7 @@ const cases: Record<string, { given: Given; plan: PodPlan }> = {
   },
   'makes a sandbox first where that is lost, and starts nothing in it': {
     given: { spec, sandboxes: [notReady], containers: [seen(trigger, exited(42)), seen(web, exited(137))] },
-    plan: { kind: 'newSandbox', attempt: 1, because: 'not ready', start: [] },
+    plan: { kind: 'newSandbox', attempt: 1, reason: 'not ready', start: [] },
   },
 };
 

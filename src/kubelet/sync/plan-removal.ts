@@ -13,7 +13,7 @@ export function planRemoval({ spec, containers, older }: PodView): PodPlan {
   const of = (specs: readonly Container[], isCause: boolean): ContainerRemoval[] =>
     specs.flatMap((container) =>
       seen
-        .filter((each) => each.name === container.name && hasCaused(container, each) === isCause)
+        .filter((each) => each.name === container.name && hasTriggeredRestart(container, each) === isCause)
         .map(({ id, name, state }) => ({ id, name, stopFirst: state !== 'exited' })),
     );
   const { initContainers: inits = [], containers: mains } = spec;
@@ -21,6 +21,6 @@ export function planRemoval({ spec, containers, older }: PodView): PodPlan {
   return { kind: 'removeAll', groups: groups.filter((group) => group.length > 0) };
 }
 
-function hasCaused(container: Container, seen: ObservedContainer): boolean {
+function hasTriggeredRestart(container: Container, seen: ObservedContainer): boolean {
   return seen.state === 'exited' && restartsAllAfter(container, seen.exitCode);
 }

@@ -3,7 +3,7 @@ import type { ContainerKill, ContainerStart, PodResize } from './pod-plan.ts';
 import type { PodView } from './pod-view.ts';
 
 /** Where the container wants to be started anew for what it is to have. */
-export function killResized({ id, name }: ObservedContainer, { resize }: PodView): ContainerKill | undefined {
+export function killForResize({ id, name }: ObservedContainer, { resize }: PodView): ContainerKill | undefined {
   if (resize?.containers.get(name) !== 'restart') return undefined;
   return { id, name, reason: 'resized', message: `Container ${name} resize requires restart` };
 }

@@ -6,7 +6,7 @@ export type PodPlan =
   | {
       readonly kind: 'newSandbox';
       readonly attempt: number;
-      readonly because: SandboxFault;
+      readonly reason: SandboxChangeReason;
       readonly start: readonly ContainerStart[];
     }
   /** A container has ended in a way for which all of them begin anew. Groups, one after the other, each at once. */
@@ -26,7 +26,7 @@ export interface PodResize {
 }
 
 /** Why the sandbox that a pod has is not the one that it needs. */
-export type SandboxFault = 'none yet' | 'several are ready' | 'not ready' | 'network mode changed' | 'no address';
+export type SandboxChangeReason = 'none yet' | 'several are ready' | 'not ready' | 'network mode changed' | 'no address';
 
 export interface ContainerStart {
   readonly name: string;

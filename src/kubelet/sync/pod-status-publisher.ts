@@ -3,7 +3,7 @@ import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { PodError } from '../pod/pod-error.ts';
-import type { PodVerdict } from '../pod/pod-verdict.ts';
+import type { PodFailure } from '../pod/pod-failure.ts';
 import type { ProbeResults } from '../probes/probe-results.ts';
 import { computePodStatus } from '../status/compute-pod-status.ts';
 import { isTerminal } from '../status/pod-phase.ts';
@@ -25,13 +25,13 @@ export interface PublisherDeps {
 /** Turns what is known of a pod into its status, and remembers why containers do not run. */
 export class PodStatusPublisher {
   readonly #deps: PublisherDeps;
-  readonly #troubles = new Map<string, ReadonlyMap<string, ContainerTrouble>>();
+  readonly #startErrors = new Map<string, ReadonlyMap<string, ContainerTrouble>>();
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
   }
 
-  publish(pod: Pod, worker: PodStatusView['worker'], verdict?: PodVerdict): PodStatus {
+  publish(pod: Pod, worker: PodStatusView['worker'], verdict?: PodFailure): PodStatus {
     const { observed, statuses } = this.#deps;
     const { uid } = pod.metadata;
     const status = this.#compute(pod, { worker, verdict, observed: observed.get(uid) });
@@ -41,17 +41,17 @@ export class PodStatusPublisher {
   }
 
   /** In the middle of a pass, which alone decides that a pod is over. */
-  publishMeanwhile(pod: Pod, observed: ObservedPod | undefined): void {
+  publishInterim(pod: Pod, observed: ObservedPod | undefined): void {
     const status = this.#compute(pod, { worker: 'syncing', verdict: undefined, observed });
     if (!isTerminal(status.phase)) this.#deps.statuses.update(pod, status);
   }
 
   /** A container that was tried is in trouble if that failed, else no longer. */
-  note(uid: string, name: string, failure: PodError | undefined): void {
-    const troubles = new Map(this.#troubles.get(uid));
+  recordStartResult(uid: string, name: string, failure: PodError | undefined): void {
+    const troubles = new Map(this.#startErrors.get(uid));
     troubles.delete(name);
     if (failure) troubles.set(name, { reason: failure.reason, message: failure.message });
-    this.#troubles.set(uid, troubles);
+    this.#startErrors.set(uid, troubles);
   }
 
   #compute(pod: Pod, now: Pick<PodStatusView, 'worker' | 'verdict' | 'observed'>): PodStatus {
@@ -62,7 +62,7 @@ export class PodStatusPublisher {
       ...now,
       probes,
       previous: statuses.get(uid)?.status,
-      troubles: this.#troubles.get(uid) ?? new Map(),
+      troubles: this.#startErrors.get(uid) ?? new Map(),
       nowMs: clock.now(),
       hostIPs,
       runtimeName,
@@ -77,7 +77,7 @@ export class PodStatusPublisher {
   }
 
   forget(uid: string): void {
-    this.#troubles.delete(uid);
+    this.#startErrors.delete(uid);
     this.#deps.statuses.remove(uid);
   }
 }

@@ -29,6 +29,6 @@ export function restartsWhenKilled(container: Container, spec: PodSpec): boolean
   return restartPolicyOf(container, spec) !== 'Never';
 }
 
-export function exitedWith(container: ObservedContainer | undefined): number | undefined {
+export function exitCodeOf(container: ObservedContainer | undefined): number | undefined {
   return container?.state === 'exited' ? container.exitCode : undefined;
 }

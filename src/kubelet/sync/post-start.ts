@@ -1,7 +1,7 @@
 import { type HookSubject, runHook } from '../hooks/run-hook.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
+import { deletionGracePeriod } from '../pod/grace-period.ts';
 import { PodError } from '../pod/pod-error.ts';
-import { graceOf } from '../pod/pod-grace.ts';
 import { type StopDeps, stopContainer } from './stop-pod.ts';
 
 /**
@@ -18,19 +18,23 @@ export async function runPostStart(subject: HookSubject, deps: StopDeps, signal:
       if (outcome.kind === 'failed') throw new PodError('PostStartHookError', outcome.message, { silent: true });
     });
   } catch (error) {
-    if (error instanceof PodError) await endContainer(subject, deps, signal);
+    if (error instanceof PodError) await killContainer(subject, deps, signal);
     throw error;
   }
 }
 
 /** As with kubelet, a container that cannot be stopped either goes on running; the timeline tells of it. */
-async function endContainer(
+async function killContainer(
   { pod, container: { name }, containerId }: HookSubject,
   deps: StopDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const fieldPath = containerFieldPath(pod, name);
   deps.events.record(pod, 'Warning', 'FailedPostStartHook', 'PostStartHook failed', fieldPath);
-  const ending = { message: 'FailedPostStartHook', graceSeconds: graceOf(pod) };
+  const ending = {
+    message: 'FailedPostStartHook',
+    cause: 'postStartHookFailed',
+    graceSeconds: deletionGracePeriod(pod),
+  } as const;
   await stopContainer(pod, { id: containerId, name }, ending, deps, signal).catch(() => signal.throwIfAborted());
 }

@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { unlessGone } from '../../cri/unless-gone.ts';
+import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { Timeline } from '../events/timeline.ts';
 import { type RemovalDeps, removeDeadContainer, removeLogLink } from '../gc/remove-dead-container.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
-import { allOf } from './all-of.ts';
+import { waitForAll } from './wait-for-all.ts';
 
 /** Removes every trace of the init containers of a stopped pod, also what they said. */
 export async function removeInitContainers(
@@ -14,7 +14,7 @@ export async function removeInitContainers(
   signal: AbortSignal,
 ): Promise<void> {
   if (!observed) return;
-  await allOf(initContainers(pod, observed).map((each) => removeDeadContainer(observed, each, deps, signal)));
+  await waitForAll(initContainers(pod, observed).map((each) => removeDeadContainer(observed, each, deps, signal)));
 }
 
 /** Of each init container the runtime remembers only how it last ended; the rest would grow with every repetition. */
@@ -45,7 +45,7 @@ export async function removeContainer(
   runtime: RuntimeService,
   signal: AbortSignal,
 ): Promise<void> {
-  await unlessGone(runtime.removeContainer({ containerId }, signal));
+  await ignoreNotFound(runtime.removeContainer({ containerId }, signal));
 }
 
 /** Removes everything that the runtime remembers of a stopped pod; first the links to logs that are known by it. */
@@ -62,7 +62,7 @@ export async function removePod(
     await removeContainer(container.id, runtime, signal);
   };
   await timeline.during(pod.metadata.uid, 'remove', undefined, async () => {
-    await allOf(observed.containers.map(remove));
+    await waitForAll(observed.containers.map(remove));
     for (const { id } of observed.sandboxes) await removeSandbox(id, runtime, signal);
   });
 }
@@ -70,10 +70,10 @@ export async function removePod(
 /** A sandbox that failed half-way is not ready and yet may hold a network; the runtime then wants it stopped first. */
 async function removeSandbox(podSandboxId: string, runtime: RuntimeService, signal: AbortSignal): Promise<void> {
   try {
-    await unlessGone(runtime.removePodSandbox({ podSandboxId }, signal));
+    await ignoreNotFound(runtime.removePodSandbox({ podSandboxId }, signal));
   } catch {
     signal.throwIfAborted();
-    await unlessGone(runtime.stopPodSandbox({ podSandboxId }, signal));
-    await unlessGone(runtime.removePodSandbox({ podSandboxId }, signal));
+    await ignoreNotFound(runtime.stopPodSandbox({ podSandboxId }, signal));
+    await ignoreNotFound(runtime.removePodSandbox({ podSandboxId }, signal));
   }
 }

@@ -1,11 +1,11 @@
 import type { Container, Pod, ResourceRequirements } from '../../api/generated/core-v1.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { UpdateContainerResourcesRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { containerOf } from '../pod/container-of.ts';
+import { findContainer } from '../pod/find-container.ts';
 import { currentSandbox, newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import {
   containerResources,
@@ -30,7 +30,7 @@ export interface ResizeDeps {
 }
 
 /** Why the pod could not be given all that it was promised; told already. */
-export async function resizeFailure(
+export async function tryResize(
   pod: Pod,
   resize: PodResize,
   observed: ObservedPod | undefined,
@@ -42,7 +42,7 @@ export async function resizeFailure(
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
-    const message = error instanceof CriError ? goErrorText(error) : textOf(error);
+    const message = error instanceof CriError ? goErrorText(error) : errorText(error);
     deps.resizes.failed(pod, message);
     return new Error(`cannot resize the pod: ${message}`, { cause: error });
   }
@@ -59,9 +59,9 @@ async function resizePod(
   deps: ResizeDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const updates = update.flatMap((name) => updateOf(pod, name, observed));
-  await needRoom(pod, updates, observed, deps, signal);
-  await tellSandbox(pod, observed, deps, signal);
+  const updates = update.flatMap((name) => containerUpdate(pod, name, observed));
+  await checkMemoryUsage(pod, updates, observed, deps, signal);
+  await updateSandboxResources(pod, observed, deps, signal);
   for (const { container, containerId } of updates) {
     const linux = containerResources(pod, container, deps.settings, deps.hostFacts);
     const request = UpdateContainerResourcesRequest.fromPartial({ containerId, linux });
@@ -77,14 +77,14 @@ interface ContainerUpdate {
   readonly containerId: string;
 }
 
-function updateOf(pod: Pod, name: string, observed: ObservedPod | undefined): ContainerUpdate[] {
-  const container = containerOf(pod.spec, name);
+function containerUpdate(pod: Pod, name: string, observed: ObservedPod | undefined): ContainerUpdate[] {
+  const container = findContainer(pod.spec, name);
   const seen = newestContainer(observed, name);
   return container && seen ? [{ container, containerId: seen.id }] : [];
 }
 
 /** Who is given less memory than it uses would be killed. What it uses the moment after nobody knows. */
-async function needRoom(
+async function checkMemoryUsage(
   pod: Pod,
   updates: readonly ContainerUpdate[],
   observed: ObservedPod | undefined,
@@ -94,19 +94,19 @@ async function needRoom(
   const troubles: string[] = [];
   const before = actualPod(pod, records.actuated(pod.metadata.uid));
   const sandbox = currentSandbox(observed);
-  const limitOfPod = memoryOf(pod.spec.resources);
-  if (sandbox && isLess(limitOfPod, memoryOf(before.spec.resources))) {
+  const limitOfPod = memoryLimit(pod.spec.resources);
+  if (sandbox && isLess(limitOfPod, memoryLimit(before.spec.resources))) {
     const { stats } = await runtime.podSandboxStats({ podSandboxId: sandbox.id }, signal);
-    troubles.push(...excess('pod memory', limitOfPod, stats?.linux?.memory?.usageBytes?.value));
+    troubles.push(...memoryUsageErrors('pod memory', limitOfPod, stats?.linux?.memory?.usageBytes?.value));
   }
   for (const { container, containerId } of updates) {
-    const limit = memoryOf(actuationOf(pod, container));
-    const old = containerOf(before.spec, container.name) ?? container;
-    if (!isLess(limit, memoryOf(actuationOf(before, old)))) continue;
+    const limit = memoryLimit(actuationOf(pod, container));
+    const old = findContainer(before.spec, container.name) ?? container;
+    if (!isLess(limit, memoryLimit(actuationOf(before, old)))) continue;
     const { stats } = await runtime.containerStats({ containerId }, signal);
-    troubles.push(...excess(`container "${container.name}" memory`, limit, stats?.memory?.usageBytes?.value));
+    troubles.push(...memoryUsageErrors(`container "${container.name}" memory`, limit, stats?.memory?.usageBytes?.value));
   }
-  if (troubles.length > 0) throw new Error(`cannot decrease memory limits: ${goList(troubles)}`);
+  if (troubles.length > 0) throw new Error(`cannot decrease memory limits: ${formatErrors(troubles)}`);
 }
 
 /** Zero is no limit. */
@@ -114,17 +114,17 @@ function isLess(limit: bigint, before: bigint): boolean {
   return limit !== 0n && (before === 0n || limit < before);
 }
 
-function excess(what: string, limit: bigint, used: bigint | undefined): string[] {
+function memoryUsageErrors(what: string, limit: bigint, used: bigint | undefined): string[] {
   if (used === undefined) return [`missing ${what} usage`];
   return used >= limit ? [`attempting to set ${what} limit (${limit}) below current usage (${used})`] : [];
 }
 
-function goList(troubles: readonly string[]): string {
+function formatErrors(troubles: readonly string[]): string {
   return troubles.length === 1 ? troubles.join('') : `[${troubles.join(', ')}]`;
 }
 
 /** For those who listen to the runtime; a runtime for which that is nothing may say so. */
-async function tellSandbox(
+async function updateSandboxResources(
   pod: Pod,
   observed: ObservedPod | undefined,
   { runtime, settings, hostFacts }: ResizeDeps,
@@ -146,7 +146,7 @@ function isUnimplemented({ code, message }: CriError): boolean {
   return code === 'Unimplemented' || (code === 'Unknown' && message.includes('not implemented'));
 }
 
-function memoryOf({ limits }: ResourceRequirements = {}): bigint {
+function memoryLimit({ limits }: ResourceRequirements = {}): bigint {
   const limit = limits?.['memory'];
   return limit === undefined ? 0n : parseQuantity(limit).value();
 }

@@ -31,10 +31,10 @@ export interface UserNamespaceOfPod {
 /** Makes a sandbox for the pod and returns its id. Rejects with a `PodError` that says what the runtime said. */
 export async function runSandbox(pod: Pod, attempt: number, deps: SandboxDeps, signal: AbortSignal): Promise<string> {
   return deps.timeline.during(pod.metadata.uid, 'sandbox', undefined, async () => {
-    const runtimeHandler = await telling(() => deps.runtimeHandlers.handlerOf(pod, signal), signal);
+    const runtimeHandler = await asSandboxError(() => deps.runtimeHandlers.handlerOf(pod, signal), signal);
     const { config, warnings } = await podSandboxConfig(pod, { attempt, runtimeHandler }, deps, signal);
     for (const { reason, message } of warnings) deps.events.record(pod, 'Warning', reason, message);
-    const { podSandboxId } = await telling(
+    const { podSandboxId } = await asSandboxError(
       () => deps.runtime.runPodSandbox({ config, runtimeHandler }, signal),
       signal,
     );
@@ -59,7 +59,7 @@ export async function podSandboxConfig(
   signal: AbortSignal,
 ): Promise<PreparedSandbox> {
   const { settings, hostFacts } = deps;
-  return telling(async () => {
+  return asSandboxError(async () => {
     const { config: dns, warnings } = podDns(pod, settings, await nodeResolvConf(deps));
     const userNamespace = await deps.userNamespaces.of(pod, runtimeHandler, signal);
     const config = sandboxConfig({ pod, attempt, dns, userNamespace, settings, host: hostFacts });
@@ -67,7 +67,7 @@ export async function podSandboxConfig(
   }, signal);
 }
 
-async function telling<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function asSandboxError<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Container, EphemeralContainer, Pod } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Mount, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -18,7 +18,7 @@ import { nextRestartCount } from './restart-count.ts';
 import type { StopDeps } from './stop-pod.ts';
 
 /** Where a container begins: everything about its pod that its configuration depends on. */
-export interface ContainerPlace {
+export interface ContainerStartContext {
   readonly pod: Pod;
   readonly sandboxId: string;
   readonly sandboxConfig: PodSandboxConfig;
@@ -35,7 +35,7 @@ export interface StartDeps extends StopDeps {
   readonly allocatable: ResourceList;
   /** Makes sure that the image is there. Rejects with a `PodError`. */
   readonly image: (
-    place: ContainerPlace,
+    place: ContainerStartContext,
     container: Container,
     signal: AbortSignal,
   ) => Promise<ContainerConfigInput['image']>;
@@ -45,13 +45,13 @@ export interface StartDeps extends StopDeps {
   readonly records: Pick<ResourceRecords, 'actuate'>;
   /** What the variables of the container refer to. */
   readonly envSources: (
-    place: ContainerPlace,
+    place: ContainerStartContext,
     container: Container,
     signal: AbortSignal,
   ) => Promise<EnvironmentSources>;
   /** What is mounted into the container. Rejects with a `PodError`. */
   readonly mounts: (
-    place: ContainerPlace,
+    place: ContainerStartContext,
     container: Container,
     environment: Environment,
     signal: AbortSignal,
@@ -60,7 +60,7 @@ export interface StartDeps extends StopDeps {
 
 /** Image, configuration, create, start, postStart hook; each a step of the pod's timeline. Rejects with a `PodError`. */
 export async function startContainer(
-  place: ContainerPlace,
+  place: ContainerStartContext,
   container: Container,
   deps: StartDeps,
   signal: AbortSignal,
@@ -70,14 +70,14 @@ export async function startContainer(
   const fieldPath = containerFieldPath(pod, container.name);
   const image = await deps.image(place, container, signal);
   const { containerId, logPath } = await deps.timeline.during(uid, 'create container', container.name, async () => {
-    const config = await told('CreateContainerConfigError', configOf(place, container, image, deps, signal), signal);
+    const config = await asPodError('CreateContainerConfigError', buildConfig(place, container, image, deps, signal), signal);
     const request = { podSandboxId: place.sandboxId, config, sandboxConfig: place.sandboxConfig };
-    const created = await told('CreateContainerError', deps.runtime.createContainer(request, signal), signal);
+    const created = await asPodError('CreateContainerError', deps.runtime.createContainer(request, signal), signal);
     return { containerId: created.containerId, logPath: config.logPath };
   });
   deps.events.record(pod, 'Normal', 'Created', 'Container created', fieldPath);
   await deps.timeline.during(uid, 'start container', container.name, () =>
-    told('RunContainerError', deps.runtime.startContainer({ containerId }, signal), signal, (text) =>
+    asPodError('RunContainerError', deps.runtime.startContainer({ containerId }, signal), signal, (text) =>
       text.replaceAll(containerId, container.name),
     ),
   );
@@ -87,8 +87,8 @@ export async function startContainer(
   await runPostStart({ pod, container, containerId }, deps, signal);
 }
 
-async function configOf(
-  place: ContainerPlace,
+async function buildConfig(
+  place: ContainerStartContext,
   container: Container,
   image: ContainerConfigInput['image'],
   deps: StartDeps,
@@ -107,7 +107,7 @@ async function configOf(
     container,
     restartCount,
     image,
-    targetId: targetOf(container, observed),
+    targetId: targetContainerId(container, observed),
     podIPs,
     userNamespace: place.sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
     environment,
@@ -118,7 +118,7 @@ async function configOf(
 }
 
 /** The id of the container that an ephemeral one wants to look into. */
-function targetOf(
+function targetContainerId(
   { targetContainerName: name }: Container & Pick<EphemeralContainer, 'targetContainerName'>,
   observed: ObservedPod | undefined,
 ): string | undefined {
@@ -132,7 +132,7 @@ function targetOf(
  * Turns what the runtime or the machine refuses into what kubelet says of it. An event names no id: it could not be
  * counted together with the next one.
  */
-async function told<T>(
+async function asPodError<T>(
   reason: PodErrorReason,
   call: Promise<T>,
   signal: AbortSignal,
@@ -143,7 +143,7 @@ async function told<T>(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PodError) throw error;
-    const text = error instanceof CriError ? error.message : textOf(error);
+    const text = error instanceof CriError ? error.message : errorText(error);
     throw new PodError(reason, text, { cause: error, eventMessage: `Error: ${withoutId(text)}` });
   }
 }

@@ -37,6 +37,6 @@ for (const [name, { running, free = [], inTurn }] of Object.entries(cases)) {
   test(`stopOrder() ${name}`, () => {
     const order = stopOrder(pod, running.map(seen));
     const names = (group: readonly ObservedContainer[]): string[] => group.map((each) => each.name);
-    assert.deepEqual({ free: names(order.free), inTurn: order.inTurn.map(names) }, { free, inTurn });
+    assert.deepEqual({ free: names(order.unordered), inTurn: order.ordered.map(names) }, { free, inTurn });
   });
 }

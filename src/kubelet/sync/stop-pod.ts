@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { goQuote } from '../../base/go/go-quote.ts';
 import { CriError, rpcErrorText } from '../../cri/cri-error.ts';
+import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { unlessGone } from '../../cri/unless-gone.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
@@ -10,9 +10,10 @@ import { afterPreStop } from '../hooks/pre-stop.ts';
 import type { HookDeps } from '../hooks/run-hook.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
+import type { KillCause } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
-import { allOf } from './all-of.ts';
+import { waitForAll } from './wait-for-all.ts';
 
 /** kubelet's minimumGracePeriodInSeconds: what a container gets at least, whoever asks. */
 const MINIMUM_GRACE_SECONDS = 2;
@@ -28,12 +29,12 @@ export interface StopDeps {
 /** Who stops when a pod ends. */
 export interface StopOrder {
   /** They end at once, and nobody waits for them: init containers, ephemeral ones, and what the spec does not know. */
-  readonly free: readonly ObservedContainer[];
+  readonly unordered: readonly ObservedContainer[];
   /**
    * Groups, one after the other, each at once. Main containers go first; sidecars follow, the last one first, so that
    * whatever a container was started with is still there when it ends.
    */
-  readonly inTurn: readonly (readonly ObservedContainer[])[];
+  readonly ordered: readonly (readonly ObservedContainer[])[];
 }
 
 export function stopOrder({ spec }: Pod, containers: readonly ObservedContainer[]): StopOrder {
@@ -41,8 +42,8 @@ export function stopOrder({ spec }: Pod, containers: readonly ObservedContainer[
   const groups = [spec.containers.map(({ name }) => name), ...sidecars.toReversed().map((name) => [name])];
   const named = new Set(groups.flat());
   return {
-    free: containers.filter(({ name }) => !named.has(name)),
-    inTurn: groups
+    unordered: containers.filter(({ name }) => !named.has(name)),
+    ordered: groups
       .map((names) => containers.filter(({ name }) => names.includes(name)))
       .filter((group) => group.length > 0),
   };
@@ -61,26 +62,33 @@ export async function stopPod(
 ): Promise<void> {
   if (!observed) return;
   const live = observed.containers.filter(({ state }) => state === 'running' || state === 'unknown');
-  const { free, inTurn } = stopOrder(pod, live);
+  const { unordered: free, ordered: inTurn } = stopOrder(pod, live);
   const stop = (each: ObservedContainer, turn?: Promise<void>): Promise<void> =>
-    stopContainer(pod, each, { message: `Stopping container ${each.name}`, graceSeconds, turn }, deps, signal);
+    stopContainer(
+      pod,
+      each,
+      { message: `Stopping container ${each.name}`, cause: 'podStopping', graceSeconds, turn },
+      deps,
+      signal,
+    );
   const stops = free.map((each) => stop(each));
   let turn: Promise<void> | undefined;
   for (const group of inTurn) {
     const before = turn;
     const these = group.map((each) => stop(each, before));
     stops.push(...these);
-    turn = allOf(these);
+    turn = waitForAll(these);
     turn.catch(() => undefined); // told by the stop that failed
   }
-  await allOf(stops);
+  await waitForAll(stops);
   const ready = observed.sandboxes.filter((sandbox) => sandbox.ready);
-  await allOf(ready.map(({ id }) => stopSandbox(pod, id, deps, signal)));
+  await waitForAll(ready.map(({ id }) => stopSandbox(pod, id, deps, signal)));
 }
 
-export interface ContainerEnding {
+export interface StopOptions {
   /** The text of the `Killing` event. */
   readonly message: string;
+  readonly cause: KillCause;
   /** For all of the end: what comes before the signal to the container, and waiting for its turn, takes from it. */
   readonly graceSeconds: number;
   /** The container stays until then, but no longer than its grace period. */
@@ -91,27 +99,28 @@ export interface ContainerEnding {
 export async function stopContainer(
   pod: Pod,
   container: Pick<ObservedContainer, 'id' | 'name'>,
-  { message, graceSeconds, turn }: ContainerEnding,
+  { message, cause, graceSeconds, turn }: StopOptions,
   deps: StopDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, timeline, events, clock } = deps;
   const endsAt = clock.monotonic() + graceSeconds * 1000;
-  events.record(pod, 'Normal', 'Killing', message, containerFieldPath(pod, container.name));
+  const fieldPath = containerFieldPath(pod, container.name);
+  events.record(pod, 'Normal', 'Killing', message, fieldPath, { kind: 'kill', cause });
   const { id, name } = container;
   const stop = async (): Promise<void> => {
-    if (turn !== undefined) await inTime(turn, endsAt - clock.monotonic(), clock, signal);
+    if (turn !== undefined) await waitAtMost(turn, endsAt - clock.monotonic(), clock, signal);
     const left = Math.ceil((endsAt - clock.monotonic()) / 1000);
     const timeout = BigInt(Math.max(MINIMUM_GRACE_SECONDS, left));
     await timeline.during(pod.metadata.uid, 'stop container', name, () =>
-      ended('KillContainer', name, runtime.stopContainer({ containerId: id, timeout }, signal), signal),
+      asKillError('KillContainer', name, runtime.stopContainer({ containerId: id, timeout }, signal), signal),
     );
   };
   await afterPreStop({ pod, id, name, graceSeconds }, deps, stop, signal);
 }
 
 /** Waits for `turn`, at most so long; one that fails has not come. */
-async function inTime(turn: Promise<void>, ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+async function waitAtMost(turn: Promise<void>, ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   const waiting = new AbortController();
   const patience = clock.sleep(ms, AbortSignal.any([waiting.signal, signal])).catch(() => signal.throwIfAborted());
   try {
@@ -124,19 +133,19 @@ async function inTime(turn: Promise<void>, ms: number, clock: Clock, signal: Abo
 async function stopSandbox(pod: Pod, id: string, { runtime, timeline }: StopDeps, signal: AbortSignal): Promise<void> {
   const { uid } = pod.metadata;
   await timeline.during(uid, 'stop sandbox', undefined, () =>
-    ended('KillPodSandbox', uid, runtime.stopPodSandbox({ podSandboxId: id }, signal), signal),
+    asKillError('KillPodSandbox', uid, runtime.stopPodSandbox({ podSandboxId: id }, signal), signal),
   );
 }
 
 /** Says of an end that failed what kubelet says of it; whoever wanted the end tells. */
-async function ended(
+async function asKillError(
   action: 'KillContainer' | 'KillPodSandbox',
   target: string,
   call: Promise<unknown>,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await unlessGone(call);
+    await ignoreNotFound(call);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof CriError)) throw error;

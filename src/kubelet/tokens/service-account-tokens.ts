@@ -1,7 +1,7 @@
 import type { Pod, TokenRequestSpec } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import { parseTime } from '../../base/rfc3339.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { ApiServer, ServiceAccountKey } from '../api-client/api-server.ts';
@@ -74,7 +74,7 @@ export class ServiceAccountTokens implements PodTokens {
     } catch (error) {
       signal.throwIfAborted();
       const what = expired ? `token ${request.key} expired and refresh failed` : 'failed to fetch token';
-      throw new TokenError(`${what}: ${textOf(error)}`, { cause: error });
+      throw new TokenError(`${what}: ${errorText(error)}`, { cause: error });
     }
   }
 

@@ -16,7 +16,7 @@ async function fresh(known: HandlerKnowledge = { userNamespaces: true, recursive
     new UserNamespaces(
       {
         ...host,
-        features: { ask: async () => known },
+        features: { refresh: async () => known },
         settings: { rootDir: '/var/lib/kubelet', maxPods: 110 },
       },
       never,

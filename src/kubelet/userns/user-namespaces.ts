@@ -1,8 +1,9 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { NamespaceMode, UserNamespace } from '../../cri/generated/runtime-v1.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import type { RuntimeFeatures } from '../pleg/runtime-features.ts';
+import { CausedError } from '../pod/pod-cause.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import { IdRanges } from './id-ranges.ts';
@@ -11,7 +12,7 @@ import { type KubeletIdsDeps, kubeletIds } from './kubelet-ids.ts';
 import { mappingsText, parseMappings } from './mappings-file.ts';
 
 export interface UserNamespacesDeps extends KubeletIdsDeps {
-  readonly features: Pick<RuntimeFeatures, 'ask'>;
+  readonly features: Pick<RuntimeFeatures, 'refresh'>;
   readonly settings: {
     readonly rootDir: string;
     readonly maxPods: number;
@@ -59,11 +60,12 @@ export class UserNamespaces implements PodStep {
   }
 
   async #needSupport(handler: string, signal: AbortSignal): Promise<void> {
-    const known = await this.#deps.features.ask(handler, signal);
+    const known = await this.#deps.features.refresh(handler, signal);
     if (known !== 'unlisted' && known.userNamespaces) return;
     const who = handler === '' ? 'runtime' : `RuntimeClass handler "${handler}"`;
     const why = known === 'unlisted' ? `: the handler "${handler}" is not known` : '';
-    throw new Error(`can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${why}`);
+    const message = `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${why}`;
+    throw new CausedError(message, { kind: 'userNamespacesUnsupported' });
   }
 
   async #rangeOf(uid: string): Promise<IdRange> {
@@ -140,6 +142,6 @@ async function telling<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw new Error(`${what}: ${textOf(error)}`, { cause: error });
+    throw new Error(`${what}: ${errorText(error)}`, { cause: error });
   }
 }

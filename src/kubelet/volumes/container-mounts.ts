@@ -1,5 +1,5 @@
 import type { Container, Pod, VolumeMount } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { recursiveReadOnly } from '../sync/config/recursive-read-only.ts';
@@ -74,7 +74,7 @@ function isRecursive(mount: VolumeMount, supported: boolean): boolean {
   try {
     return recursiveReadOnly(mount, supported);
   } catch (error) {
-    throw configError(`failed to resolve recursive read-only mode: ${textOf(error)}`);
+    throw configError(`failed to resolve recursive read-only mode: ${errorText(error)}`);
   }
 }
 

@@ -10,7 +10,7 @@ import type {
   VolumeProjection,
 } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { ObjectError, type PodObjects } from '../objects/pod-objects.ts';
 import { type PodTokens, TokenError } from '../tokens/pod-tokens.ts';
 import { type DownwardContext, downwardContent } from './downward-content.ts';
@@ -135,7 +135,7 @@ export function contentOf(
     try {
       files.push(...sourceContent(source, defaultMode, context));
     } catch (error) {
-      for (const each of error instanceof AggregateError ? error.errors : [error]) troubles.add(textOf(each));
+      for (const each of error instanceof AggregateError ? error.errors : [error]) troubles.add(errorText(each));
     }
   }
   const [first, ...more] = troubles;

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { DownwardAPIVolumeFile, Pod, ResourceFieldSelector } from '../../api/generated/core-v1.ts';
 import type { ResourceList } from '../../api/pod-resources.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { podFieldText } from '../sync/config/pod-field.ts';
 import { resourceFieldText } from '../sync/config/resource-field.ts';
 import type { VolumeContent, VolumeFile } from './volume-content.ts';
@@ -30,7 +30,7 @@ export function downwardContent(
       troubles.push(error);
     }
   }
-  if (troubles.length > 0) throw new AggregateError(troubles, troubles.map(textOf).join(', '));
+  if (troubles.length > 0) throw new AggregateError(troubles, troubles.map(errorText).join(', '));
   return files;
 }
 

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { EmptyDirVolumeSource, Pod } from '../../api/generated/core-v1.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { MountRequest, Mounts } from '../../host/mounts.ts';
 import { podCgroupValues } from '../resources/pod-cgroup-values.ts';
@@ -76,7 +76,7 @@ async function mountMedium(request: MountRequest, mounts: Mounts): Promise<void>
     await mounts.mount(request);
   } catch (error) {
     if (request.type !== 'hugetlbfs') throw error;
-    throw new Error(`the machine has no huge pages of this size (${request.data}): ${textOf(error)}`, { cause: error });
+    throw new Error(`the machine has no huge pages of this size (${request.data}): ${errorText(error)}`, { cause: error });
   }
 }
 

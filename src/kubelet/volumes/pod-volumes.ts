@@ -1,11 +1,12 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Pod, Volume } from '../../api/generated/core-v1.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { PodEvents } from '../events/pod-events.ts';
+import { podCauseOf } from '../pod/pod-cause.ts';
 import { PodError } from '../pod/pod-error.ts';
 import { podDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
-import { allOf } from '../sync/all-of.ts';
+import { waitForAll } from '../sync/wait-for-all.ts';
 import { type ContentVolume, contentVolume } from './content-sources.ts';
 import { type ContentVolumeDeps, type PlacedContent, prepareContent, refreshContent } from './content-volume.ts';
 import { prepareEmptyDir } from './empty-dir.ts';
@@ -103,7 +104,7 @@ export class PodVolumes implements PodStep {
     const ours = mountPoints.filter((each) => own.some((folder) => each.startsWith(`${folder}/`)));
     for (const group of innermostFirst(ours)) {
       signal.throwIfAborted();
-      await allOf(group.map((path) => mounts.unmount(path)));
+      await waitForAll(group.map((path) => mounts.unmount(path)));
     }
     // First what says that volumes are ready: half-removed ones must not look it.
     await fs.removeTree(pluginsDirectory(rootDir, uid));
@@ -135,8 +136,8 @@ export class PodVolumes implements PodStep {
   async #keep(pod: Pod, { name }: Volume, trouble: unknown, signal: AbortSignal): Promise<PlacedVolume> {
     const kept = this.#placed.get(pod.metadata.uid)?.get(name);
     if (signal.aborted || !kept || !(await this.#areInPlace([kept]))) throw trouble;
-    const { reason, message } = mountError(name, trouble);
-    this.#deps.events.record(pod, 'Warning', reason, message);
+    const { reason, message, podCause } = mountError(name, trouble);
+    this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
     if (!kept.content) return kept;
     // Whatever is found next time, it is not what the content was made of for this version.
     const { volume, placed } = kept.content;
@@ -154,7 +155,9 @@ export class PodVolumes implements PodStep {
     const [first, ...others] = failures;
     if (first === undefined) return;
     if (others.length === 0) throw first;
-    for (const { reason, message } of failures) this.#deps.events.record(pod, 'Warning', reason, message);
+    for (const { reason, message, podCause } of failures) {
+      this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
+    }
     throw new PodError('FailedMount', failures.map(({ message }) => message).join(', '), { silent: true });
   }
 }
@@ -191,10 +194,13 @@ async function forEach<T extends Pick<Volume, 'name'>>(
 
 function mountError(name: string, cause: unknown): PodError {
   if (cause instanceof PodError) return cause;
-  return new PodError('FailedMount', `MountVolume.SetUp failed for volume "${name}" : ${textOf(cause)}`, { cause });
+  const podCause = { kind: 'volumeFailed', volume: name, cause: podCauseOf(cause) } as const;
+  const message = `MountVolume.SetUp failed for volume "${name}" : ${errorText(cause)}`;
+  return new PodError('FailedMount', message, { cause, podCause });
 }
 
 function unsupported({ name, ...source }: Volume): PodError {
   const type = Object.entries(source).find(([, value]) => value !== undefined)?.[0] ?? 'none';
-  return new PodError('FailedMount', `volume "${name}" is of type ${type}, which is not supported yet`);
+  const message = `volume "${name}" is of type ${type}, which is not supported yet`;
+  return new PodError('FailedMount', message, { podCause: { kind: 'volumeFailed', volume: name, cause: undefined } });
 }

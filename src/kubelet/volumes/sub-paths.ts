@@ -41,8 +41,10 @@ export async function bindSubPaths(
     const target = `${folder}/${mount.name}/${container.name}/${index}`;
     const place = `volumeMount "${mount.name}" of container "${container.name}"`;
     // What is on the host is not the user's to know: the cause stays behind.
-    await orRefuse(makePlace(volume.path, subPath, deps), `failed to create subPath directory for ${place}`);
-    await orRefuse(bindPlace(volume.path, subPath, target, deps), `failed to prepare subPath for ${place}`);
+    const make = makePlace(volume.path, subPath, deps);
+    await orRefuse(make, mount.name, `failed to create subPath directory for ${place}`);
+    const bind = bindPlace(volume.path, subPath, target, deps);
+    await orRefuse(bind, mount.name, `failed to prepare subPath for ${place}`);
     bound.set(index, target);
   }
   return bound;
@@ -86,14 +88,15 @@ async function bindPlace(volume: string, subPath: string, target: string, deps: 
   await deps.mounts.bindBeneath(volume, subPath, target);
 }
 
-async function orRefuse(work: Promise<void>, message: string): Promise<void> {
+async function orRefuse(work: Promise<void>, volume: string, message: string): Promise<void> {
   try {
     await work;
   } catch (cause) {
-    throw refusal(message, cause);
+    const podCause = { kind: 'subPathFailed', volume } as const;
+    throw new PodError('CreateContainerConfigError', message, { cause, podCause, eventMessage: `Error: ${message}` });
   }
 }
 
-function refusal(message: string, cause?: unknown): PodError {
-  return new PodError('CreateContainerConfigError', message, { cause, eventMessage: `Error: ${message}` });
+function refusal(message: string): PodError {
+  return new PodError('CreateContainerConfigError', message, { eventMessage: `Error: ${message}` });
 }

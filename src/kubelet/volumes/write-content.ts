@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { posix } from 'node:path';
-import { inGroups } from '../../base/in-groups.ts';
+import { mapInBatches } from '../../base/map-in-batches.ts';
 import { formatTime } from '../../base/rfc3339.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -80,7 +80,7 @@ async function shows(folder: string, content: VolumeContent, fs: FileSystem): Pr
   if ((await fs.stat(present))?.kind !== 'directory') return false;
   const paths = await filesBelow(present, fs);
   if (paths.length !== content.size || !paths.every((path) => content.has(path))) return false;
-  const same = await inGroups([...content], AT_ONCE, async ([path, { data }]) => {
+  const same = await mapInBatches([...content], AT_ONCE, async ([path, { data }]) => {
     return Buffer.compare(await fs.readFile(`${present}/${path}`), data) === 0;
   });
   return !same.includes(false);
@@ -106,7 +106,7 @@ async function writeVersion(
   try {
     await fs.makeDirectory(at, 0o755);
     for (const subfolder of foldersOf(content)) await fs.makeDirectory(`${at}/${subfolder}`, 0o755);
-    await inGroups([...content], AT_ONCE, ([path, file]) => writeOwned(`${at}/${path}`, file, fs));
+    await mapInBatches([...content], AT_ONCE, ([path, file]) => writeOwned(`${at}/${path}`, file, fs));
     if (group !== undefined) await giveToGroup(fs, at, group, 'read');
     await fs.remove(`${folder}/${NEW_DATA}`);
     await fs.symbolicLink(version, `${folder}/${NEW_DATA}`);
@@ -146,7 +146,7 @@ async function showNames(folder: string, content: VolumeContent, fs: FileSystem)
   }
   const there = new Set(entries.map(({ name }) => name));
   const missing = [...owners].filter(([name]) => !there.has(name));
-  await inGroups(missing, AT_ONCE, async ([name, owner]) => {
+  await mapInBatches(missing, AT_ONCE, async ([name, owner]) => {
     await fs.symbolicLink(`${DATA}/${name}`, `${folder}/${name}`);
     if (owner !== undefined) await fs.changeOwner(`${folder}/${name}`, owner, ROOT_GROUP);
   });

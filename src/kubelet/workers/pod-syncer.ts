@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
-import type { PodVerdict } from '../pod/pod-verdict.ts';
+import type { PodFailure } from '../pod/pod-failure.ts';
 
 /** What a pass over a pod came to. */
 export type SyncOutcome =
@@ -7,15 +7,15 @@ export type SyncOutcome =
    * Nothing more to do until something happens, or until `lookAgainInMs` have passed (a back-off ends). With `failed`
    * something did not come up, and is worth another try soon.
    */
-  | { readonly kind: 'settled'; readonly lookAgainInMs?: number; readonly failed?: boolean }
+  | { readonly kind: 'settled'; readonly resyncAfterMs?: number; readonly failed?: boolean }
   /** All containers are done and none is to be restarted; or, with a verdict, the pod must not run any longer. */
-  | { readonly kind: 'ended'; readonly verdict?: PodVerdict };
+  | { readonly kind: 'ended'; readonly failure?: PodFailure };
 
 /** How a pod is to end. */
-export interface PodEnding {
+export interface KillPodOptions {
   readonly graceSeconds: number;
   /** What its status shall say, whatever its containers did: an eviction, a deadline. */
-  readonly verdict?: PodVerdict;
+  readonly failure?: PodFailure;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface PodSyncer {
   sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome>;
 
   /** Stops every container within the grace period; resolves when none runs. Aborts when a shorter one is asked for. */
-  terminate(pod: Pod, ending: PodEnding, signal: AbortSignal): Promise<void>;
+  terminate(pod: Pod, ending: KillPodOptions, signal: AbortSignal): Promise<void>;
 
   /** Gives back what the stopped pod holds: volumes, cgroups, probes. Its dead containers stay, to be looked at. */
   release(pod: Pod, signal: AbortSignal): Promise<void>;

@@ -2,15 +2,15 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
-import { ABANDONED } from '../events/timeline.ts';
-import { ownGraceOf } from '../pod/pod-grace.ts';
-import type { PodEnding, PodSyncer } from './pod-syncer.ts';
+import { specGracePeriod } from '../pod/grace-period.ts';
+import { CausedError, podCauseOf } from '../pod/pod-cause.ts';
+import type { KillPodOptions, PodSyncer } from './pod-syncer.ts';
 import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worker-state.ts';
 import { regularRetryDelay, retryDelay } from './retry-delay.ts';
-import type { WorkerFailure, WorkerProgress } from './worker-progress.ts';
+import type { SyncError, WorkerProgress } from './worker-progress.ts';
 
 /** The regular look at a pod comes after syncFrequency, plus jitter. */
 const RESYNC_JITTER = 0.5;
@@ -53,11 +53,11 @@ export class PodWorker {
   #gone = false;
   readonly #terminated = Promise.withResolvers<void>();
   /** The last pass, when it failed. */
-  #failure: WorkerFailure | undefined;
+  #lastError: SyncError | undefined;
   #phaseSinceMs: number;
   #passSinceMs: number | undefined;
-  #nextPassMs: number | undefined;
-  #pauseEndsMs: number | undefined;
+  #nextSyncMs: number | undefined;
+  #backoffEndsMs: number | undefined;
 
   constructor(pod: Pod, deps: PodWorkerDeps, life: AbortSignal) {
     this.uid = pod.metadata.uid;
@@ -65,7 +65,7 @@ export class PodWorker {
     this.#deps = deps;
     this.#life = life;
     this.#phaseSinceMs = deps.clock.now();
-    this.#slot = new LatestOnly(() => this.#turn());
+    this.#slot = new LatestOnly(() => this.#runOnce());
   }
 
   get pod(): Pod {
@@ -90,10 +90,10 @@ export class PodWorker {
     return {
       phaseSinceMs: this.#phaseSinceMs,
       removed: this.#removed,
-      nextPassMs: this.#nextPassMs,
-      pauseEndsMs: this.#pauseEndsMs,
+      nextSyncMs: this.#nextSyncMs,
+      backoffEndsMs: this.#backoffEndsMs,
       graceEndsMs: this.#graceEndsMs(),
-      failure: this.#failure,
+      lastError: this.#lastError,
     };
   }
 
@@ -116,20 +116,20 @@ export class PodWorker {
     this.wake();
   }
 
-  nameFree(): void {
+  unblock(): void {
     this.#apply({ type: 'nameFree' });
     this.wake();
   }
 
   /** Ends the pod. With `removed` it is also forgotten in the end; a removal takes back a wish to start anew. */
-  end({ removed, ...ending }: PodEnding & { readonly removed: boolean }): void {
+  terminate({ removed, ...ending }: KillPodOptions & { readonly removed: boolean }): void {
     if (removed) {
       this.#removed = true;
       this.#successor = undefined;
     }
     const before = this.#state;
     this.#apply({ type: 'killRequested', ...ending });
-    if (this.#state !== before) this.#pass?.abort(new Error(ABANDONED));
+    if (this.#state !== before) this.#pass?.abort(new CausedError('the pod is to end', { kind: 'podEnding' }));
     this.wake();
   }
 
@@ -147,24 +147,25 @@ export class PodWorker {
     this.#deps.onPhase(this);
   }
 
-  async #turn(): Promise<void> {
+  async #runOnce(): Promise<void> {
     this.#timer?.abort();
     if (this.#life.aborted || this.#gone) return;
     const pass = new AbortController();
     this.#pass = pass;
     this.#passSinceMs = this.#deps.clock.now();
-    this.#nextPassMs = undefined;
-    this.#pauseEndsMs = undefined;
+    this.#nextSyncMs = undefined;
+    this.#backoffEndsMs = undefined;
     try {
-      await this.#work(AbortSignal.any([pass.signal, this.#life]));
-      this.#failure = undefined;
+      await this.#runPhase(AbortSignal.any([pass.signal, this.#life]));
+      this.#lastError = undefined;
     } catch (error) {
       // A pass that was asked to stop is followed by the next one at once.
       if (pass.signal.aborted || this.#life.aborted) return;
       const fields = { pod: this.#name(), phase: this.#state.phase, error };
       this.#deps.log.error('cannot sync the pod, will try again', fields);
-      const inARow = (this.#failure?.inARow ?? 0) + 1;
-      this.#failure = { error: textOf(error), atMs: this.#deps.clock.now(), inARow };
+      const inARow = (this.#lastError?.consecutive ?? 0) + 1;
+      const cause = podCauseOf(error);
+      this.#lastError = { error: errorText(error), ...(cause && { cause }), atMs: this.#deps.clock.now(), consecutive: inARow };
       this.#wakeIn(retryDelay(error, inARow, this.#deps.random.fraction()));
     } finally {
       this.#pass = undefined;
@@ -172,7 +173,7 @@ export class PodWorker {
     }
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
+  async #runPhase(signal: AbortSignal): Promise<void> {
     const { syncer } = this.#deps;
     const state = this.#state;
     switch (state.phase) {
@@ -209,16 +210,16 @@ export class PodWorker {
   async #sync(signal: AbortSignal): Promise<void> {
     const outcome = await this.#deps.syncer.sync(this.#pod, signal);
     if (outcome.kind === 'ended') {
-      const graceSeconds = ownGraceOf(this.#pod);
-      const { verdict } = outcome;
-      return this.#advance({ type: 'podEnded', graceSeconds, ...(verdict && { verdict }) });
+      const graceSeconds = specGracePeriod(this.#pod);
+      const { failure: verdict } = outcome;
+      return this.#advance({ type: 'podEnded', graceSeconds, ...(verdict && { failure: verdict }) });
     }
     const fraction = this.#deps.random.fraction();
     const regular = outcome.failed
       ? regularRetryDelay(fraction)
       : this.#deps.syncFrequencyMs * (1 + RESYNC_JITTER * fraction);
-    const { lookAgainInMs } = outcome;
-    if (lookAgainInMs !== undefined) this.#pauseEndsMs = this.#deps.clock.now() + lookAgainInMs;
+    const { resyncAfterMs: lookAgainInMs } = outcome;
+    if (lookAgainInMs !== undefined) this.#backoffEndsMs = this.#deps.clock.now() + lookAgainInMs;
     this.#wakeIn(Math.min(lookAgainInMs ?? regular, regular));
   }
 
@@ -230,7 +231,7 @@ export class PodWorker {
   #wakeIn(ms: number): void {
     const timer = new AbortController();
     this.#timer = timer;
-    this.#nextPassMs = this.#deps.clock.now() + ms;
+    this.#nextSyncMs = this.#deps.clock.now() + ms;
     this.#deps.clock.sleep(ms, AbortSignal.any([timer.signal, this.#life])).then(
       () => this.wake(),
       () => undefined, // a turn came first, or the agent ends

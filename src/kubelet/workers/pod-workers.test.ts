@@ -4,7 +4,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import type { PodEnding, PodSyncer, SyncOutcome } from './pod-syncer.ts';
+import type { KillPodOptions, PodSyncer, SyncOutcome } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 
 function pod(uid: string, name = uid): Pod {
@@ -28,7 +28,7 @@ class ScriptedSyncer implements PodSyncer {
     return Promise.race([this.outcome(), aborted]);
   }
 
-  async terminate({ metadata }: Pod, { graceSeconds }: PodEnding, signal: AbortSignal): Promise<void> {
+  async terminate({ metadata }: Pod, { graceSeconds }: KillPodOptions, signal: AbortSignal): Promise<void> {
     this.calls.push(`terminate ${metadata.uid} in ${graceSeconds} s`);
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -102,7 +102,7 @@ test('a wake during a pass leads to one more pass', async () => {
 
 test('the end of a pause wakes the pod to the millisecond', async () => {
   const { clock, syncer, workers } = setUp();
-  syncer.outcome = async () => ({ kind: 'settled', lookAgainInMs: 10_000 });
+  syncer.outcome = async () => ({ kind: 'settled', resyncAfterMs: 10_000 });
   workers.update(pod('a'));
   await clock.advance(9_999);
   assert.equal(syncer.calls.length, 1);
@@ -126,7 +126,7 @@ test('a removed pod goes all the way, and its running pass is cut short', async 
   const { clock, syncer, workers, gone } = setUp();
   syncer.outcome = () => forever;
   workers.update(pod('a'));
-  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.terminate('a', { graceSeconds: 30, removed: true });
   await clock.advance(0);
   assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'release a', 'purge a']);
   assert.deepEqual(gone, ['a']);
@@ -138,11 +138,11 @@ test('a shorter grace period takes the place of a longer one under way, a longer
   syncer.terminated = () => forever;
   workers.update(pod('a'));
   await clock.advance(0);
-  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.terminate('a', { graceSeconds: 30, removed: true });
   await clock.advance(0);
-  workers.end('a', { graceSeconds: 5, removed: true });
+  workers.terminate('a', { graceSeconds: 5, removed: true });
   await clock.advance(0);
-  workers.end('a', { graceSeconds: 60, removed: true });
+  workers.terminate('a', { graceSeconds: 60, removed: true });
   await clock.advance(0);
   assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'terminate a in 5 s']);
 });
@@ -154,7 +154,7 @@ test('a pod that ended by itself keeps its traces until it leaves its source', a
   await clock.advance(0);
   assert.deepEqual(syncer.calls, ['sync a', 'terminate a in 30 s', 'release a']);
   assert.deepEqual(gone, []);
-  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.terminate('a', { graceSeconds: 30, removed: true });
   await clock.advance(0);
   assert.deepEqual(syncer.calls.slice(3), ['purge a']);
   assert.deepEqual(gone, ['a']);
@@ -166,7 +166,7 @@ test('a pod waits for the end of the one that has its name', async () => {
   syncer.terminated = () => end.promise;
   workers.update(pod('old', 'web'));
   await clock.advance(0);
-  workers.end('old', { graceSeconds: 30, removed: true });
+  workers.terminate('old', { graceSeconds: 30, removed: true });
   workers.update(pod('new', 'web'));
   await clock.advance(0);
   assert.deepEqual(syncer.calls, ['sync old', 'terminate old in 30 s']);
@@ -181,7 +181,7 @@ test('a UID that comes back while it ends starts anew afterwards', async () => {
   syncer.terminated = () => end.promise;
   workers.update(pod('a'));
   await clock.advance(0);
-  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.terminate('a', { graceSeconds: 30, removed: true });
   workers.update(pod('a'));
   end.resolve();
   await clock.advance(0);
@@ -201,7 +201,7 @@ test('a UID that comes back while it ends is restarted with its dead containers 
     syncer.terminated = () => end.promise;
     workers.update(always);
     await clock.advance(0);
-    workers.end('a', { graceSeconds: 30, removed: true });
+    workers.terminate('a', { graceSeconds: 30, removed: true });
     workers.update(always);
     isAdmissible.value = isAdmitted;
     end.resolve();
@@ -216,9 +216,9 @@ test('a removal takes the wish to start anew back', async () => {
   syncer.terminated = () => end.promise;
   workers.update(pod('a'));
   await clock.advance(0);
-  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.terminate('a', { graceSeconds: 30, removed: true });
   workers.update(pod('a'));
-  workers.end('a', { graceSeconds: 30, removed: true });
+  workers.terminate('a', { graceSeconds: 30, removed: true });
   end.resolve();
   await clock.advance(0);
   assert.deepEqual(gone, ['a']);
@@ -241,7 +241,7 @@ test('a pod whose last traces cannot be removed does not keep its name', async (
   syncer.purge = async () => {
     throw new Error('the runtime does not let it go');
   };
-  workers.end('old', { graceSeconds: 5, removed: true });
+  workers.terminate('old', { graceSeconds: 5, removed: true });
   workers.update(pod('new', 'web'));
   await clock.advance(0);
   assert.deepEqual(syncer.calls, ['sync old', 'terminate old in 5 s', 'release old', 'sync new']);
@@ -256,7 +256,7 @@ test('a pod that the node kills says why, and who asked learns when nothing of i
   await clock.advance(0);
   const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', disruption: true } as const;
   let isOver = false;
-  void workers.kill('a', { graceSeconds: 5, verdict }).then(() => {
+  void workers.killAndWait('a', { graceSeconds: 5, failure: verdict }).then(() => {
     isOver = true;
   });
   await clock.advance(0);
@@ -266,5 +266,5 @@ test('a pod that the node kills says why, and who asked learns when nothing of i
   assert.equal(isOver, true);
   assert.deepEqual(workers.all.get('a')?.state, { phase: 'finished', verdict });
   assert.deepEqual(gone, [], 'its source still has it');
-  await workers.kill('unknown', { graceSeconds: 5, verdict });
+  await workers.killAndWait('unknown', { graceSeconds: 5, failure: verdict });
 });

@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
-import { graceOf } from '../pod/pod-grace.ts';
-import type { PodVerdict } from '../pod/pod-verdict.ts';
-import { isKnownTerminated, isTerminationRequested, type PodQuestion } from './pod-questions.ts';
-import type { PodEnding } from './pod-syncer.ts';
+import { deletionGracePeriod } from '../pod/grace-period.ts';
+import type { PodFailure } from '../pod/pod-failure.ts';
+import { isKnownTerminated, isTerminationRequested, type PodStateQuery } from './pod-state-queries.ts';
+import type { KillPodOptions } from './pod-syncer.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 
 export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone' | 'isAdmissible'> {
@@ -60,22 +60,22 @@ export class PodWorkers {
   }
 
   /** Ends a pod; one that is not known is fine. */
-  end(uid: string, ending: PodEnding & { readonly removed: boolean }): void {
-    this.#workers.get(uid)?.end(ending);
+  terminate(uid: string, ending: KillPodOptions & { readonly removed: boolean }): void {
+    this.#workers.get(uid)?.terminate(ending);
   }
 
   /**
    * Ends a pod that its source still wants, and lets its status say why: an eviction, a shutdown. Resolves when none of
    * its containers runs any more; at once for a pod that is not known.
    */
-  async kill(uid: string, ending: PodEnding & { readonly verdict: PodVerdict }): Promise<void> {
+  async killAndWait(uid: string, ending: KillPodOptions & { readonly failure: PodFailure }): Promise<void> {
     const worker = this.#workers.get(uid);
-    worker?.end({ ...ending, removed: false });
+    worker?.terminate({ ...ending, removed: false });
     await worker?.terminated;
   }
 
   /** Ends a pod that no source knows: left over in the runtime or on disk from before. */
-  endOrphan(pod: Pod, graceSeconds: number): void {
+  killOrphan(pod: Pod, graceSeconds: number): void {
     const uid = pod.metadata.uid;
     if (this.#workers.has(uid)) return;
     this.#start(pod, { graceSeconds, removed: true });
@@ -88,11 +88,11 @@ export class PodWorkers {
   syncKnownPods(wanted: ReadonlySet<string>): void {
     this.#synced = true;
     for (const worker of [...this.#workers.values()]) {
-      if (!wanted.has(worker.uid) && !worker.removed) worker.end({ graceSeconds: graceOf(worker.pod), removed: true });
+      if (!wanted.has(worker.uid) && !worker.removed) worker.terminate({ graceSeconds: deletionGracePeriod(worker.pod), removed: true });
     }
   }
 
-  ask(question: PodQuestion, uid: string): boolean {
+  query(question: PodStateQuery, uid: string): boolean {
     return question(this.#workers.get(uid), this.#synced);
   }
 
@@ -100,30 +100,30 @@ export class PodWorkers {
   isTerminatingByFullName(fullName: string): boolean {
     const uid = this.#names.get(fullName)?.[0];
     if (uid === undefined) return false;
-    return this.ask(isTerminationRequested, uid) && !this.ask(isKnownTerminated, uid);
+    return this.query(isTerminationRequested, uid) && !this.query(isKnownTerminated, uid);
   }
 
   async settled(): Promise<void> {
     await Promise.all([...this.#workers.values()].map((worker) => worker.settled()));
   }
 
-  #start(pod: Pod, ending = deletionOf(pod)): void {
+  #start(pod: Pod, ending = requestedDeletion(pod)): void {
     const onPhase = (worker: PodWorker): void => this.#onPhase(worker);
     const onGone = (worker: PodWorker): void => this.#forget(worker);
     const isAdmissible = (successor: Pod): boolean => this.#deps.admission().isAdmissible(successor);
     const worker = new PodWorker(pod, { ...this.#deps, onPhase, onGone, isAdmissible }, this.#life);
     this.#workers.set(worker.uid, worker);
-    const name = takenName(pod);
+    const name = reservedName(pod);
     const queue = this.#names.get(name) ?? [];
     this.#names.set(name, [...queue, worker.uid]);
     // Before it could take its first step.
-    if (ending) worker.end(ending);
-    if (queue.length === 0) worker.nameFree();
+    if (ending) worker.terminate(ending);
+    if (queue.length === 0) worker.unblock();
   }
 
   #onPhase(worker: PodWorker): void {
     this.#deps.onPhase(worker);
-    if (worker.state.phase === 'finished') this.#freeName(takenName(worker.pod), worker.uid);
+    if (worker.state.phase === 'finished') this.#releaseName(reservedName(worker.pod), worker.uid);
   }
 
   #forget(worker: PodWorker): void {
@@ -132,20 +132,20 @@ export class PodWorkers {
     else this.#deps.onGone(worker.pod);
   }
 
-  #freeName(name: string, uid: string): void {
+  #releaseName(name: string, uid: string): void {
     const left = (this.#names.get(name) ?? []).filter((each) => each !== uid);
     if (left.length === 0) this.#names.delete(name);
     else this.#names.set(name, left);
     const next = left[0] === undefined ? undefined : this.#workers.get(left[0]);
-    next?.nameFree();
+    next?.unblock();
   }
 }
 
 /** A pod of which only traces are known has no name, and so waits for no other and keeps none waiting. */
-function takenName(pod: Pod): string {
+function reservedName(pod: Pod): string {
   return pod.metadata.name === '' ? `/${pod.metadata.uid}` : podFullName(pod);
 }
 
-function deletionOf(pod: Pod): (PodEnding & { readonly removed: boolean }) | undefined {
-  return pod.metadata.deletionTimestamp ? { graceSeconds: graceOf(pod), removed: false } : undefined;
+function requestedDeletion(pod: Pod): (KillPodOptions & { readonly removed: boolean }) | undefined {
+  return pod.metadata.deletionTimestamp ? { graceSeconds: deletionGracePeriod(pod), removed: false } : undefined;
 }

@@ -38,10 +38,10 @@ async function setUp(outcome: () => Promise<SyncOutcome>) {
     return {
       ...told,
       phaseSinceMs: told.phaseSinceMs - began,
-      nextPassMs: since(told.nextPassMs),
-      pauseEndsMs: since(told.pauseEndsMs),
+      nextSyncMs: since(told.nextSyncMs),
+      backoffEndsMs: since(told.backoffEndsMs),
       graceEndsMs: since(told.graceEndsMs),
-      failure: told.failure && { ...told.failure, atMs: told.failure.atMs - began },
+      lastError: told.lastError && { ...told.lastError, atMs: told.lastError.atMs - began },
     };
   };
   return { clock, workers, progress };
@@ -50,10 +50,10 @@ async function setUp(outcome: () => Promise<SyncOutcome>) {
 const NOTHING: WorkerProgress = {
   phaseSinceMs: 0,
   removed: false,
-  nextPassMs: undefined,
-  pauseEndsMs: undefined,
+  nextSyncMs: undefined,
+  backoffEndsMs: undefined,
   graceEndsMs: undefined,
-  failure: undefined,
+  lastError: undefined,
 };
 
 test('a worker at work has no next pass', async () => {
@@ -62,8 +62,8 @@ test('a worker at work has no next pass', async () => {
 });
 
 test('a worker tells when a back-off ends, and that it only looks before', async () => {
-  const { progress } = await setUp(async () => ({ kind: 'settled', lookAgainInMs: 300_000 }));
-  const { nextPassMs = 0, ...rest } = progress();
+  const { progress } = await setUp(async () => ({ kind: 'settled', resyncAfterMs: 300_000 }));
+  const { nextSyncMs: nextPassMs = 0, ...rest } = progress();
   assert.deepEqual(rest, { ...withoutNextPass(NOTHING), pauseEndsMs: 300_000 });
   assert.ok(nextPassMs >= 60_000 && nextPassMs < 90_000);
 });
@@ -72,23 +72,23 @@ test('a worker tells what failed, how often in a row, and when it tries again', 
   const { clock, progress } = await setUp(async () => {
     throw new Error('no network');
   });
-  const { nextPassMs = 0, ...rest } = progress();
+  const { nextSyncMs: nextPassMs = 0, ...rest } = progress();
   assert.deepEqual(rest, { ...withoutNextPass(NOTHING), failure: { error: 'no network', atMs: 0, inARow: 1 } });
   await clock.advance(nextPassMs + 1);
-  assert.equal(progress().failure?.inARow, 2);
+  assert.equal(progress().lastError?.consecutive, 2);
 });
 
 test('a worker tells since when its pod ends, and when the grace period is over', async () => {
   const { clock, workers, progress } = await setUp(async () => ({ kind: 'settled' }));
   await clock.advance(1000);
-  workers.end('u1', { graceSeconds: 30, removed: true });
+  workers.terminate('u1', { graceSeconds: 30, removed: true });
   await clock.advance(2000);
   assert.deepEqual(progress(), { ...NOTHING, phaseSinceMs: 1000, removed: true, graceEndsMs: 31_000 });
-  workers.end('u1', { graceSeconds: 5, removed: true });
+  workers.terminate('u1', { graceSeconds: 5, removed: true });
   await clock.advance(0);
   assert.deepEqual(progress(), { ...NOTHING, phaseSinceMs: 1000, removed: true, graceEndsMs: 8000 });
 });
 
-function withoutNextPass({ nextPassMs: _, ...rest }: WorkerProgress): Omit<WorkerProgress, 'nextPassMs'> {
+function withoutNextPass({ nextSyncMs: _, ...rest }: WorkerProgress): Omit<WorkerProgress, 'nextSyncMs'> {
   return rest;
 }

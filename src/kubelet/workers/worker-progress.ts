@@ -1,3 +1,4 @@
+import type { ErrorCause } from '../pod/pod-cause.ts';
 /** What the worker of a pod is about, besides its phase. Times are wall-clock milliseconds. */
 export interface WorkerProgress {
   /** Since when it is in its phase. */
@@ -5,18 +6,19 @@ export interface WorkerProgress {
   /** The pod left its source. */
   readonly removed: boolean;
   /** When the next pass begins if nothing happens before; `undefined` during one, and where none is due. */
-  readonly nextPassMs: number | undefined;
+  readonly nextSyncMs: number | undefined;
   /** When the first back-off that the last pass met ends. A pass before then does not try again. */
-  readonly pauseEndsMs: number | undefined;
+  readonly backoffEndsMs: number | undefined;
   /** When the containers of a terminating pod are killed. */
   readonly graceEndsMs: number | undefined;
   /** Set when the last pass failed. */
-  readonly failure: WorkerFailure | undefined;
+  readonly lastError: SyncError | undefined;
 }
 
-export interface WorkerFailure {
+export interface SyncError {
   readonly error: string;
+  readonly cause?: ErrorCause | undefined;
   readonly atMs: number;
   /** Failures in a row, this one included. */
-  readonly inARow: number;
+  readonly consecutive: number;
 }

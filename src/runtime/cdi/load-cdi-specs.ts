@@ -10,13 +10,13 @@ export async function loadCdiSpecs(folders: readonly string[], fs: FileSystem): 
   for (const [priority, folder] of folders.entries()) {
     for (const path of await specFiles(folder, fs)) {
       try {
-        specs.push({ path, priority, spec: parseCdiSpec(contentOf(await fs.readText(path), path)) });
+        specs.push({ path, priority, spec: parseCdiSpec(parseSpecText(await fs.readText(path), path)) });
       } catch (error) {
         faults.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
   }
-  return { specs, faults };
+  return { specs, errors: faults };
 }
 
 async function specFiles(folder: string, fs: FileSystem): Promise<string[]> {
@@ -29,11 +29,11 @@ async function specFiles(folder: string, fs: FileSystem): Promise<string[]> {
   }
 }
 
-function contentOf(text: string, path: string): unknown {
+function parseSpecText(text: string, path: string): unknown {
   if (path.endsWith('.json')) return JSON.parse(text);
   const [document, ...more] = parseYaml(text).documents;
   if (document === undefined || more.length > 0) throw new Error('expected one document');
-  if ('faults' in document) throw new Error(document.faults.map(({ message }) => message).join('; '));
+  if ('errors' in document) throw new Error(document.errors.map(({ message }) => message).join('; '));
   return plainValue(document.node);
 }
 

@@ -1,4 +1,4 @@
-import { integerOf, listOf, objectOf, textOf } from '../../base/json-shape.ts';
+import { jsonInteger, jsonArray, jsonObject, jsonString } from '../../base/json-values.ts';
 import type { OciHooks } from '../oci/oci-spec.ts';
 import { type CdiDeviceNode, type CdiEdits, type CdiHook, type CdiMount, type CdiSpec, NO_EDITS } from './cdi-spec.ts';
 
@@ -18,47 +18,47 @@ const EDIT_FIELDS = new Set(['env', 'deviceNodes', 'mounts', 'hooks', 'intelRdt'
 
 /** Throws an `Error` that says what is wrong. Edits that we do not know are wrong too: half a device is none. */
 export function parseCdiSpec(value: unknown): CdiSpec {
-  const spec = objectOf(value, 'specification');
-  const version = textOf(spec['cdiVersion'], 'cdiVersion');
+  const spec = jsonObject(value, 'specification');
+  const version = jsonString(spec['cdiVersion'], 'cdiVersion');
   if (!VERSIONS.has(version.replace(/^v/, ''))) throw new Error(`unknown cdiVersion ${JSON.stringify(version)}`);
-  const kind = textOf(spec['kind'], 'kind');
+  const kind = jsonString(spec['kind'], 'kind');
   const [vendor = '', deviceClass = '', ...rest] = kind.split('/');
   if (!VENDOR.test(vendor) || !CLASS.test(deviceClass) || rest.length > 0) {
     throw new Error(`kind ${JSON.stringify(kind)} is not of the form vendor/class`);
   }
   const devices = new Map<string, CdiEdits>();
-  for (const [index, item] of listOf(spec['devices'], 'devices').entries()) {
-    const device = objectOf(item, `devices[${index}]`);
-    const name = textOf(device['name'], `devices[${index}].name`);
+  for (const [index, item] of jsonArray(spec['devices'], 'devices').entries()) {
+    const device = jsonObject(item, `devices[${index}]`);
+    const name = jsonString(device['name'], `devices[${index}].name`);
     if (!DEVICE.test(name)) throw new Error(`devices[${index}].name: invalid name ${JSON.stringify(name)}`);
     if (devices.has(name)) throw new Error(`devices[${index}].name: ${JSON.stringify(name)} stands there twice`);
-    devices.set(name, editsOf(device['containerEdits'], `devices[${index}].containerEdits`));
+    devices.set(name, parseEdits(device['containerEdits'], `devices[${index}].containerEdits`));
   }
   if (devices.size === 0) throw new Error('devices: none');
-  return { kind, devices, edits: editsOf(spec['containerEdits'], 'containerEdits') };
+  return { kind, devices, edits: parseEdits(spec['containerEdits'], 'containerEdits') };
 }
 
-function editsOf(value: unknown, field: string): CdiEdits {
+function parseEdits(value: unknown, field: string): CdiEdits {
   if (value === undefined || value === null) return NO_EDITS;
-  const edits = objectOf(value, field);
+  const edits = jsonObject(value, field);
   const unknown = Object.keys(edits).find((key) => !EDIT_FIELDS.has(key));
   if (unknown !== undefined) throw new Error(`${field}.${unknown}: not supported`);
   const each = <T>(key: string, read: (item: unknown, field: string) => T): T[] =>
-    listOf(edits[key], `${field}.${key}`).map((item, index) => read(item, `${field}.${key}[${index}]`));
+    jsonArray(edits[key], `${field}.${key}`).map((item, index) => read(item, `${field}.${key}[${index}]`));
   const { intelRdt } = edits;
   return {
-    env: each('env', variableOf),
-    deviceNodes: each('deviceNodes', deviceNodeOf),
-    mounts: each('mounts', mountOf),
-    hooks: each('hooks', hookOf),
-    additionalGids: each('additionalGids', integerOf).filter((gid) => gid !== 0),
-    ...(intelRdt ? { intelRdt: objectOf(intelRdt, `${field}.intelRdt`) } : {}),
+    env: each('env', parseVariable),
+    deviceNodes: each('deviceNodes', parseDeviceNode),
+    mounts: each('mounts', parseMount),
+    hooks: each('hooks', parseHook),
+    additionalGids: each('additionalGids', jsonInteger).filter((gid) => gid !== 0),
+    ...(intelRdt ? { intelRdt: jsonObject(intelRdt, `${field}.intelRdt`) } : {}),
   };
 }
 
-function deviceNodeOf(item: unknown, field: string): CdiDeviceNode {
-  const node = objectOf(item, field);
-  const path = textOf(node['path'], `${field}.path`);
+function parseDeviceNode(item: unknown, field: string): CdiDeviceNode {
+  const node = jsonObject(item, field);
+  const path = jsonString(node['path'], `${field}.path`);
   const { type, permissions = '' } = node;
   if (type !== undefined && type !== '' && type !== 'c' && type !== 'b' && type !== 'u' && type !== 'p') {
     throw new Error(`${field}.type: invalid type ${JSON.stringify(type)}`);
@@ -67,32 +67,32 @@ function deviceNodeOf(item: unknown, field: string): CdiDeviceNode {
     throw new Error(`${field}.permissions: invalid`);
   const numbers: Partial<Record<'major' | 'minor' | 'fileMode' | 'uid' | 'gid', number>> = {};
   for (const key of ['major', 'minor', 'fileMode', 'uid', 'gid'] as const) {
-    if (node[key] !== undefined) numbers[key] = integerOf(node[key], `${field}.${key}`);
+    if (node[key] !== undefined) numbers[key] = jsonInteger(node[key], `${field}.${key}`);
   }
   const hostPath = typeof node['hostPath'] === 'string' && node['hostPath'] !== '' ? node['hostPath'] : path;
   return { path, hostPath, ...(type ? { type } : {}), ...numbers, permissions: permissions || 'rwm' };
 }
 
-function mountOf(item: unknown, field: string): CdiMount {
-  const mount = objectOf(item, field);
+function parseMount(item: unknown, field: string): CdiMount {
+  const mount = jsonObject(item, field);
   return {
-    hostPath: textOf(mount['hostPath'], `${field}.hostPath`),
-    containerPath: textOf(mount['containerPath'], `${field}.containerPath`),
+    hostPath: jsonString(mount['hostPath'], `${field}.hostPath`),
+    containerPath: jsonString(mount['containerPath'], `${field}.containerPath`),
     type: typeof mount['type'] === 'string' ? mount['type'] : '',
-    options: listOf(mount['options'], `${field}.options`).map((option) => textOf(option, `${field}.options`)),
+    options: jsonArray(mount['options'], `${field}.options`).map((option) => jsonString(option, `${field}.options`)),
   };
 }
 
-function hookOf(item: unknown, field: string): CdiHook {
-  const hook = objectOf(item, field);
-  const hookName = textOf(hook['hookName'], `${field}.hookName`);
+function parseHook(item: unknown, field: string): CdiHook {
+  const hook = jsonObject(item, field);
+  const hookName = jsonString(hook['hookName'], `${field}.hookName`);
   if (!isHookName(hookName)) throw new Error(`${field}.hookName: unknown hook ${JSON.stringify(hookName)}`);
   return {
     hookName,
-    path: textOf(hook['path'], `${field}.path`),
-    args: listOf(hook['args'], `${field}.args`).map((arg) => textOf(arg, `${field}.args`)),
-    env: listOf(hook['env'], `${field}.env`).map((entry) => variableOf(entry, `${field}.env`)),
-    ...(hook['timeout'] === undefined ? {} : { timeout: integerOf(hook['timeout'], `${field}.timeout`) }),
+    path: jsonString(hook['path'], `${field}.path`),
+    args: jsonArray(hook['args'], `${field}.args`).map((arg) => jsonString(arg, `${field}.args`)),
+    env: jsonArray(hook['env'], `${field}.env`).map((entry) => parseVariable(entry, `${field}.env`)),
+    ...(hook['timeout'] === undefined ? {} : { timeout: jsonInteger(hook['timeout'], `${field}.timeout`) }),
   };
 }
 
@@ -100,8 +100,8 @@ function isHookName(name: string): name is keyof OciHooks {
   return HOOKS.has(name);
 }
 
-function variableOf(value: unknown, field: string): string {
-  const text = textOf(value, field);
+function parseVariable(value: unknown, field: string): string {
+  const text = jsonString(value, field);
   if (text.indexOf('=') <= 0) throw new Error(`${field}: ${JSON.stringify(text)} is not of the form name=value`);
   return text;
 }

@@ -16,7 +16,7 @@ import type { EventSink } from '../store/event-sink.ts';
 import type { OpenedStore, RecordStore } from '../store/record-store.ts';
 import type { SandboxFiles, SandboxRecord } from '../store/sandbox-record.ts';
 
-/** All that containers are made with; handed in by the composition root. */
+/** Dependencies of containers, supplied by the composition root. */
 export interface ContainerDeps {
   readonly clock: Clock;
   readonly random: Pick<Random, 'bytes' | 'fraction'>;
@@ -25,18 +25,18 @@ export interface ContainerDeps {
   readonly log: Log;
   readonly paths: RuntimePaths;
   readonly records: OpenedStore<ContainerRecord>;
-  readonly sandboxes: SandboxView;
+  readonly sandboxes: SandboxLookup;
   readonly runtimes: OciRuntimes;
   readonly snapshots: Snapshots;
   readonly images: ImageStore;
   readonly nri: Nri;
   readonly events: EventSink;
   readonly machine: SpecMachine;
-  /** Looks up what it needs, then decides. Rejects with a `CriError` that names the field which cannot be. */
+  /** Gathers the facts it needs and builds the spec. Rejects with a `CriError` that names the invalid field. */
   readonly buildSpec: (request: SpecRequest, signal: AbortSignal) => Promise<OciSpec>;
   /**
-   * A command of an OCI runtime, with the folder in which that keeps its state: for what `OciRuntime` does not offer. A
-   * non-zero exit is an answer.
+   * Runs a command of an OCI runtime with its state directory, for commands that `OciRuntime` does not offer. A non-zero
+   * exit code resolves.
    */
   readonly ociCommand: (program: string, args: readonly string[], signal: AbortSignal) => Promise<Finished>;
   readonly processes: Pick<Processes, 'run'>;
@@ -45,47 +45,47 @@ export interface ContainerDeps {
 }
 
 /** Sandboxes as containers see them. */
-export interface SandboxView extends Pick<RecordStore<SandboxRecord>, 'all' | 'find'> {
+export interface SandboxLookup extends Pick<RecordStore<SandboxRecord>, 'all' | 'find'> {
   filesOf(sandboxId: string): SandboxFiles;
 }
 
-export function rootfsOf(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
+export function rootfsPath(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
   return `${paths.bundle(id)}/rootfs`;
 }
 
-/** A mount point for each image volume, named by the index of its mount. */
-export function volumesOf(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
+/** Directory with one mount point per image volume, named by the index of its mount. */
+export function imageVolumesPath(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
   return `${paths.bundle(id)}/volumes`;
 }
 
-/** The same for each mount whose ids are mapped. */
-export function mappedOf(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
+/** Directory with one mount point per ID-mapped mount. */
+export function mappedMountsPath(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
   return `${paths.bundle(id)}/mapped`;
 }
 
-/** The same for each volume that the image declares. */
-export function declaredOf(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
+/** Directory with one mount point per volume that the image declares. */
+export function declaredVolumesPath(paths: Pick<RuntimePaths, 'bundle'>, id: string): string {
   return `${paths.bundle(id)}/declared`;
 }
 
-/** Whoever started it; the default where that handler is not configured any more. */
-export function runtimeOf(runtimes: OciRuntimes, { runtimeHandler }: ContainerRecord): OciRuntime {
+/** The runtime that started the container, or the default if its handler is no longer configured. */
+export function runtimeForContainer(runtimes: OciRuntimes, { runtimeHandler }: ContainerRecord): OciRuntime {
   const runtime = runtimes.handler(runtimeHandler) ?? runtimes.handler('');
   if (runtime) return runtime;
-  throw new Error(`there is no runtime handler ${JSON.stringify(runtimeHandler)}`);
+  throw new Error(`no runtime for ${JSON.stringify(runtimeHandler)} is configured`);
 }
 
 export function monitoredName(paths: Pick<RuntimePaths, 'bundle'>, id: string): MonitoredName {
   return { id, bundle: paths.bundle(id) };
 }
 
-/** In a namespace of its own all processes end with the first one. */
+/** With its own PID namespace, all processes of the container end with the first one. */
 export function hasOwnPidNamespace({ spec }: ContainerRecord): boolean {
   return spec === undefined || spec.linux.namespaces.some(({ type, path }) => type === 'pid' && path === undefined);
 }
 
-/** How the ids of files are shifted for containers of this sandbox; absent: not at all. */
-export function idMapOf(sandbox: SandboxRecord | undefined): IdMap | undefined {
+/** ID mapping for the files of the sandbox's containers; `undefined` without a user namespace. */
+export function idMapForSandbox(sandbox: SandboxRecord | undefined): IdMap | undefined {
   const user = sandbox?.namespaces.user;
   return user && { ...user.idMap, userNamespacePath: user.path };
 }

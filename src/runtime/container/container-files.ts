@@ -1,28 +1,28 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
 import { withoutOrders } from '../oci/prepare-config.ts';
-import { makePrivateFolder } from '../settings/private-folder.ts';
+import { makePrivateDirectory } from '../settings/private-directory.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { IdMap } from '../storage/snapshots.ts';
-import { type ContainerDeps, declaredOf, mappedOf, rootfsOf, volumesOf } from './container-deps.ts';
-import { type ImageVolume, imageVolumeFailure } from './image-volumes.ts';
+import { type ContainerDeps, declaredVolumesPath, mappedMountsPath, rootfsPath, imageVolumesPath } from './container-deps.ts';
+import { type ImageVolume, imageVolumeMountError } from './image-volumes.ts';
 
 export type FileDeps = Pick<ContainerDeps, 'fs' | 'paths' | 'snapshots'>;
 
-export interface MountedFiles {
+export interface BundleFiles {
   readonly id: string;
   readonly imageId: string;
   readonly idMap: IdMap | undefined;
   readonly imageVolumes: readonly ImageVolume[];
 }
 
-/** The bundle with all that is mounted in it. Safe to repeat; `releaseFiles` undoes it, also where this failed. */
-export async function mountFiles(files: MountedFiles, deps: FileDeps, signal: AbortSignal): Promise<void> {
+/** Creates the bundle and mounts its root filesystem and image volumes. Idempotent; `releaseBundle` undoes it, also after a failure. */
+export async function mountBundle(files: BundleFiles, deps: FileDeps, signal: AbortSignal): Promise<void> {
   const { fs, paths, snapshots } = deps;
   const { id, imageId, idMap, imageVolumes } = files;
-  await makePrivateFolder(paths.bundle(id), idMap, fs);
-  const target = rootfsOf(paths, id);
+  await makePrivateDirectory(paths.bundle(id), idMap, fs);
+  const target = rootfsPath(paths, id);
   await snapshots.mount({ containerId: id, imageId, target, ...(idMap && { idMap }) }, signal);
   for (const volume of imageVolumes) {
     try {
@@ -30,25 +30,25 @@ export async function mountFiles(files: MountedFiles, deps: FileDeps, signal: Ab
       await snapshots.mountImage(view, signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw imageVolumeFailure(volume, textOf(error), error);
+      throw imageVolumeMountError(volume, errorText(error), error);
     }
   }
 }
 
 export function imageVolumePath(paths: RuntimePaths, id: string, { index }: ImageVolume): string {
-  return `${volumesOf(paths, id)}/${index}`;
+  return `${imageVolumesPath(paths, id)}/${index}`;
 }
 
-/** By the id alone; whatever is not there is fine. Nothing of the container runs any more. */
-export async function releaseFiles(id: string, { fs, paths, snapshots }: FileDeps): Promise<void> {
-  for (const folder of [volumesOf(paths, id), mappedOf(paths, id), declaredOf(paths, id)]) {
-    for (const name of await namesIn(fs, folder)) await snapshots.unmount(`${folder}/${name}`);
+/** Unmounts and removes the bundle and the snapshot, from the id alone. Idempotent. The container must not run. */
+export async function releaseBundle(id: string, { fs, paths, snapshots }: FileDeps): Promise<void> {
+  for (const folder of [imageVolumesPath(paths, id), mappedMountsPath(paths, id), declaredVolumesPath(paths, id)]) {
+    for (const name of await listNames(fs, folder)) await snapshots.unmount(`${folder}/${name}`);
   }
-  await snapshots.unmount(rootfsOf(paths, id));
+  await snapshots.unmount(rootfsPath(paths, id));
   await Promise.all([snapshots.remove(id), fs.removeTree(paths.bundle(id))]);
 }
 
-export async function namesIn(fs: FileDeps['fs'], folder: string): Promise<readonly string[]> {
+export async function listNames(fs: FileDeps['fs'], folder: string): Promise<readonly string[]> {
   try {
     return (await fs.readDirectory(folder)).map(({ name }) => name);
   } catch (error) {
@@ -57,23 +57,23 @@ export async function namesIn(fs: FileDeps['fs'], folder: string): Promise<reado
   }
 }
 
-export function configPath(paths: RuntimePaths, id: string): string {
+export function bundleConfigPath(paths: RuntimePaths, id: string): string {
   return `${paths.bundle(id)}/config.json`;
 }
 
-export function writeConfig(id: string, spec: OciSpec, { fs, paths }: Omit<FileDeps, 'snapshots'>): Promise<void> {
-  return fs.writeFile(configPath(paths, id), JSON.stringify(spec), { mode: 0o600 });
+export function writeBundleConfig(id: string, spec: OciSpec, { fs, paths }: Omit<FileDeps, 'snapshots'>): Promise<void> {
+  return fs.writeFile(bundleConfigPath(paths, id), JSON.stringify(spec), { mode: 0o600 });
 }
 
-/** `undefined` when there is none any more. */
-export async function readConfig(id: string, deps: Omit<FileDeps, 'snapshots'>): Promise<OciSpec | undefined> {
-  const path = configPath(deps.paths, id);
+/** `undefined` if the bundle is gone. */
+export async function readBundleConfig(id: string, deps: Omit<FileDeps, 'snapshots'>): Promise<OciSpec | undefined> {
+  const path = bundleConfigPath(deps.paths, id);
   if ((await deps.fs.stat(path)) === undefined) return undefined;
-  return withoutOrders(JSON.parse(await deps.fs.readText(path)) as OciSpec); // we wrote it, in a folder of our own
+  return withoutOrders(JSON.parse(await deps.fs.readText(path)) as OciSpec); // written by us, in a private directory
 }
 
-/** What a record keeps of it. */
-export function recordedSpec(spec: OciSpec): OciSpec {
+/** The part of the spec that the record stores: all but the seccomp profile, which is most of its size. */
+export function specForRecord(spec: OciSpec): OciSpec {
   const { seccomp: _, ...linux } = spec.linux;
   return { ...spec, linux };
 }

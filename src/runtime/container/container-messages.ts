@@ -13,8 +13,8 @@ import type { OciSpec } from '../oci/oci-spec.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import { signalForCri } from './stop-signal.ts';
 
-export function stateOf({ life }: ContainerRecord): ContainerState {
-  switch (life.phase) {
+export function criStateOf({ state }: ContainerRecord): ContainerState {
+  switch (state.phase) {
     case 'creating':
     case 'created':
     case 'starting':
@@ -24,13 +24,13 @@ export function stateOf({ life }: ContainerRecord): ContainerState {
     case 'exited':
       return ContainerState.CONTAINER_EXITED;
     default:
-      return assertNever(life);
+      return assertNever(state);
   }
 }
 
 /** `CONTAINER_RUNNING` */
-export function stateName(record: ContainerRecord): string {
-  const state = stateOf(record);
+export function criStateName(record: ContainerRecord): string {
+  const state = criStateOf(record);
   return Object.entries(ContainerState).find(([, value]) => value === state)?.[0] ?? '';
 }
 
@@ -43,24 +43,24 @@ export function containerMessage(record: ContainerRecord): Container {
     image: config.image,
     imageRef,
     imageId,
-    state: stateOf(record),
+    state: criStateOf(record),
     createdAt: createdAtNs,
     labels: config.labels,
     annotations: config.annotations,
   });
 }
 
-/** `image`: as it is stored by now; it may have been removed since. */
+/** `image` is the current one; it may have been removed since the container was created. */
 export function containerStatusMessage(record: ContainerRecord, image: StoredImage | undefined): ContainerStatus {
-  const { id, config, imageRef, imageId, createdAtNs, logPath, stopSignal, spec, life } = record;
+  const { id, config, imageRef, imageId, createdAtNs, logPath, stopSignal, spec, state } = record;
   const tag = image?.repoTags[0];
   return ContainerStatus.create({
     id,
     metadata: config.metadata,
-    state: stateOf(record),
+    state: criStateOf(record),
     createdAt: createdAtNs,
-    ...timesOf(life),
-    ...(life.phase === 'exited' && { exitCode: life.exitCode, reason: life.reason, message: life.message }),
+    ...startAndFinish(state),
+    ...(state.phase === 'exited' && { exitCode: state.exitCode, reason: state.reason, message: state.message }),
     image: tag === undefined ? config.image : ImageSpec.create({ ...config.image, image: tag }),
     imageRef: image?.repoDigests[0] ?? imageRef,
     imageId,
@@ -69,19 +69,19 @@ export function containerStatusMessage(record: ContainerRecord, image: StoredIma
     mounts: config.mounts,
     logPath,
     stopSignal: signalForCri(stopSignal),
-    resources: spec && resourcesOf(spec),
-    user: spec && userOf(spec),
+    resources: spec && resourcesMessage(spec),
+    user: spec && userMessage(spec),
   });
 }
 
-function timesOf(life: ContainerRecord['life']): { readonly startedAt?: bigint; readonly finishedAt?: bigint } {
-  if (life.phase === 'running') return { startedAt: life.startedAtNs };
-  if (life.phase !== 'exited') return {};
-  return { startedAt: life.startedAtNs ?? 0n, finishedAt: life.finishedAtNs };
+function startAndFinish(state: ContainerRecord['state']): { readonly startedAt?: bigint; readonly finishedAt?: bigint } {
+  if (state.phase === 'running') return { startedAt: state.startedAtNs };
+  if (state.phase !== 'exited') return {};
+  return { startedAt: state.startedAtNs ?? 0n, finishedAt: state.finishedAtNs };
 }
 
-/** As the runtime was told, which is what kubelet compares a resize with. */
-function resourcesOf({ process, linux }: OciSpec): ContainerResources {
+/** Resources as last requested from the OCI runtime; kubelet compares a resize with them. */
+function resourcesMessage({ process, linux }: OciSpec): ContainerResources {
   const { cpu, memory, hugepageLimits, unified } = linux.resources;
   const big = (value: number | undefined): bigint => BigInt(value ?? 0);
   return ContainerResources.fromPartial({
@@ -100,13 +100,13 @@ function resourcesOf({ process, linux }: OciSpec): ContainerResources {
   });
 }
 
-function userOf({ process: { user } }: OciSpec): ContainerUser {
+function userMessage({ process: { user } }: OciSpec): ContainerUser {
   return ContainerUser.fromPartial({
     linux: { uid: BigInt(user.uid), gid: BigInt(user.gid), supplementalGroups: user.additionalGids.map(BigInt) },
   });
 }
 
-/** Ids may be beginnings that only one has; `fullId` finds what they mean. */
+/** Filter ids may be prefixes; `fullId` holds the ids they resolve to. */
 export function matchesFilter(
   record: ContainerRecord,
   filter: ContainerFilter | undefined,
@@ -115,6 +115,6 @@ export function matchesFilter(
   if (!filter) return true;
   if (filter.id !== '' && record.id !== fullId.container) return false;
   if (filter.podSandboxId !== '' && record.sandboxId !== fullId.sandbox) return false;
-  if (filter.state && stateOf(record) !== filter.state.state) return false;
+  if (filter.state && criStateOf(record) !== filter.state.state) return false;
   return Object.entries(filter.labelSelector).every(([key, value]) => record.config.labels[key] === value);
 }

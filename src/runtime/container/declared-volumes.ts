@@ -1,18 +1,18 @@
 import { posix } from 'node:path';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
-import { isVolumePath, volumePath, volumesFault } from '../images/volume-paths.ts';
+import { isVolumePath, volumePath, invalidVolumesReason } from '../images/volume-paths.ts';
 import type { DeclaredVolume } from '../spec/image-volumes.ts';
 import { resolveInRoot } from '../spec/resolve-in-root.ts';
 import { shiftedOwner } from '../storage/shift-owner.ts';
 import type { IdMap } from '../storage/snapshots.ts';
 
 /**
- * A volume that an image declares is a folder of the container's own writable layer, mounted upon itself: what the image
- * has there need not be copied, it lies on the disk, goes with the container, and can be written to where the rest of the
- * root file system cannot. It is bound to `hostPath` first: in the container something may be mounted above it by then.
- * Whoever takes the container away unmounts all that lies in the folder. Rejects when the signal aborts.
+ * Binds each volume that the image declares to its `hostPath`. The volume is a directory of the container's own writable
+ * layer, mounted upon itself: the image's content need not be copied, the volume is on disk, is removed with the
+ * container, and stays writable when the root filesystem is read-only. It is bound before the start because other mounts
+ * of the container may cover it. `releaseBundle` unmounts all of them. Rejects when the signal aborts.
  */
 export async function makeDeclaredVolumes(
   volumes: readonly DeclaredVolume[],
@@ -21,14 +21,14 @@ export async function makeDeclaredVolumes(
   { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
   signal: AbortSignal,
 ): Promise<void> {
-  const fault = volumesFault(volumes.map(({ containerPath }) => containerPath)); // before anything is bound
-  if (fault !== undefined) throw badField('image', fault);
+  const fault = invalidVolumesReason(volumes.map(({ containerPath }) => containerPath)); // checked before anything is bound
+  if (fault !== undefined) throw invalidField('image', fault);
   const root = shiftedOwner({ uid: 0, gid: 0 }, idMap);
   for (const { containerPath, hostPath } of volumes) {
     signal.throwIfAborted();
     const below = await resolveInRoot(fs, rootfs, containerPath);
     if (!isVolumePath(volumePath(below))) {
-      throw badField('image', `volume ${JSON.stringify(containerPath)} leads to /${below}, where there cannot be one`);
+      throw invalidField('image', `volume ${JSON.stringify(containerPath)} resolves to /${below}, which cannot be a volume`);
     }
     const folder = `${rootfs}/${below}`;
     const isNew = (await fs.lstat(folder)) === undefined;

@@ -1,8 +1,8 @@
 import type { ContainerRecord } from '../store/container-record.ts';
-import { type ContainerDeps, runtimeOf } from './container-deps.ts';
+import { type ContainerDeps, runtimeForContainer } from './container-deps.ts';
 
 /** What crun and runc tell of a container whose program has been let go. */
-const RAN = new Set(['running', 'paused', 'stopped']);
+const STARTED_STATUSES = new Set(['running', 'paused', 'stopped']);
 
 /** Of a container whose start nobody saw end; `undefined`: its program never ran. A process, but only for such ones. */
 export async function pidOfInterruptedStart(
@@ -10,7 +10,7 @@ export async function pidOfInterruptedStart(
   { runtimes, ociCommand }: Pick<ContainerDeps, 'runtimes' | 'ociCommand'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { program } = runtimeOf(runtimes, record);
+  const { program } = runtimeForContainer(runtimes, record);
   const { exitCode, stdout } = await ociCommand(program, ['state', record.id], signal);
   return exitCode === 0 ? pidInState(new TextDecoder().decode(stdout)) : undefined;
 }
@@ -22,6 +22,6 @@ export function pidInState(text: string): number | undefined {
   } catch {
     return undefined; // it was killed while it was being created
   }
-  if (typeof state.status !== 'string' || !RAN.has(state.status)) return undefined;
+  if (typeof state.status !== 'string' || !STARTED_STATUSES.has(state.status)) return undefined;
   return typeof state.pid === 'number' ? state.pid : 0;
 }

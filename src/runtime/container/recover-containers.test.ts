@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerState } from '../../cri/generated/runtime-v1.ts';
-import type { ContainerLife } from '../store/container-record.ts';
+import type { ContainerRecordState } from '../store/container-record.ts';
 import {
   type ContainerWorld,
   createContainerWorld,
@@ -10,9 +10,9 @@ import {
   runContainer,
   signal,
 } from './fake/container-world.ts';
-import { type Recovery, recoveryOf } from './recover-containers.ts';
+import { type ContainerRecovery, decideContainerRecovery } from './recover-containers.ts';
 
-const cases: ReadonlyArray<readonly [ContainerLife, Recovery]> = [
+const cases: ReadonlyArray<readonly [ContainerRecordState, ContainerRecovery]> = [
   [{ phase: 'creating' }, 'takeAway'],
   [{ phase: 'created' }, 'mountAgain'],
   [{ phase: 'starting' }, 'lookAgain'],
@@ -22,13 +22,13 @@ const cases: ReadonlyArray<readonly [ContainerLife, Recovery]> = [
   [{ phase: 'exited', finishedAtNs: 1n, exitCode: 0, reason: 'Completed', message: '' }, 'keep'],
 ];
 
-for (const [life, recovery] of cases) {
-  test(`recoveryOf() ${JSON.stringify(life, (_, value) => (typeof value === 'bigint' ? Number(value) : value))}: ${recovery}`, async () => {
+for (const [state, recovery] of cases) {
+  test(`recoveryOf() ${JSON.stringify(state, (_, value) => (typeof value === 'bigint' ? Number(value) : value))}: ${recovery}`, async () => {
     const world = await createContainerWorld();
     const { containerId } = await world.containers.verbs.createContainer(createRequest(), signal);
     const record = world.containers.records.all.get(containerId);
     assert.ok(record);
-    assert.equal(recoveryOf({ ...record, life }, 'now'), recovery);
+    assert.equal(decideContainerRecovery({ ...record, state }, 'now'), recovery);
   });
 }
 

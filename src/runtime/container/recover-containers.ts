@@ -1,23 +1,23 @@
 import { posix } from 'node:path';
 import { assertNever } from '../../base/assert-never.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
-import { type ContainerDeps, idMapOf, monitoredName, runtimeOf } from './container-deps.ts';
-import { configPath, mountFiles, namesIn, releaseFiles } from './container-files.ts';
-import { endUnseen, nanoseconds, startFailed } from './container-life.ts';
-import { settle } from './end-container.ts';
-import { imageVolumesOf } from './image-volumes.ts';
+import { type ContainerDeps, idMapForSandbox, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { bundleConfigPath, mountBundle, listNames, releaseBundle } from './container-files.ts';
+import { unknownExit, nanoseconds, failedStart } from './container-state.ts';
+import { recordExit } from './terminate-container.ts';
+import { resolveImageVolumes } from './image-volumes.ts';
 import { pidOfInterruptedStart } from './interrupted-start.ts';
-import { type TakeAwayDeps, takeAway } from './take-away.ts';
+import { type DeleteDeps, deleteContainer } from './delete-container.ts';
 
-export type RecoverDeps = TakeAwayDeps & Pick<ContainerDeps, 'images' | 'bootId' | 'records' | 'ociCommand'>;
+export type RecoverDeps = DeleteDeps & Pick<ContainerDeps, 'images' | 'bootId' | 'records' | 'ociCommand'>;
 
 /** What a start has to do about a container that an earlier life of ours knew. */
-export type Recovery = 'takeAway' | 'mountAgain' | 'lookAgain' | 'watch' | 'lostByRestart' | 'keep';
+export type ContainerRecovery = 'takeAway' | 'mountAgain' | 'lookAgain' | 'watch' | 'lostByRestart' | 'keep';
 
-export function recoveryOf({ life }: ContainerRecord, bootId: string): Recovery {
-  switch (life.phase) {
+export function decideContainerRecovery({ state }: ContainerRecord, bootId: string): ContainerRecovery {
+  switch (state.phase) {
     case 'creating':
       return 'takeAway';
     case 'created':
@@ -25,11 +25,11 @@ export function recoveryOf({ life }: ContainerRecord, bootId: string): Recovery 
     case 'starting':
       return 'lookAgain';
     case 'running':
-      return (life.bootId ?? bootId) === bootId ? 'watch' : 'lostByRestart';
+      return (state.bootId ?? bootId) === bootId ? 'watch' : 'lostByRestart';
     case 'exited':
       return 'keep';
     default:
-      return assertNever(life);
+      return assertNever(state);
   }
 }
 
@@ -38,7 +38,7 @@ export function recoveryOf({ life }: ContainerRecord, bootId: string): Recovery 
  * touched. What fails for one container is logged, and does not keep the others from being served.
  */
 export async function recoverContainers(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { ledger, log } = deps;
+  const { store, log } = deps;
   const orphans = await orphanIds(deps);
   const each = async (id: string, work: Promise<void>): Promise<void> => {
     try {
@@ -49,27 +49,27 @@ export async function recoverContainers(deps: RecoverDeps, signal: AbortSignal):
     }
   };
   await Promise.all([
-    ...[...ledger.all.values()].map((record) => each(record.id, recover(record, deps, signal))),
+    ...[...store.all.values()].map((record) => each(record.id, recover(record, deps, signal))),
     ...orphans.map((id) => each(id, removeOrphan(id, deps, signal))),
   ]);
 }
 
 async function recover(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { live, bootId, clock, runtimes, paths } = deps;
-  const recovery = recoveryOf(record, bootId);
+  const recovery = decideContainerRecovery(record, bootId);
   switch (recovery) {
     case 'takeAway':
-      return takeAwayHalfMade(record, deps, signal);
+      return deleteInterrupted(record, deps, signal);
     case 'mountAgain':
-      return mountAgain(record, deps, signal);
+      return remount(record, deps, signal);
     case 'lookAgain':
-      return lookAgain(record, deps, signal);
+      return resolveInterruptedStart(record, deps, signal);
     case 'watch':
       live.watch(record);
-      return runtimeOf(runtimes, record).endExecs(monitoredName(paths, record.id));
+      return runtimeForContainer(runtimes, record).endExecs(monitoredName(paths, record.id));
     case 'lostByRestart': {
       const message = 'the machine was restarted while the container ran';
-      return settle(record.id, endUnseen(message, nanoseconds(clock.now())), deps);
+      return recordExit(record.id, unknownExit(message, nanoseconds(clock.now())), deps);
     }
     case 'keep':
       return;
@@ -78,47 +78,47 @@ async function recover(record: ContainerRecord, deps: RecoverDeps, signal: Abort
   }
 }
 
-async function takeAwayHalfMade({ id }: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+async function deleteInterrupted({ id }: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   try {
-    await takeAway(id, deps, signal);
+    await deleteContainer(id, deps, signal);
   } catch (error) {
     // To be seen, and removed like any other.
-    await deps.ledger.change(id, startFailed(`its creation was interrupted: ${textOf(error)}`, now(deps)));
+    await deps.store.applyEvent(id, failedStart(`its creation was interrupted: ${errorText(error)}`, now(deps)));
     throw error;
   }
 }
 
-async function mountAgain(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+async function remount(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { fs, paths, images, sandboxes } = deps;
   const { id, imageId, config, sandboxId } = record;
-  if ((await fs.stat(configPath(paths, id))) === undefined) {
-    return settle(id, endUnseen('the machine was restarted before the container was started', now(deps)), deps);
+  if ((await fs.stat(bundleConfigPath(paths, id))) === undefined) {
+    return recordExit(id, unknownExit('the machine was restarted before the container was started', now(deps)), deps);
   }
   try {
-    const idMap = idMapOf(sandboxes.all.get(sandboxId));
-    await mountFiles({ id, imageId, idMap, imageVolumes: imageVolumesOf(config, images) }, deps, signal);
+    const idMap = idMapForSandbox(sandboxes.all.get(sandboxId));
+    await mountBundle({ id, imageId, idMap, imageVolumes: resolveImageVolumes(config, images) }, deps, signal);
   } catch (error) {
     signal.throwIfAborted();
-    await settle(id, startFailed(`its files cannot be mounted again: ${textOf(error)}`, now(deps)), deps);
+    await recordExit(id, failedStart(`its files cannot be mounted again: ${errorText(error)}`, now(deps)), deps);
   }
 }
 
 /** Whoever was starting it never heard that it did: either it runs, or it is as if nobody had tried. */
-async function lookAgain(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { ledger, live, events, runtimes, paths, clock, bootId } = deps;
+async function resolveInterruptedStart(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+  const { store, live, events, runtimes, paths, clock, bootId } = deps;
   const { id, sandboxId } = record;
-  await runtimeOf(runtimes, record).settleStart(monitoredName(paths, id), signal);
+  await runtimeForContainer(runtimes, record).settleStart(monitoredName(paths, id), signal);
   const pid = await pidOfInterruptedStart(record, deps, signal);
   if (pid !== undefined) {
     const startedAtNs = nanoseconds(clock.now());
-    const started = await ledger.change(id, { type: 'started', pid, startedAtNs, bootId });
+    const started = await store.applyEvent(id, { type: 'started', pid, startedAtNs, bootId });
     if (started) live.watch(started);
     events.publish({ type: ContainerEventType.CONTAINER_STARTED_EVENT, sandboxId, containerId: id });
     return;
   }
-  await runtimeOf(runtimes, record).remove(monitoredName(paths, id), signal);
-  const undone = await ledger.change(id, { type: 'startUndone' });
-  if (undone) await mountAgain(undone, deps, signal);
+  await runtimeForContainer(runtimes, record).remove(monitoredName(paths, id), signal);
+  const undone = await store.applyEvent(id, { type: 'startUndone' });
+  if (undone) await remount(undone, deps, signal);
 }
 
 /** Bundles, writable layers and damaged records that no record speaks of. Pause containers have their sandbox's id. */
@@ -127,22 +127,22 @@ async function orphanIds({
   paths,
   snapshots,
   sandboxes,
-  ledger,
+  store,
   records,
 }: RecoverDeps): Promise<readonly string[]> {
-  const [bundles, layers] = await Promise.all([namesIn(fs, posix.dirname(paths.bundle('id'))), snapshots.list()]);
+  const [bundles, layers] = await Promise.all([listNames(fs, posix.dirname(paths.bundle('id'))), snapshots.list()]);
   const found = new Set([...bundles, ...layers, ...records.damaged]);
-  return [...found].filter((id) => !ledger.all.has(id) && !sandboxes.all.has(id));
+  return [...found].filter((id) => !store.all.has(id) && !sandboxes.all.has(id));
 }
 
 async function removeOrphan(id: string, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { runtimes, paths, ledger, records } = deps;
+  const { runtimes, paths, store, records } = deps;
   for (const { name } of runtimes.handlers) {
     await runtimes.handler(name)?.settleStart(monitoredName(paths, id), signal);
     await runtimes.handler(name)?.remove(monitoredName(paths, id), signal);
   }
-  await releaseFiles(id, deps);
-  if (records.damaged.includes(id)) await ledger.remove(id);
+  await releaseBundle(id, deps);
+  if (records.damaged.includes(id)) await store.remove(id);
 }
 
 function now({ clock }: Pick<RecoverDeps, 'clock'>): bigint {

@@ -9,7 +9,7 @@ const BY_NAME: ReadonlyMap<string, Signal> = new Map(
     .map(([name, signal]) => [name.replace('PLUS', '+').replace('MINUS', '-'), signal]),
 );
 
-/** How CRI tells it; by its number where CRI has another name for it. */
+/** CRI's signal of this name, or of the same number if CRI names it differently. */
 export function signalForCri(text: string): Signal {
   const named = BY_NAME.get(text);
   if (named !== undefined) return named;

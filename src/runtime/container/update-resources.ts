@@ -2,26 +2,26 @@ import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts'
 import type { NriUpdate } from '../nri/nri.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
-import { type ContainerDeps, monitoredName, runtimeOf } from './container-deps.ts';
-import { readConfig, writeConfig } from './container-files.ts';
-import type { ContainerLedger } from './container-ledger.ts';
+import { type ContainerDeps, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { readBundleConfig, writeBundleConfig } from './container-files.ts';
+import type { ContainerStore } from './container-store.ts';
 
 export type UpdateDeps = Pick<ContainerDeps, 'fs' | 'log' | 'paths' | 'runtimes'> & {
-  readonly ledger: ContainerLedger;
+  readonly store: ContainerStore;
 };
 
-/** Resources of other containers, as NRI plugins want them. Rejects with the first failure that is not to be ignored. */
+/** Applies updates of other containers that NRI plugins request. Rejects with the first error that may not be ignored. */
 export type ApplyUpdates = (updates: readonly NriUpdate[], signal: AbortSignal) => Promise<void>;
 
 export interface NewResources {
   readonly resources: OciResources;
-  /** What `ContainerConfig` says from now on; absent: as before. */
-  readonly asked?: LinuxContainerResources;
+  /** New resources of `ContainerConfig`; absent: unchanged. */
+  readonly requested?: LinuxContainerResources;
 }
 
 /**
- * Changes the resources of a container in the kernel (where it runs), in its bundle (where it does not yet) and in its
- * record. It takes no turn: verbs of two containers may each want to change the other's.
+ * Changes the resources of a container in the kernel (if it runs), in its bundle (if it has not started) and in its
+ * record. It does not take the container's lock: verbs of two containers may each update the other one.
  */
 export async function changeResources(
   id: string,
@@ -29,21 +29,21 @@ export async function changeResources(
   deps: UpdateDeps,
   signal: AbortSignal,
 ): Promise<ContainerRecord | undefined> {
-  return deps.ledger.edit(id, async (record) => {
+  return deps.store.update(id, async (record) => {
     const { spec } = record;
     if (spec === undefined) return record;
-    const { resources, asked } = change(record, spec);
-    if (record.life.phase === 'running') {
-      await runtimeOf(deps.runtimes, record).update(monitoredName(deps.paths, id), resources, signal);
-    } else if (record.life.phase === 'created') {
-      await rewriteConfig(id, resources, deps);
+    const { resources, requested: asked } = change(record, spec);
+    if (record.state.phase === 'running') {
+      await runtimeForContainer(deps.runtimes, record).update(monitoredName(deps.paths, id), resources, signal);
+    } else if (record.state.phase === 'created') {
+      await rewriteBundleConfig(id, resources, deps);
     }
-    return { ...record, config: withResources(record.config, asked), spec: withNewResources(spec, resources) };
+    return { ...record, config: configWithResources(record.config, requested), spec: specWithResources(spec, resources) };
   });
 }
 
-/** While it starts, the runtime may have read the old ones already. */
-export async function catchUp(
+/** Applies an update that arrived during the start, when the OCI runtime may already have read the old resources. */
+export async function applyUpdateDuringStart(
   before: OciResources | undefined,
   record: ContainerRecord,
   deps: Pick<UpdateDeps, 'paths' | 'runtimes'>,
@@ -51,24 +51,24 @@ export async function catchUp(
 ): Promise<void> {
   const resources = record.spec?.linux.resources;
   if (resources === undefined || resources === before) return;
-  await runtimeOf(deps.runtimes, record).update(monitoredName(deps.paths, record.id), resources, signal);
+  await runtimeForContainer(deps.runtimes, record).update(monitoredName(deps.paths, record.id), resources, signal);
 }
 
-async function rewriteConfig(id: string, resources: OciResources, deps: UpdateDeps): Promise<void> {
-  const spec = await readConfig(id, deps);
-  if (spec) await writeConfig(id, withNewResources(spec, resources), deps);
+async function rewriteBundleConfig(id: string, resources: OciResources, deps: UpdateDeps): Promise<void> {
+  const spec = await readBundleConfig(id, deps);
+  if (spec) await writeBundleConfig(id, specWithResources(spec, resources), deps);
 }
 
-function withNewResources(spec: OciSpec, resources: OciResources): OciSpec {
+function specWithResources(spec: OciSpec, resources: OciResources): OciSpec {
   return { ...spec, linux: { ...spec.linux, resources } };
 }
 
-function withResources(
+function configWithResources(
   config: ContainerRecord['config'],
-  asked: LinuxContainerResources | undefined,
+  requested: LinuxContainerResources | undefined,
 ): ContainerRecord['config'] {
-  if (!asked) return config;
-  return { ...config, linux: { securityContext: undefined, ...config.linux, resources: asked } };
+  if (!requested) return config;
+  return { ...config, linux: { securityContext: undefined, ...config.linux, resources: requested } };
 }
 
 export function applyUpdates(deps: UpdateDeps): ApplyUpdates {
@@ -77,20 +77,20 @@ export function applyUpdates(deps: UpdateDeps): ApplyUpdates {
       try {
         await changeResources(
           containerId,
-          (_, { linux }) => ({ resources: merged(linux.resources, resources) }),
+          (_, { linux }) => ({ resources: mergeResources(linux.resources, resources) }),
           deps,
           signal,
         );
       } catch (error) {
         if (!ignoreFailure) throw error;
-        deps.log.warn('cannot update a container as an NRI plugin wants', { containerId, error });
+        deps.log.warn('cannot apply container update of an NRI plugin', { containerId, error });
       }
     }
   };
 }
 
-/** What the update says goes over what is there, value by value. */
-export function merged(current: OciResources, update: OciResources): OciResources {
+/** Values of the update replace the current ones field by field. */
+export function mergeResources(current: OciResources, update: OciResources): OciResources {
   const { devices, memory, cpu, ...whole } = update;
   return {
     ...current,

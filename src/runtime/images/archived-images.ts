@@ -2,17 +2,17 @@ import { verifyDigest } from '../storage/digest.ts';
 import type { ImageArchive } from './archive/image-archive.ts';
 import { TarError } from './archive/tar-header.ts';
 import type { IncomingImage } from './image-ingest.ts';
-import { objectOf, textField, textList } from './json-fields.ts';
-import { choosePlatform, type Descriptor, type Manifest, parseManifest, platformsOf } from './manifest.ts';
+import { asObject, stringField, stringList } from './json-fields.ts';
+import { choosePlatform, type Descriptor, type Manifest, parseManifest, platformsText } from './manifest.ts';
 
-/** containerd writes the whole name here; OCI's own annotation is often a bare tag. */
+/** containerd writes the full name here; OCI's own annotation is often a bare tag. */
 const CONTAINERD_NAME = 'io.containerd.image.name';
 const REF_NAME = 'org.opencontainers.image.ref.name';
-/** Indexes in indexes; no honest archive has more. */
-const MOST_DEPTH = 4;
+/** Limit for nested indexes. */
+const MAX_DEPTH = 4;
 
-/** The images of an archive that fit this machine. Throws a `TarError`, `DigestError` or `SyntaxError`. */
-export async function imagesInArchive(archive: ImageArchive, architecture: string): Promise<readonly IncomingImage[]> {
+/** Returns the images of an archive for this architecture. Throws `TarError`, `DigestError` or `SyntaxError`. */
+export async function readArchivedImages(archive: ImageArchive, architecture: string): Promise<readonly IncomingImage[]> {
   if (archive.has('index.json')) return ociImages(archive, architecture);
   if (archive.has('manifest.json')) return dockerImages(archive);
   throw new TarError('not an image archive: neither index.json nor manifest.json is in it');
@@ -27,25 +27,25 @@ async function ociImages(archive: ImageArchive, architecture: string): Promise<r
     ({ platform }) => platform === undefined || platform.architecture === architecture,
   );
   for (const descriptor of wanted) {
-    const manifest = await imageManifest(archive, descriptor, architecture, MOST_DEPTH);
+    const manifest = await imageManifest(archive, descriptor, architecture, MAX_DEPTH);
     const known = images.get(manifest.digest) ?? { manifest, names: new Set() };
-    for (const name of namesOf(descriptor)) known.names.add(name);
+    for (const name of imageNames(descriptor)) known.names.add(name);
     images.set(manifest.digest, known);
   }
   if (images.size === 0) {
-    throw new SyntaxError(`no image for linux/${architecture} in the archive, only ${platformsOf(index.manifests)}`);
+    throw new SyntaxError(`no image for linux/${architecture} in the archive, only ${platformsText(index.manifests)}`);
   }
   return Promise.all([...images.values()].map(({ manifest, names }) => ociImage(archive, manifest, [...names])));
 }
 
-function namesOf({ annotations }: Descriptor): readonly string[] {
+function imageNames({ annotations }: Descriptor): readonly string[] {
   const name = annotations[CONTAINERD_NAME];
   if (name) return [name];
   const reference = annotations[REF_NAME] ?? '';
-  return /[:/]/.test(reference) ? [reference] : []; // a bare tag names nothing
+  return /[:/]/.test(reference) ? [reference] : []; // a bare tag is not a name
 }
 
-/** Goes through indexes to the manifest that fits. */
+/** Follows indexes to the manifest for this architecture. */
 async function imageManifest(
   archive: ImageArchive,
   descriptor: Descriptor,
@@ -56,7 +56,7 @@ async function imageManifest(
   if (manifest.kind === 'image') return descriptor;
   const chosen = choosePlatform(manifest.manifests, architecture);
   if (chosen === undefined || depth === 0) {
-    throw new SyntaxError(`no image for linux/${architecture} in the archive, only ${platformsOf(manifest.manifests)}`);
+    throw new SyntaxError(`no image for linux/${architecture} in the archive, only ${platformsText(manifest.manifests)}`);
   }
   return imageManifest(archive, chosen, architecture, depth - 1);
 }
@@ -92,18 +92,18 @@ function blobName(digest: string): string {
   return `blobs/${digest.replace(':', '/')}`;
 }
 
-/** What `docker save` wrote before it knew OCI's layout. */
+/** Reads the format of `docker save` before it used OCI's layout. */
 async function dockerImages(archive: ImageArchive): Promise<readonly IncomingImage[]> {
   const list: unknown = JSON.parse(new TextDecoder().decode(await archive.read('manifest.json')));
   if (!Array.isArray(list)) throw new SyntaxError('manifest.json: not a list of images');
   return Promise.all(
     list.map(async (each) => {
-      const entry = objectOf(each);
-      const configName = textField(entry, 'Config');
+      const entry = asObject(each);
+      const configName = stringField(entry, 'Config');
       const config = await archive.read(configName);
-      const layers = textList(entry, 'Layers');
+      const layers = stringList(entry, 'Layers');
       return {
-        references: textList(entry, 'RepoTags'),
+        references: stringList(entry, 'RepoTags'),
         config,
         layers: layers.map((name) => ({ open: (signal: AbortSignal) => archive.stream(name, signal) })),
         sizeBytes: layers.reduce((sum, name) => sum + archive.size(name), config.byteLength),

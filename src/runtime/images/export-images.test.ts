@@ -5,7 +5,7 @@ import { ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import { chainIds, digestOf, hexOf } from '../storage/digest.ts';
-import { archiveOf, configOf, type FakeFiles, type FakeImage, layerOf, ociArchiveOf } from './fake/image-archives.ts';
+import { buildArchive, buildConfig, type FakeFiles, type FakeImage, buildLayer, buildOciArchive } from './fake/image-archives.ts';
 
 const signal = new AbortController().signal;
 
@@ -17,7 +17,7 @@ async function open(host: MemoryHost): Promise<Storage> {
 async function world(...images: readonly FakeImage[]): Promise<{ host: MemoryHost; storage: Storage }> {
   const host = createMemoryHost();
   const storage = await open(host);
-  await storage.loader.loadArchive(await ociArchiveOf(...images), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive(...images), {}, signal);
   return { host, storage };
 }
 
@@ -28,18 +28,18 @@ async function save(storage: Storage, images: readonly string[]): Promise<Uint8A
 }
 
 async function image(files: FakeFiles, more: Partial<FakeImage> = {}): Promise<FakeImage> {
-  return { names: ['app:1'], layers: [await layerOf(files)], ...more };
+  return { names: ['app:1'], layers: [await buildLayer(files)], ...more };
 }
 
 const gone = { kind: 'characterDevice', major: 1, minor: 3 } as const;
 const layers: Record<string, () => Promise<Uint8Array>> = {
   'files, folders and links': () =>
-    layerOf({ a: null, 'a/b': 'text', s: { kind: 'symlink', target: '/a' }, h: { kind: 'hardLink', target: 'a/b' } }),
-  'marks and devices': () => layerOf({ 'a/.wh..wh..opq': '', '.wh.b': 'with content', tty: gone }),
-  'names with dots, and absolute': async () => layerOf({ './a/../b': 'x', '/etc/passwd': 'y' }),
+    buildLayer({ a: null, 'a/b': 'text', s: { kind: 'symlink', target: '/a' }, h: { kind: 'hardLink', target: 'a/b' } }),
+  'marks and devices': () => buildLayer({ 'a/.wh..wh..opq': '', '.wh.b': 'with content', tty: gone }),
+  'names with dots, and absolute': async () => buildLayer({ './a/../b': 'x', '/etc/passwd': 'y' }),
   'a file behind a link': () =>
-    layerOf({ real: null, link: { kind: 'symlink', target: '/real' }, 'link/file': 'through it' }),
-  'a name that is no UTF-8': () => layerOf({ 'a\udcff': 'text', b: { kind: 'symlink', target: '\udce9' } }),
+    buildLayer({ real: null, link: { kind: 'symlink', target: '/real' }, 'link/file': 'through it' }),
+  'a name that is no UTF-8': () => buildLayer({ 'a\udcff': 'text', b: { kind: 'symlink', target: '\udce9' } }),
   'a file that comes twice': async () => twice({ a: 'first', b: 'between' }, { a: 'second', c: '' }),
   'a file that comes three times, once empty': async () => twice({ a: 'first' }, { a: '' }, { a: 'third' }),
   'a file that becomes a link': async () => twice({ a: 'first' }, { a: { kind: 'symlink', target: 'b' } }),
@@ -48,12 +48,12 @@ const layers: Record<string, () => Promise<Uint8Array>> = {
   'a file with two names, of which one is written again': async () =>
     twice({ a: 'first', b: { kind: 'hardLink', target: 'a' } }, { a: 'second' }),
   'nothing but an end': async () => new Uint8Array(1024),
-  'a long end': async () => Buffer.concat([await layerOf({ a: 'x' }), Buffer.alloc(20_480)]),
+  'a long end': async () => Buffer.concat([await buildLayer({ a: 'x' }), Buffer.alloc(20_480)]),
 };
 
 /** Archives without their ends, one after the other. */
 async function twice(...parts: readonly FakeFiles[]): Promise<Uint8Array> {
-  const all = await Promise.all(parts.map(layerOf));
+  const all = await Promise.all(parts.map(buildLayer));
   return Buffer.concat([...all.map((part) => part.subarray(0, -1024)), new Uint8Array(1024)]);
 }
 
@@ -72,11 +72,11 @@ for (const [name, make] of Object.entries(layers)) {
 }
 
 test('archive() holds blobs that images share once, and the names that were asked for', async () => {
-  const base = await layerOf({ base: 'b' });
+  const base = await buildLayer({ base: 'b' });
   const one: FakeImage = { names: ['app:1', 'reg.local:5000/app:2'], layers: [base] };
-  const two: FakeImage = { names: ['two:1'], layers: [base, await layerOf({ more: 'm' })] };
+  const two: FakeImage = { names: ['two:1'], layers: [base, await buildLayer({ more: 'm' })] };
   const { storage } = await world(one, two);
-  const twoId = digestOf(configOf(two));
+  const twoId = digestOf(buildConfig(two));
   const saved = await save(storage, ['app:1', 'reg.local:5000/app:2', twoId, 'app:1']);
   assert.equal(
     Buffer.from(saved)
@@ -89,7 +89,7 @@ test('archive() holds blobs that images share once, and the names that were aske
   assert.deepEqual(
     loaded.map(({ id, repoTags }) => [id, repoTags]),
     [
-      [digestOf(configOf(one)), ['docker.io/library/app:1', 'reg.local:5000/app:2']],
+      [digestOf(buildConfig(one)), ['docker.io/library/app:1', 'reg.local:5000/app:2']],
       [twoId, []],
     ],
   );
@@ -101,7 +101,7 @@ test('archive() is what Docker reads, too', async () => {
   const saved = Buffer.from(await save(storage, ['app:1'])).toString('latin1');
   const [entry] = JSON.parse(/\[\{"Config".*?\}\]/.exec(saved)?.[0] ?? '[]');
   const layer = given.layers.map((each) => `blobs/sha256/${hexOf(digestOf(each))}`);
-  const id = hexOf(digestOf(configOf(given)));
+  const id = hexOf(digestOf(buildConfig(given)));
   assert.deepEqual(entry, { Config: `blobs/sha256/${id}`, RepoTags: ['app:1'], Layers: layer });
 });
 
@@ -178,8 +178,8 @@ test('archive() keeps the layers until it is read', async () => {
 });
 
 test('a configuration that is no text is refused', async () => {
-  const config = Buffer.concat([configOf(await image({})), Buffer.from([0xff])]);
-  const archive = await archiveOf([
+  const config = Buffer.concat([buildConfig(await image({})), Buffer.from([0xff])]);
+  const archive = await buildArchive([
     ['c.json', config],
     ['manifest.json', Buffer.from(JSON.stringify([{ Config: 'c.json', RepoTags: null, Layers: [] }]))],
   ]);

@@ -5,58 +5,58 @@ import type { TreeMember } from '../../host/tree.ts';
 import { DigestError, digestOf } from '../storage/digest.ts';
 import type { LayerHolds } from '../storage/layer-holds.ts';
 import type { LayerFile, LayerStore } from '../storage/layer-store.ts';
-import { CutOffError } from './archive/byte-reader.ts';
+import { UnexpectedEofError } from './archive/byte-reader.ts';
 import { writeTar } from './archive/write-tar.ts';
 import type { ImageExporter } from './image-exporter.ts';
 import type { ImageRecord, ImageRecords } from './image-records.ts';
-import { isDigested, normalizedReference } from './image-reference.ts';
+import { hasDigest, normalizeReference } from './image-reference.ts';
 import { blobPath, layoutFiles, type SavedFile, type SavedImage } from './saved-layout.ts';
 
 export interface ImageExporterDeps {
   readonly layers: LayerStore;
   readonly records: ImageRecords;
   readonly holds: LayerHolds;
-  /** Takes those of these layers away that nobody needs. */
+  /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
 
 export function createImageExporter(deps: ImageExporterDeps): ImageExporter {
   return {
     async *archive(images, signal) {
-      const wanted = wantedImages(deps.records, images);
+      const wanted = requestedImages(deps.records, images);
       const chain = wanted.flatMap(({ record }) => chainOf(record));
       try {
         using _ = deps.holds.hold(chain);
-        yield* archiveOf(deps, wanted, signal);
+        yield* writeArchive(deps, wanted, signal);
       } finally {
-        await deps.discardLayers(chain); // an image may be gone by now
+        await deps.discardLayers(chain); // the image may have been removed meanwhile
       }
     },
   };
 }
 
-async function* archiveOf(deps: ImageExporterDeps, wanted: readonly Wanted[], signal: AbortSignal) {
+async function* writeArchive(deps: ImageExporterDeps, wanted: readonly RequestedImage[], signal: AbortSignal) {
   const saved: SavedImage[] = [];
   const blobs = new Map<string, SavedFile>();
-  for (const { record, names } of wanted) saved.push(await savedImage(deps, record, names, { blobs, signal }));
+  for (const { record, names } of wanted) saved.push(await prepareImage(deps, record, names, { blobs, signal }));
   yield* writeTar(members([...layoutFiles(saved), ...blobs.values()]));
 }
 
-interface Wanted {
+interface RequestedImage {
   readonly record: ImageRecord;
   readonly names: Set<string>;
 }
 
-/** Each image once, with the names by which it was asked for. */
-function wantedImages(records: ImageRecords, images: readonly string[]): readonly Wanted[] {
-  const wanted = new Map<string, Wanted>();
+/** Returns each image once, with the names that the caller gave. */
+function requestedImages(records: ImageRecords, images: readonly string[]): readonly RequestedImage[] {
+  const wanted = new Map<string, RequestedImage>();
   for (const image of images) {
     const record = records.record(image);
     if (record === undefined) throw new CriError('NotFound', `image ${JSON.stringify(image)} not found`);
     const known = wanted.get(record.id) ?? { record, names: new Set() };
-    const name = normalizedReference(image);
-    // The digest of a name is of the manifest that it was pulled with, and the archive has another.
-    if (name !== undefined && !isDigested(name) && record.references.includes(name)) known.names.add(name);
+    const name = normalizeReference(image);
+    // A digest in a name refers to the pulled manifest; the archive has a different one.
+    if (name !== undefined && !hasDigest(name) && record.references.includes(name)) known.names.add(name);
     wanted.set(record.id, known);
   }
   return [...wanted.values()];
@@ -66,7 +66,7 @@ function chainOf({ layers }: ImageRecord): readonly string[] {
   return layers.map(({ chainId }) => chainId);
 }
 
-async function savedImage(
+async function prepareImage(
   { layers, records }: ImageExporterDeps,
   record: ImageRecord,
   names: ReadonlySet<string>,
@@ -79,13 +79,13 @@ async function savedImage(
     const file = await layers.describe(chainId);
     const size = archiveBytes(record, file);
     parts.push({ digest: file.diffId, size });
-    const open = () => checkedLayer(layers.archive(chainId, file, signal), record.id);
+    const open = () => convertErrors(layers.archive(chainId, file, signal), record.id);
     blobs.set(file.diffId, { path: blobPath(file.diffId), size, open });
   }
   return { id: record.id, names: [...names].sort(byCodePoint), config, layers: parts };
 }
 
-/** An image may go while its configuration is looked for; its layers are held by then. */
+/** The image may be removed while its configuration is read; its layers are held at this point. */
 async function configText(records: ImageRecords, id: string): Promise<string> {
   try {
     return await records.configText(id);
@@ -100,17 +100,17 @@ function archiveBytes(record: ImageRecord, { diffId, frame }: LayerFile): number
   const name = record.references[0] ?? record.id;
   throw new CriError(
     'FailedPrecondition',
-    `image ${name} cannot be saved: nothing is kept of how the archive of its layer ${diffId} was written; ` +
+    `image ${name} cannot be saved: the tar headers of its layer ${diffId} were not stored;  ` +
       'an image of an earlier version can be saved once it is removed and pulled again',
   );
 }
 
-/** What is wrong is told as an error of the call. */
-async function* checkedLayer(bytes: AsyncIterable<Uint8Array>, id: string): AsyncGenerator<Uint8Array, void, void> {
+/** Converts content errors into errors of the call. */
+async function* convertErrors(bytes: AsyncIterable<Uint8Array>, id: string): AsyncGenerator<Uint8Array, void, void> {
   try {
     yield* bytes;
   } catch (error) {
-    if (!(error instanceof DigestError || error instanceof CutOffError)) throw error;
+    if (!(error instanceof DigestError || error instanceof UnexpectedEofError)) throw error;
     throw new CriError('DataLoss', `image ${id}: files of a layer were changed: ${error.message}`, { cause: error });
   }
 }

@@ -1,12 +1,12 @@
 import { digestOf } from '../storage/digest.ts';
 
-/** A document of an image as the bytes that it is known by. */
-export function documentBytes(value: unknown): Uint8Array {
+/** Encodes a JSON document of an image; its digest is of these bytes. */
+export function encodeDocument(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** How such a document points to other bytes. */
-export function describeBytes(
+/** Returns the descriptor of the bytes. */
+export function descriptorOf(
   mediaType: string,
   data: Uint8Array,
 ): { readonly mediaType: string; readonly digest: string; readonly size: number } {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { Slots } from '../../base/slots.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import { chainIds, DigestError, digestOf, isDigest } from '../storage/digest.ts';
 import type { LayerHolds } from '../storage/layer-holds.ts';
@@ -7,30 +7,31 @@ import type { IncomingLayer, LayerStore } from '../storage/layer-store.ts';
 import { SpaceError } from '../storage/space-guard.ts';
 import { parseImageConfig } from './image-config.ts';
 import type { ImageRecords, RecordedLayer } from './image-records.ts';
-import { normalizedReference } from './image-reference.ts';
+import { normalizeReference } from './image-reference.ts';
 import type { StoredImage } from './image-store.ts';
-import { volumesFault } from './volume-paths.ts';
-import { isWrongContent } from './wrong-content.ts';
+import { invalidVolumesReason } from './volume-paths.ts';
+import { isInvalidContent } from './invalid-content.ts';
 
-/** An image on its way in, from a registry or an archive. */
+/** An image to be stored, from a registry or an archive. */
 export interface IncomingImage {
-  /** Names with a tag or a digest, short or whole. */
+  /** Names with a tag or a digest, short or full. */
   readonly references: readonly string[];
-  /** As it came; its digest is the image's id. */
+  /** The original bytes; their digest is the image's ID. */
   readonly config: Uint8Array;
-  /** The lowest first, as many as the configuration has diff ids. */
+  /** Lowest first, as many as the configuration has diff IDs. */
   readonly layers: readonly IncomingLayer[];
-  /** Of everything as it came. */
+  /** Size of everything as transferred. */
   readonly sizeBytes: number;
 }
 
-/** The one way by which images come in. */
+/** The only way to add images to the store. */
 export interface ImageIngest {
   /**
-   * Unpacks the layers that are not here, checks all of them, and records the image: from then on it is visible. Layers that
-   * are here are not opened, and told so at once. Rejects with a `DigestError`, `TarError`, `CutOffError` or `SyntaxError` for
-   * an image that is wrong, with what `open` or `failed` threw, or with the signal's reason. Of an image that is wrong, or
-   * for which there is no room, nothing stays; otherwise layers that were whole by then are kept for the next try.
+   * Unpacks the missing layers, verifies all layers and records the image, which makes it visible. Existing layers are
+   * not opened and are reported at once.
+   * Rejects with `DigestError`, `TarError`, `CutOffError` or `SyntaxError` for an invalid image, with the error of
+   * `open` or `failed`, or with the signal's reason. Nothing is kept of an image that is invalid or for which there is
+   * no space; otherwise complete layers are kept for the next attempt.
    */
   ingest(image: IncomingImage, signal: AbortSignal): Promise<StoredImage>;
 }
@@ -39,27 +40,27 @@ export interface ImageIngestDeps {
   readonly layers: LayerStore;
   readonly records: ImageRecords;
   readonly holds: LayerHolds;
-  /** Takes those of these layers away that nobody needs. */
+  /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
 
-/** As many are unpacked at once, over all images. */
+/** Layers unpacked in parallel, over all images. */
 const LAYERS_AT_ONCE = 3;
-/** As many fit into the options of one mount (a page), each by a descriptor. Docker makes no image with more than 127. */
-const MOST_LAYERS = 160;
+/** Limit of layers in the options of one mount (a page), each given by a descriptor. Docker builds at most 127. */
+const MAX_LAYERS = 160;
 
 export function createImageIngest(deps: ImageIngestDeps): ImageIngest {
-  const slots = new Slots(LAYERS_AT_ONCE);
+  const slots = new Semaphore(LAYERS_AT_ONCE);
 
   return {
     async ingest(image, signal) {
       const id = digestOf(image.config);
-      refuseOtherThanText(image.config);
+      checkEncoding(image.config);
       const { config, diffIds } = parseImageConfig(image.config);
-      refuseMismatch(image, diffIds);
-      const fault = volumesFault(config.volumes);
-      if (fault !== undefined) throw new SyntaxError(fault);
-      const references = image.references.map(wholeReference);
+      checkLayers(image, diffIds);
+      const volumesError = invalidVolumesReason(config.volumes);
+      if (volumesError !== undefined) throw new SyntaxError(volumesError);
+      const references = image.references.map(fullReference);
       const chain = chainIds(diffIds);
       try {
         using _ = deps.holds.hold(chain);
@@ -68,16 +69,16 @@ export function createImageIngest(deps: ImageIngestDeps): ImageIngest {
         const record = { id, references, sizeBytes: image.sizeBytes, config, layers };
         return await deps.records.add(record, image.config);
       } catch (error) {
-        if (isHopeless(error)) await deps.discardLayers(chain);
+        if (isPermanent(error)) await deps.discardLayers(chain);
         throw error;
       }
     },
   };
 }
 
-/** Whether the next try would end the same way. */
-function isHopeless(error: unknown): boolean {
-  return isWrongContent(error) || error instanceof SpaceError || error instanceof FileSystemError;
+/** Whether another attempt would fail the same way. */
+function isPermanent(error: unknown): boolean {
+  return isInvalidContent(error) || error instanceof SpaceError || error instanceof FileSystemError;
 }
 
 interface Layers {
@@ -85,9 +86,9 @@ interface Layers {
   readonly chain: readonly string[];
 }
 
-/** Side by side; each gets its place only when those below have theirs. */
+/** Unpacks in parallel. Each layer is moved into the store after those below it. */
 async function addLayers(
-  { layers, slots }: { readonly layers: LayerStore; readonly slots: Slots },
+  { layers, slots }: { readonly layers: LayerStore; readonly slots: Semaphore },
   image: IncomingImage,
   { diffIds, chain }: Layers,
   signal: AbortSignal,
@@ -98,7 +99,7 @@ async function addLayers(
   const all = image.layers.map((layer, index) => {
     const [diffId = '', chainId = ''] = [diffIds[index], chain[index]];
     if (layers.has(chainId)) {
-      layer.isHere?.(); // and stays: it is held
+      layer.isHere?.(); // it stays, because it is held
       return undefined;
     }
     const stack = { diffId, chainId, below: chain.slice(0, index), belowReady };
@@ -107,7 +108,7 @@ async function addLayers(
     added.catch((error: unknown) => giveUp.abort(error));
     return added;
   });
-  // Every one has ended before anybody is told: nothing is written behind the caller's back.
+  // Wait for all layers before returning: nothing may be written after the caller got its answer.
   const ended = await Promise.allSettled(all);
   signal.throwIfAborted();
   if (giveUp.signal.aborted) throw giveUp.signal.reason;
@@ -118,22 +119,22 @@ async function recordedLayers(layers: LayerStore, chain: readonly string[]): Pro
   return Promise.all(chain.map(async (chainId) => ({ chainId, ...(await layers.describe(chainId)).usage })));
 }
 
-function refuseMismatch({ layers }: IncomingImage, diffIds: readonly string[]): void {
-  if (layers.length > MOST_LAYERS) throw new SyntaxError(`image has ${layers.length} layers, more than ${MOST_LAYERS}`);
+function checkLayers({ layers }: IncomingImage, diffIds: readonly string[]): void {
+  if (layers.length > MAX_LAYERS) throw new SyntaxError(`image has ${layers.length} layers, more than ${MAX_LAYERS}`);
   if (layers.length !== diffIds.length) {
-    throw new SyntaxError(`image has ${layers.length} layers, and its configuration ${diffIds.length}`);
+    throw new SyntaxError(`image has ${layers.length} layers, but its configuration lists ${diffIds.length}`);
   }
   const wrong = diffIds.find((diffId) => !isDigest(diffId) || !diffId.startsWith('sha256:'));
   if (wrong !== undefined) throw new DigestError(`unsupported digest ${JSON.stringify(wrong)}`);
 }
 
-/** It is kept as text, and has to be the same bytes again when somebody saves the image. */
-function refuseOtherThanText(config: Uint8Array): void {
+/** The configuration is stored as text and must give the same bytes when the image is exported. */
+function checkEncoding(config: Uint8Array): void {
   if (!isUtf8(config)) throw new SyntaxError('image configuration: not UTF-8');
 }
 
-function wholeReference(reference: string): string {
-  const whole = normalizedReference(reference);
+function fullReference(reference: string): string {
+  const whole = normalizeReference(reference);
   if (whole === undefined) throw new SyntaxError(`invalid image reference ${JSON.stringify(reference)}`);
   return whole;
 }

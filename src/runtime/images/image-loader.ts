@@ -3,17 +3,17 @@ import type { Random } from '../../host/random.ts';
 import { DigestReader } from '../storage/digest.ts';
 import { SpaceGuard } from '../storage/space-guard.ts';
 import type { StorageLayout } from '../storage/storage-layout.ts';
-import { compressionOf, decompressed } from './archive/decompress.ts';
-import { ImageArchive, type RandomAccess, wholeOf } from './archive/image-archive.ts';
+import { detectCompression, decompress } from './archive/decompress.ts';
+import { ImageArchive, type RandomAccess, streamAll } from './archive/image-archive.ts';
 import { writeTar } from './archive/write-tar.ts';
-import { imagesInArchive } from './archived-images.ts';
-import { documentBytes } from './image-documents.ts';
+import { readArchivedImages } from './archived-images.ts';
+import { encodeDocument } from './image-documents.ts';
 import type { ImageIngest } from './image-ingest.ts';
-import { normalizedReference } from './image-reference.ts';
+import { normalizeReference } from './image-reference.ts';
 import type { StoredImage } from './image-store.ts';
 
 export interface LoadOptions {
-  /** The name to give, instead of those in the archive; only for an archive with one image. */
+  /** The name to use instead of those in the archive; only for an archive with one image. */
   readonly reference?: string;
 }
 
@@ -30,20 +30,21 @@ export interface RootfsOptions {
 }
 
 export interface LoadedImage extends StoredImage {
-  /** What the archive, or the caller, called it: whole names, maybe none. It may have had others before. */
+  /** The full names given by the archive or the caller, possibly none. The image may have had others before. */
   readonly references: readonly string[];
 }
 
-/** Brings images in without a registry. */
+/** Adds images without a registry. */
 export interface ImageLoader {
   /**
-   * All images of an archive in OCI's layout or of `docker save`, compressed or not: the path of a file, its bytes, or
-   * a stream of them, which goes to the disk first. Of several platforms the one that fits this machine. Rejects as
-   * `ImageIngest.ingest` does, or with what the stream threw; images before the wrong one stay.
+   * Loads all images of an archive in OCI's or `docker save`'s layout, compressed or not. The source is the path of a
+   * file, its bytes, or a stream, which is spooled to disk first. Of several platforms the one for this machine is
+   * loaded.
+   * Rejects as `ImageIngest.ingest` does, or with the stream's error; images before the invalid one are kept.
    */
   loadArchive(source: ArchiveSource, options: LoadOptions, signal: AbortSignal): Promise<readonly LoadedImage[]>;
 
-  /** An image of one layer: a folder with all that is in it, or the path of a tar archive, compressed or not. */
+  /** Builds an image of one layer from a directory, or from the path of a tar archive, compressed or not. */
   buildFromRootfs(source: string, options: RootfsOptions, signal: AbortSignal): Promise<StoredImage>;
 }
 
@@ -52,26 +53,26 @@ export interface ImageLoaderDeps {
   readonly random: Random;
   readonly layout: StorageLayout;
   readonly ingest: ImageIngest;
-  /** As Go names it: `amd64`. */
+  /** Go's name: `amd64`. */
   readonly architecture: string;
 }
 
-/** Bytes collected before they are appended to a file. */
+/** Bytes collected before they are appended to the spool file. */
 const SPOOL_BYTES = 4 * 1024 * 1024;
 
 export function createImageLoader(deps: ImageLoaderDeps): ImageLoader {
   return {
     async loadArchive(source, { reference }, signal) {
       return withArchive(deps, source, signal, async (archive) => {
-        const images = await imagesInArchive(archive, deps.architecture);
+        const images = await readArchivedImages(archive, deps.architecture);
         if (reference !== undefined && images.length !== 1) {
-          throw new SyntaxError(`the archive has ${images.length} images: one name cannot be given to them`);
+          throw new SyntaxError(`the archive has ${images.length} images: a name can only be given to one`);
         }
         const loaded: LoadedImage[] = [];
         for (const image of images) {
           const named = reference === undefined ? image : { ...image, references: [reference] };
           const stored = await deps.ingest.ingest(named, signal);
-          loaded.push({ ...stored, references: named.references.flatMap((name) => normalizedReference(name) ?? []) });
+          loaded.push({ ...stored, references: named.references.flatMap((name) => normalizeReference(name) ?? []) });
         }
         return loaded;
       });
@@ -82,9 +83,9 @@ export function createImageLoader(deps: ImageLoaderDeps): ImageLoader {
       const isFolder = found?.kind === 'directory';
       const open = (limit: AbortSignal) =>
         isFolder ? writeTar(deps.fs.readTree(source, limit)) : fileBytes(deps.fs, source, limit);
-      // Read twice: the image's id depends on all of its content.
+      // Read twice: the image's ID depends on its whole content.
       const read = new DigestReader();
-      for await (const _ of read.passing(decompressed(open(signal))));
+      for await (const _ of read.passing(decompress(open(signal))));
       const config = configText(options, read.digest(), deps.architecture);
       const layer = { open };
       const image = {
@@ -117,15 +118,15 @@ async function withArchive<T>(
   return await withPlain(deps, { size, read: (offset, length) => file.read(offset, length) }, signal, work);
 }
 
-/** What is compressed can be read only from its beginning, and is written out first. */
+/** A compressed archive has no random access and is spooled decompressed. */
 async function withPlain<T>(
   deps: ImageLoaderDeps,
   source: RandomAccess,
   signal: AbortSignal,
   work: (archive: ImageArchive) => Promise<T>,
 ): Promise<T> {
-  if (compressionOf(await source.read(0, 4)) === 'none') return work(await ImageArchive.open(source, signal));
-  return withSpooled(deps, wholeOf(source, signal), signal, work);
+  if (detectCompression(await source.read(0, 4)) === 'none') return work(await ImageArchive.open(source, signal));
+  return withSpooled(deps, streamAll(source, signal), signal, work);
 }
 
 async function withSpooled<T>(
@@ -134,10 +135,10 @@ async function withSpooled<T>(
   signal: AbortSignal,
   work: (archive: ImageArchive) => Promise<T>,
 ): Promise<T> {
-  await fs.makeDirectory(layout.unfinished, 0o700); // a start on a full disk had to leave it out
+  await fs.makeDirectory(layout.unfinished, 0o700); // omitted at start-up when the disk was full
   const path = `${layout.unfinished}/${Buffer.from(random.bytes(8)).toString('hex')}.tar`;
   try {
-    await spool({ fs, space: new SpaceGuard(fs, layout.root) }, decompressed(bytes), path, signal);
+    await spool({ fs, space: new SpaceGuard(fs, layout.root) }, decompress(bytes), path, signal);
     await using file = await fs.openFile(path);
     const { size } = await file.stat();
     return await work(await ImageArchive.open({ size, read: (offset, length) => file.read(offset, length) }, signal));
@@ -171,7 +172,7 @@ async function spool(
 async function* fileBytes(fs: FileSystem, path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   await using file = await fs.openFile(path);
   const { size } = await file.stat();
-  yield* wholeOf({ size, read: (offset, length) => file.read(offset, length) }, signal);
+  yield* streamAll({ size, read: (offset, length) => file.read(offset, length) }, signal);
 }
 
 function configText(options: RootfsOptions, diffId: string, architecture: string): Uint8Array {
@@ -184,5 +185,5 @@ function configText(options: RootfsOptions, diffId: string, architecture: string
     ...(options.labels ? { Labels: options.labels } : {}),
   };
   const whole = { architecture, os: 'linux', config, rootfs: { type: 'layers', diff_ids: [diffId] } };
-  return documentBytes(whole);
+  return encodeDocument(whole);
 }

@@ -2,23 +2,23 @@ import { parseId } from '../../base/numeric-id.ts';
 import { Image } from '../../cri/generated/runtime-v1.ts';
 import type { StoredImage } from './image-store.ts';
 
-/** An image as CRI tells it. */
+/** Converts an image to its CRI message. */
 export function imageMessage({ id, repoTags, repoDigests, sizeBytes, config, pinned }: StoredImage): Image {
   return Image.fromPartial({
     id,
     repoTags: [...repoTags],
     repoDigests: [...repoDigests],
     size: BigInt(sizeBytes),
-    ...userOf(config.user),
+    ...imageUser(config.user),
     pinned,
   });
 }
 
 /**
- * The group does not count: `1000:1000`, `nobody:nogroup`. A number that no process can have is a user name here: kubelet
- * takes every uid but 0 for a user that is not root, and never a name.
+ * Parses the user without its group: `1000:1000`, `web:web`. A number beyond the kernel's limit is returned as a user name:
+ * kubelet accepts every uid but 0 as non-root, but never a name.
  */
-function userOf(user: string): { readonly uid?: { readonly value: bigint }; readonly username?: string } {
+function imageUser(user: string): { readonly uid?: { readonly value: bigint }; readonly username?: string } {
   const [name = ''] = user.split(':');
   if (name === '') return {};
   const parsed = parseId(name);

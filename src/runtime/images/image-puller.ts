@@ -1,28 +1,28 @@
 import type { AuthConfig } from '../../cri/generated/runtime-v1.ts';
 import type { StoredImage } from './image-store.ts';
 
-/** Brings images from registries in, through `ImageIngest`. */
+/** Pulls images from registries, through `ImageIngest`. */
 export interface ImagePuller {
   /**
-   * `reference` is whole: `docker.io/library/busybox:1.36`, or with a digest instead of the tag. Resolves when the image
-   * is recorded under it (and under `name@digest`). Rejects with a `CriError`. Two pulls of one reference with the same
-   * credentials at the same time are one.
+   * `reference` is a full name: `docker.io/library/busybox:1.36`, or with a digest instead of the tag. Resolves when
+   * the image is recorded under it (and under `name@digest`). Rejects with `CriError`. Concurrent pulls of one
+   * reference with the same credentials are shared.
    */
   pull(reference: string, auth: AuthConfig | undefined, signal: AbortSignal, watch?: PullWatcher): Promise<StoredImage>;
 }
 
-/** Told of how a pull goes on, often; must not throw and should be quick. */
+/** Called often during a pull; must not throw and should be quick. */
 export type PullWatcher = (progress: PullProgress) => void;
 
 export type PullProgress =
-  /** Which image it is, and where it comes from. Once, first. */
+  /** The resolved image and its source. Sent once, first. */
   | {
       readonly kind: 'resolved';
-      /** Of what was asked for: an index or a manifest. */
+      /** Digest of the requested index or manifest. */
       readonly digest: string;
       /** `https://mirror.example.com/v2` */
       readonly source: string;
-      readonly layers: readonly LayerOfPull[];
+      readonly layers: readonly PullLayer[];
     }
   | {
       readonly kind: 'layer';
@@ -30,18 +30,18 @@ export type PullProgress =
       readonly state: LayerState;
     };
 
-export interface LayerOfPull {
+export interface PullLayer {
   readonly digest: string;
-  /** As it is transferred. */
+  /** Size as transferred. */
   readonly sizeBytes: number;
 }
 
 export type LayerState =
-  /** Nothing of it is transferred: another image has brought it. */
+  /** The layer exists already and is not transferred. */
   | { readonly phase: 'present' }
   | { readonly phase: 'waiting' }
-  /** It is unpacked while it comes. */
+  /** The layer is unpacked while it is received. */
   | { readonly phase: 'coming'; readonly receivedBytes: number }
-  /** The connection broke, or what came was wrong; so many bytes stay. */
+  /** The connection broke or the content was invalid; `receivedBytes` are kept. */
   | { readonly phase: 'retrying'; readonly receivedBytes: number; readonly reason: string }
   | { readonly phase: 'done' };

@@ -1,31 +1,31 @@
 import type { Log } from '../../base/log.ts';
-import { Sequencer } from '../../base/sequencer.ts';
-import { textOf } from '../../base/text-of.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import { errorText } from '../../base/error-text.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { hexOf } from '../storage/digest.ts';
 import type { StorageLayout } from '../storage/storage-layout.ts';
-import { isDigested, normalizedReference } from './image-reference.ts';
+import { hasDigest, normalizeReference } from './image-reference.ts';
 import type { ImageConfig, ImageStore, StoredImage } from './image-store.ts';
 
-/** What is known of an image. */
+/** The stored metadata of an image. */
 export interface ImageRecord {
   readonly id: string;
-  /** Whole names, with a tag or a digest. */
+  /** Full names, with a tag or a digest. */
   readonly references: readonly string[];
-  /** Of what was transferred: manifest, configuration and layers as they came. */
+  /** Size of what was transferred: manifest, configuration and layers. */
   readonly sizeBytes: number;
   readonly config: ImageConfig;
-  /** The lowest first. */
+  /** Lowest first. */
   readonly layers: readonly RecordedLayer[];
-  /** When it got its references: of two that claim the same, the younger has it. */
+  /** When it got its references: of two records that claim the same reference, the newer one has it. */
   readonly recordedAtMs: number;
 }
 
 export interface RecordedLayer {
   readonly chainId: string;
-  /** What its folder takes on the disk. */
+  /** Disk usage of its directory. */
   readonly bytes: number;
   readonly inodes: number;
 }
@@ -42,24 +42,27 @@ export interface ImageRecordsDeps {
   readonly pinned: readonly string[];
 }
 
-/** The shortest beginning of an id that counts; anything shorter is a name. */
-const SHORTEST_ID = 3;
+/** Minimum length of an ID prefix; anything shorter is a name. */
+const MIN_ID_PREFIX = 3;
 
-/** The images that are here, one file each: what is shown is on disk already. One owner. */
+/** The stored images, one file each. An image is on disk before it is listed. Has a single owner. */
 export class ImageRecords implements ImageStore {
   readonly #deps: ImageRecordsDeps;
   readonly #byId = new Map<string, ImageRecord>();
   readonly #idOfReference = new Map<string, string>();
   readonly #pinned: ReadonlySet<string>;
-  /** One after the other: a new image may take names from others. */
-  readonly #changes = new Sequencer();
+  /** Serialized: a new image may take names from others. */
+  readonly #changes = new KeyedMutex();
 
   constructor(deps: ImageRecordsDeps) {
     this.#deps = deps;
-    this.#pinned = new Set(deps.pinned.map((name) => normalizedReference(name) ?? name));
+    this.#pinned = new Set(deps.pinned.map((name) => normalizeReference(name) ?? name));
   }
 
-  /** Reads what is on disk. An image that lacks a layer is not shown, and not touched: another kernel may have made it. */
+  /**
+   * Reads the records on disk. An image without all of its layers is not listed and not touched: another kernel may
+   * have created it.
+   */
   async load(hasLayer: (chainId: string) => boolean): Promise<void> {
     const { fs, layout } = this.#deps;
     const names = (await fs.readDirectory(layout.images)).map(({ name }) => name);
@@ -69,7 +72,7 @@ export class ImageRecords implements ImageStore {
     const whole = records
       .flatMap((record) => record ?? [])
       .filter(({ layers }) => layers.every((l) => hasLayer(l.chainId)));
-    for (const record of whole.sort((a, b) => a.recordedAtMs - b.recordedAtMs)) this.#show(record);
+    for (const record of whole.sort((a, b) => a.recordedAtMs - b.recordedAtMs)) this.#list(record);
   }
 
   find(reference: string): StoredImage | undefined {
@@ -86,18 +89,18 @@ export class ImageRecords implements ImageStore {
   }
 
   record(reference: string): ImageRecord | undefined {
-    const name = normalizedReference(reference);
+    const name = normalizeReference(reference);
     const id = name === undefined ? undefined : this.#idOfReference.get(name);
-    return this.#byId.get(id ?? reference) ?? this.#byBeginning(reference.replace(/^sha256:/, ''));
+    return this.#byId.get(id ?? reference) ?? this.#byIdPrefix(reference.replace(/^sha256:/, ''));
   }
 
-  /** The configuration as it came. */
+  /** Returns the original configuration. */
   async configText(id: string): Promise<string> {
     const file = JSON.parse(await this.#deps.fs.readText(this.#path(id))) as ImageFile; // written by `#write`
     return file.configText;
   }
 
-  /** References that it has already stay; others lose those that it gets. */
+  /** The image keeps its references; other images lose those that it gets. */
   add(image: Omit<ImageRecord, 'recordedAtMs'>, config: Uint8Array): Promise<StoredImage> {
     return this.#changes.run('all', async () => {
       const known = this.#byId.get(image.id);
@@ -107,11 +110,11 @@ export class ImageRecords implements ImageStore {
     });
   }
 
-  /** Gives an image one more name; another image that has it loses it. Rejects with a `CriError`. */
+  /** Adds a name to an image; another image that has it loses it. Rejects with `CriError`. */
   tag(image: string, name: string): Promise<StoredImage> {
-    const whole = normalizedReference(name);
+    const whole = normalizeReference(name);
     return this.#changes.run('all', async () => {
-      if (whole === undefined || isDigested(whole)) {
+      if (whole === undefined || hasDigest(whole)) {
         throw new CriError('InvalidArgument', `${JSON.stringify(name)} is not a name with a tag`);
       }
       const known = this.record(image);
@@ -121,13 +124,15 @@ export class ImageRecords implements ImageStore {
     });
   }
 
-  /** Takes a name from an image that has another with a tag; `undefined` and no change where it does not. */
+  /**
+   * Removes a name from an image that has another name with a tag; otherwise returns `undefined` and changes nothing.
+   */
   untag(name: string): Promise<StoredImage | undefined> {
     return this.#changes.run('all', async () => {
-      const whole = normalizedReference(name);
+      const whole = normalizeReference(name);
       const known = this.#byId.get((whole && this.#idOfReference.get(whole)) ?? '');
       const references = known?.references.filter((reference) => reference !== whole) ?? [];
-      if (!known || !whole || references.every(isDigested)) return undefined;
+      if (!known || !whole || references.every(hasDigest)) return undefined;
       const left = { ...known, references };
       await this.#write(left, await this.configText(known.id));
       this.#idOfReference.delete(whole);
@@ -146,7 +151,7 @@ export class ImageRecords implements ImageStore {
     });
   }
 
-  /** Takes away what a process that was killed left of a file that it wrote. */
+  /** Removes temporary files of a killed process. */
   sweepFiles(): Promise<void> {
     return this.#changes.run('all', async () => {
       const { fs, layout } = this.#deps;
@@ -156,10 +161,10 @@ export class ImageRecords implements ImageStore {
     });
   }
 
-  /** On disk before it is shown; a start between the two writes gives the name to the younger. */
+  /** Writes to disk before listing. After a crash between the two writes, the newer image has the name. */
   async #put(record: ImageRecord, configText: string): Promise<StoredImage> {
     await this.#write(record, configText);
-    for (const loser of this.#show(record)) await this.#write(loser, await this.configText(loser.id));
+    for (const loser of this.#list(record)) await this.#write(loser, await this.configText(loser.id));
     return this.#stored(record);
   }
 
@@ -172,17 +177,17 @@ export class ImageRecords implements ImageStore {
     const path = `${this.#deps.layout.images}/${name}`;
     try {
       const file = JSON.parse(await this.#deps.fs.readText(path)) as ImageFile; // written by `#write`
-      const { configText: _, ...record } = file; // long, and seldom asked for
+      const { configText: _, ...record } = file; // long and rarely needed
       return record;
     } catch (error) {
-      // It comes back with the next pull.
-      this.#deps.log.warn('an image record cannot be read', { path, error: textOf(error) });
+      // The next pull restores it.
+      this.#deps.log.warn('cannot read image record', { path, error: errorText(error) });
       return undefined;
     }
   }
 
-  /** Answers the records that lost a reference. */
-  #show(record: ImageRecord): readonly ImageRecord[] {
+  /** Returns the records that lost a reference. */
+  #list(record: ImageRecord): readonly ImageRecord[] {
     const losers = new Map<string, ImageRecord>();
     for (const reference of record.references) {
       const owner = this.#byId.get(this.#idOfReference.get(reference) ?? '');
@@ -196,8 +201,8 @@ export class ImageRecords implements ImageStore {
     return [...losers.values()];
   }
 
-  #byBeginning(beginning: string): ImageRecord | undefined {
-    if (beginning.length < SHORTEST_ID || !/^[0-9a-f]+$/.test(beginning)) return undefined;
+  #byIdPrefix(beginning: string): ImageRecord | undefined {
+    if (beginning.length < MIN_ID_PREFIX || !/^[0-9a-f]+$/.test(beginning)) return undefined;
     const found = [...this.#byId.values()].filter(({ id }) => hexOf(id).startsWith(beginning));
     return found.length === 1 ? found[0] : undefined;
   }
@@ -205,8 +210,8 @@ export class ImageRecords implements ImageStore {
   #stored({ id, references, sizeBytes, config }: ImageRecord): StoredImage {
     return {
       id,
-      repoTags: references.filter((reference) => !isDigested(reference)),
-      repoDigests: references.filter(isDigested),
+      repoTags: references.filter((reference) => !hasDigest(reference)),
+      repoDigests: references.filter(hasDigest),
       sizeBytes,
       config,
       pinned: this.#pinned.has(id) || references.some((reference) => this.#pinned.has(reference)),

@@ -1,10 +1,10 @@
 import { ImageNameError, parseImageName } from '../../base/image-name.ts';
 
 /**
- * The whole name of a short one: `busybox` is `docker.io/library/busybox:latest`. A name with a tag and a digest goes by its
- * digest, as in containerd. `undefined`: not a name of an image.
+ * Returns the full name of a short one: `busybox` is `docker.io/library/busybox:latest`. The digest of a name with both
+ * a tag and a digest decides, as in containerd. Returns `undefined` for an invalid name.
  */
-export function normalizedReference(reference: string): string | undefined {
+export function normalizeReference(reference: string): string | undefined {
   try {
     const { domain, path, tag, digest } = parseImageName(reference);
     return `${domain}/${path}${digest === undefined ? `:${tag}` : `@${digest}`}`;
@@ -14,6 +14,6 @@ export function normalizedReference(reference: string): string | undefined {
   }
 }
 
-export function isDigested(reference: string): boolean {
+export function hasDigest(reference: string): boolean {
   return reference.includes('@');
 }

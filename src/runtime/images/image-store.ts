@@ -1,6 +1,11 @@
-/** The images that are here, whole: one whose last layer is not unpacked yet is not in it. One owner; on disk atomically. */
+/**
+ * The stored images. An image is listed once all of its layers are unpacked. Has a single owner; written atomically.
+ */
 export interface ImageStore {
-  /** By id (with or without `sha256:`, or a unique beginning of it), `name:tag`, or `name@digest`; short names as Docker reads them. */
+  /**
+   * Looks up an image by ID (with or without `sha256:`, or a unique prefix), `name:tag`, or `name@digest`; short names
+   * as in Docker.
+   */
   find(reference: string): StoredImage | undefined;
   list(): readonly StoredImage[];
 }
@@ -17,7 +22,7 @@ export interface StoredImage {
   readonly pinned: boolean;
 }
 
-/** What an image says of the containers made from it: `config` of OCI's image configuration. */
+/** The image's defaults for containers: `config` of OCI's image configuration. */
 export interface ImageConfig {
   readonly user: string;
   readonly env: readonly string[];

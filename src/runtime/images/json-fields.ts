@@ -1,7 +1,7 @@
-/** Somebody else's JSON, read field by field: what has another type counts as absent. */
+/** Reads foreign JSON field by field. A field of the wrong type counts as absent. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Throws a `SyntaxError` that names what it is. */
+/** Throws `SyntaxError` that names the document. */
 export function parseObject(data: Uint8Array, what: string): JsonObject {
   let value: unknown;
   try {
@@ -9,16 +9,16 @@ export function parseObject(data: Uint8Array, what: string): JsonObject {
   } catch (error) {
     throw new SyntaxError(`${what}: invalid JSON`, { cause: error });
   }
-  const object = objectOf(value);
+  const object = asObject(value);
   if (object === undefined) throw new SyntaxError(`${what}: not an object`);
   return object;
 }
 
-export function objectOf(value: unknown): JsonObject | undefined {
+export function asObject(value: unknown): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
-export function textField(object: JsonObject | undefined, key: string): string {
+export function stringField(object: JsonObject | undefined, key: string): string {
   const value = object?.[key];
   return typeof value === 'string' ? value : '';
 }
@@ -28,7 +28,7 @@ export function numberField(object: JsonObject | undefined, key: string): number
   return typeof value === 'number' ? value : 0;
 }
 
-export function textList(object: JsonObject | undefined, key: string): readonly string[] {
+export function stringList(object: JsonObject | undefined, key: string): readonly string[] {
   return listField(object, key).filter((item) => typeof item === 'string');
 }
 
@@ -37,7 +37,7 @@ export function listField(object: JsonObject | undefined, key: string): readonly
   return Array.isArray(value) ? value : [];
 }
 
-export function textMap(object: JsonObject | undefined, key: string): Readonly<Record<string, string>> {
-  const entries = Object.entries(objectOf(object?.[key]) ?? {});
+export function stringMap(object: JsonObject | undefined, key: string): Readonly<Record<string, string>> {
+  const entries = Object.entries(asObject(object?.[key]) ?? {});
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

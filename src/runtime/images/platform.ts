@@ -1,16 +1,16 @@
 export interface Platform {
   readonly os: string;
-  /** As Go names it: `amd64`. */
+  /** Go's name: `amd64`. */
   readonly architecture: string;
   /** `v7` */
   readonly variant: string;
-  /** What it needs beside the kernel; none of that is known on Linux. */
+  /** Required `os.features`; none are known on Linux. */
   readonly features: readonly string[];
 }
 
 /**
- * How well an image for this platform runs here, best first; `undefined`: not at all. As in containerd: a machine also runs
- * what older ones of its kind do, and versions of the operating system count only on Windows.
+ * Ranks how well an image for this platform runs here, best first; `undefined` if not at all. As in containerd, a
+ * machine also runs images for older variants of its architecture, and OS versions matter only on Windows.
  */
 export function platformRank(platform: Platform, architecture: string): number | undefined {
   const { os, name } = normalized(platform);
@@ -18,7 +18,7 @@ export function platformRank(platform: Platform, architecture: string): number |
   return os === 'linux' && platform.features.length === 0 && rank >= 0 ? rank : undefined;
 }
 
-/** `linux/arm/v7`, for a message. */
+/** Returns `linux/arm/v7` for a message. */
 export function platformText({ os, architecture, variant }: Platform): string {
   return [os, architecture, variant].filter((part) => part !== '').join('/');
 }
@@ -28,7 +28,7 @@ const ARM = ['arm/v7', 'arm/v6', 'arm/v5'];
 function runnable(architecture: string): readonly string[] {
   if (architecture === 'amd64') return ['amd64', '386'];
   if (architecture === 'arm64') return ['arm64', 'arm/v8', ...ARM];
-  if (architecture === 'arm') return ARM; // what Node.js needs to run at all
+  if (architecture === 'arm') return ARM; // Node.js requires at least ARMv7
   return [architecture];
 }
 
@@ -41,7 +41,7 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
   armel: 'arm',
 };
 
-/** Variants that go without saying. */
+/** Variants that are the default of their architecture. */
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
   '386': [''],
   amd64: ['', 'v1'],

@@ -1,13 +1,13 @@
 import { digestOf, hexOf } from '../storage/digest.ts';
-import { documentBytes } from './image-documents.ts';
+import { encodeDocument } from './image-documents.ts';
 
-/** An image as it goes into an archive. */
+/** An image to be written into an archive. */
 export interface SavedImage {
   readonly id: string;
-  /** Whole, with a tag: `docker.io/library/busybox:1.36`. */
+  /** Full names with a tag: `docker.io/library/busybox:1.36`. */
   readonly names: readonly string[];
   readonly config: Uint8Array;
-  /** The lowest first. */
+  /** Lowest first. */
   readonly layers: ReadonlyArray<{ readonly digest: string; readonly size: number }>;
 }
 
@@ -29,7 +29,7 @@ export function blobPath(digest: string): string {
 }
 
 /**
- * Everything but the layers: OCI's layout, and Docker's list of images, both speaking of the same blobs.
+ * Returns all files but the layers: OCI's layout and Docker's list of images, which refer to the same blobs.
  * https://github.com/opencontainers/image-spec/blob/main/image-layout.md
  */
 export function layoutFiles(images: readonly SavedImage[]): readonly SavedFile[] {
@@ -42,20 +42,20 @@ export function layoutFiles(images: readonly SavedImage[]): readonly SavedFile[]
   const manifests = images.flatMap((image) => {
     const config = add(TYPES.config, image.config);
     const layers = image.layers.map((layer) => ({ mediaType: TYPES.layer, ...layer }));
-    const manifest = documentBytes({ schemaVersion: 2, mediaType: TYPES.manifest, config, layers });
+    const manifest = encodeDocument({ schemaVersion: 2, mediaType: TYPES.manifest, config, layers });
     const descriptor = add(TYPES.manifest, manifest);
     const named = image.names.map((name) => ({ ...descriptor, annotations: annotationsOf(name) }));
     return named.length > 0 ? named : [descriptor];
   });
   return [
-    file('oci-layout', documentBytes({ imageLayoutVersion: '1.0.0' })),
-    file('index.json', documentBytes({ schemaVersion: 2, mediaType: TYPES.index, manifests })),
-    file('manifest.json', documentBytes(images.map(dockerEntry))),
+    file('oci-layout', encodeDocument({ imageLayoutVersion: '1.0.0' })),
+    file('index.json', encodeDocument({ schemaVersion: 2, mediaType: TYPES.index, manifests })),
+    file('manifest.json', encodeDocument(images.map(dockerEntry))),
     ...[...blobs].map(([digest, data]) => file(blobPath(digest), data)),
   ];
 }
 
-/** containerd reads the whole name, others at least the tag. */
+/** containerd reads the full name, other tools at least the tag. */
 function annotationsOf(name: string): Readonly<Record<string, string>> {
   const tag = name.slice(name.lastIndexOf(':') + 1);
   return { 'io.containerd.image.name': name, 'org.opencontainers.image.ref.name': tag };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MOST_VOLUMES, volumesFault } from './volume-paths.ts';
+import { MAX_VOLUMES, invalidVolumesReason } from './volume-paths.ts';
 
 const refused = [
   '/',
@@ -25,16 +25,16 @@ const accepted = ['/data', '/data/', 'data', '/sys/fs/cgroup', '/dev/shm', '/pro
 test('volumesFault() refuses the root, /dev, /proc, /sys, and what is no path', () => {
   for (const path of refused) {
     assert.match(
-      volumesFault(['/data', path]) ?? '',
+      invalidVolumesReason(['/data', path]) ?? '',
       /^image declares a volume at ".*", where there cannot be one$/,
       path,
     );
   }
-  for (const path of accepted) assert.equal(volumesFault([path]), undefined, path);
+  for (const path of accepted) assert.equal(invalidVolumesReason([path]), undefined, path);
 });
 
 test('volumesFault() limits their number', () => {
   const volumes = (count: number) => Array.from({ length: count }, (_, index) => `/v${index}`);
-  assert.equal(volumesFault(volumes(MOST_VOLUMES)), undefined);
-  assert.equal(volumesFault(volumes(MOST_VOLUMES + 1)), 'image declares 129 volumes, more than 128');
+  assert.equal(invalidVolumesReason(volumes(MAX_VOLUMES)), undefined);
+  assert.equal(invalidVolumesReason(volumes(MAX_VOLUMES + 1)), 'image declares 129 volumes, more than 128');
 });

@@ -1,5 +1,5 @@
 import { parseQuantity } from '../../base/quantity.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { type PortMapping, Protocol } from '../../cri/generated/runtime-v1.ts';
 import type { JsonObject } from './json-object.ts';
 import { declares, type PluginConfig } from './network-config.ts';
@@ -60,7 +60,7 @@ function rate(annotations: Readonly<Record<string, string>>, name: string): numb
     if (bits > MOST_RATE) throw new Error('resource is unreasonably large (> 1Pbit)');
     return Number(bits);
   } catch (error) {
-    throw new Error(`reading pod bandwidth annotations: ${name}: ${textOf(error)}`, { cause: error });
+    throw new Error(`reading pod bandwidth annotations: ${name}: ${errorText(error)}`, { cause: error });
   }
 }
 

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import { inGroups } from '../../base/in-groups.ts';
+import { mapInBatches } from '../../base/map-in-batches.ts';
 import type { Log } from '../../base/log.ts';
-import { SEARCH_PATH } from '../../base/search-path.ts';
-import { textOf } from '../../base/text-of.ts';
+import { DEFAULT_PATH } from '../../base/default-path.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
@@ -47,7 +47,7 @@ const COLLECT_AT_ONCE = 8;
 /** No pod gets a network meanwhile; a plugin that hangs then has ten seconds more (run-plugin.ts). */
 const GC_MS = 50_000;
 const WATCH_AGAIN_MS = 10_000;
-const PLUGIN_ENVIRONMENT = { PATH: SEARCH_PATH };
+const PLUGIN_ENVIRONMENT = { PATH: DEFAULT_PATH };
 
 export function createPodNetwork(deps: PodNetworkDeps): CniPodNetwork {
   return new CniNetworks(deps);
@@ -122,7 +122,7 @@ class CniNetworks implements CniPodNetwork {
     const isLive = (sandboxId: string): boolean => liveSandboxIds.has(sandboxId) || this.#ours.has(sandboxId);
     const failures: unknown[] = [];
     await this.#cache.sweep((sandboxId) => this.#ours.has(sandboxId)).catch((error: unknown) => failures.push(error));
-    await inGroups(await this.#cache.sandboxIds(), COLLECT_AT_ONCE, async (sandboxId) => {
+    await mapInBatches(await this.#cache.sandboxIds(), COLLECT_AT_ONCE, async (sandboxId) => {
       if (isLive(sandboxId)) return;
       try {
         const kept = await this.#keptBy(sandboxId);
@@ -242,7 +242,7 @@ class CniNetworks implements CniPodNetwork {
 /** Its message alone names every network that failed. */
 function asOne(failures: readonly unknown[]): unknown {
   if (failures.length === 1) return failures[0];
-  return new Error(failures.map(textOf).join('; '), { cause: new AggregateError(failures) });
+  return new Error(failures.map(errorText).join('; '), { cause: new AggregateError(failures) });
 }
 
 function podKnownByName(sandboxId: string): AttachedPod {

@@ -1,5 +1,5 @@
-import { Sequencer } from '../../base/sequencer.ts';
-import { textOf } from '../../base/text-of.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type LoadedNetworks, loadNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';
@@ -26,7 +26,7 @@ export interface KnownNetworksDeps {
 /** The networks as last read, and what their plugins last said about themselves. The one owner of both. */
 export class KnownNetworks {
   readonly #deps: KnownNetworksDeps;
-  readonly #sequencer = new Sequencer();
+  readonly #sequencer = new KeyedMutex();
   #loaded = NOTHING_LOADED;
   #loadedText = JSON.stringify(NOTHING_LOADED);
   #first: Promise<void> | undefined;
@@ -104,7 +104,7 @@ export class KnownNetworks {
     const deadline = plugins.clock.deadline(STATUS_MS);
     const answers = await Promise.allSettled(networks.map((network) => askStatus(network, plugins, deadline)));
     const refusal = answers.find((answer) => answer.status === 'rejected');
-    return refusal && textOf(refusal.reason);
+    return refusal && errorText(refusal.reason);
   }
 }
 

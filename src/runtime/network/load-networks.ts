@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import {
   type NetworkConfig,
@@ -29,7 +29,7 @@ export async function loadNetworks(fs: FileSystem, confDir: string, maxConfigs: 
       if (maxConfigs > 0 && networks.length === maxConfigs) break;
     }
   } catch (error) {
-    faults.push(textOf(error));
+    faults.push(errorText(error));
   }
   return { networks, faults };
 }
@@ -44,7 +44,7 @@ async function loadNetwork(fs: FileSystem, confDir: string, path: string): Promi
     if (plugins.length === 0) throw new NetworkConfigError('plugins: must have at least one plugin');
     return { ...network, plugins };
   } catch (error) {
-    return `${path}: ${textOf(error)}`;
+    return `${path}: ${errorText(error)}`;
   }
 }
 

@@ -1,4 +1,4 @@
-import { SEARCH_PATH } from '../../base/search-path.ts';
+import { DEFAULT_PATH } from '../../base/default-path.ts';
 import type { Processes } from '../../host/processes.ts';
 import { type DefaultBridge, type MasqueradeRule, masqueradeRules } from './default-bridge.ts';
 
@@ -22,6 +22,6 @@ export async function removeMasquerade(processes: Runner, bridge: Bridge, signal
 
 async function iptables(processes: Runner, verb: string, { program, rule }: MasqueradeRule, signal: AbortSignal) {
   const args = ['--wait', '--table', 'nat', verb, ...rule];
-  const { exitCode, stderr } = await processes.run({ program, args, env: { PATH: SEARCH_PATH } }, signal);
+  const { exitCode, stderr } = await processes.run({ program, args, env: { PATH: DEFAULT_PATH } }, signal);
   return { exitCode, stderr: new TextDecoder().decode(stderr).trim() };
 }

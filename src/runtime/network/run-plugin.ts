@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import { type Finished, type Processes, ProcessStartError } from '../../host/processes.ts';
 import type { PluginCall } from './attachment.ts';
@@ -138,7 +138,7 @@ function ownFailure(call: PluginCall, error: unknown, signal: AbortSignal): unkn
   // A time-out says which plugin took so long; the reason itself is the caller's to recognise.
   return new PluginError(
     call,
-    signal.aborted ? `ended before it was done: ${textOf(error)}` : textOf(error),
+    signal.aborted ? `ended before it was done: ${errorText(error)}` : errorText(error),
     undefined,
     {
       cause: error,

@@ -1,6 +1,6 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { Log } from '../../base/log.ts';
-import { Sequencer } from '../../base/sequencer.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { OciResources, OciSpec } from '../oci/oci-spec.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
@@ -37,7 +37,7 @@ const never = new AbortController().signal;
  */
 export class Adaptation implements PluginHall {
   readonly #deps: AdaptationDeps;
-  readonly #turns = new Sequencer();
+  readonly #turns = new KeyedMutex();
   readonly #pods = new Told();
   readonly #containers = new Told();
   readonly #fresh = new Map<string, ContainerRecord>();
@@ -216,11 +216,11 @@ export class Adaptation implements PluginHall {
 
   /** What an earlier life of ours left counts as told. */
   #learn(): void {
-    for (const { id, life } of this.#deps.runtime.sandboxes()) {
-      if (life.phase !== 'creating') this.#pods.learn(id, life.phase === 'notReady' ? 'stopped' : 'alive');
+    for (const { id, state } of this.#deps.runtime.sandboxes()) {
+      if (state.phase !== 'creating') this.#pods.learn(id, state.phase === 'notReady' ? 'stopped' : 'alive');
     }
-    for (const { id, life } of this.#deps.runtime.containers()) {
-      if (life.phase !== 'creating') this.#containers.learn(id, life.phase === 'exited' ? 'stopped' : 'alive');
+    for (const { id, state } of this.#deps.runtime.containers()) {
+      if (state.phase !== 'creating') this.#containers.learn(id, state.phase === 'exited' ? 'stopped' : 'alive');
     }
   }
 

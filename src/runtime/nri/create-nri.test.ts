@@ -15,7 +15,7 @@ import {
 const never = new AbortController().signal;
 const pod = sampleSandbox();
 const container = sampleContainer();
-const creating = sampleContainer({ life: { phase: 'creating' } });
+const creating = sampleContainer({ state: { phase: 'creating' } });
 const adjust = ContainerAdjustment.fromPartial;
 const cpuUpdate = (containerId: string, shares: bigint, ignoreFailure = false): ContainerUpdate =>
   ContainerUpdate.fromPartial({
@@ -26,8 +26,8 @@ const cpuUpdate = (containerId: string, shares: bigint, ignoreFailure = false): 
 
 test('a plugin registers, is configured, and is shown what there is', async (t) => {
   const { connect, host, sandboxes, containers } = await startNri(t);
-  sandboxes.push(pod, sampleSandbox({ id: 'p2', life: { phase: 'creating' } }));
-  containers.push(container, sampleContainer({ id: 'c2', life: { phase: 'creating' } }));
+  sandboxes.push(pod, sampleSandbox({ id: 'p2', state: { phase: 'creating' } }));
+  containers.push(container, sampleContainer({ id: 'c2', state: { phase: 'creating' } }));
   const seen: unknown[] = [];
   const plugin = await connect({
     configure: (request) => {
@@ -366,7 +366,7 @@ test('a container that is made while a plugin is being synchronized is not lost 
 
 test('a plugin that comes between the creation of a container and the news of it is shown the container', async (t) => {
   const { nri, connect, host, sandboxes } = await startNri(t);
-  sandboxes.push(sampleSandbox({ life: { phase: 'creating' } }));
+  sandboxes.push(sampleSandbox({ state: { phase: 'creating' } }));
   await nri.runPodSandbox(pod, never);
   await nri.createContainer(pod, creating, sampleSpec, never);
   const seen: unknown[] = [];

@@ -1,5 +1,5 @@
 import type { OciHook, OciProcess, OciSpec } from '../oci/oci-spec.ts';
-import type { ContainerLife, ContainerRecord } from '../store/container-record.ts';
+import type { ContainerRecordState, ContainerRecord } from '../store/container-record.ts';
 import {
   Container,
   ContainerState,
@@ -15,22 +15,22 @@ import { nriResources } from './nri-resources.ts';
 
 /** A container as plugins see it; `spec` is what is known of it so far. */
 export function nriContainer(record: ContainerRecord, spec: OciSpec | undefined = record.spec): Container {
-  const { config, life } = record;
+  const { config, state } = record;
   const base = Container.create({
     id: record.id,
     podSandboxId: record.sandboxId,
     name: config.metadata?.name ?? '',
-    state: STATES[life.phase],
+    state: STATES[state.phase],
     labels: config.labels,
     annotations: { ...spec?.annotations, ...config.annotations },
     createdAt: record.createdAtNs,
     CDIDevices: config.CDIDevices.map(({ name }) => ({ name })),
-    ...lifeFields(life),
+    ...lifeFields(state),
   });
   return spec === undefined ? base : { ...base, ...specFields(record, spec) };
 }
 
-const STATES: Record<ContainerLife['phase'], ContainerState> = {
+const STATES: Record<ContainerRecordState['phase'], ContainerState> = {
   creating: ContainerState.CONTAINER_UNKNOWN,
   created: ContainerState.CONTAINER_CREATED,
   starting: ContainerState.CONTAINER_CREATED,
@@ -38,7 +38,7 @@ const STATES: Record<ContainerLife['phase'], ContainerState> = {
   exited: ContainerState.CONTAINER_STOPPED,
 };
 
-function lifeFields(life: ContainerLife): Partial<Container> {
+function lifeFields(life: ContainerRecordState): Partial<Container> {
   if (life.phase === 'running') return { pid: life.pid, startedAt: life.startedAtNs };
   if (life.phase !== 'exited') return {};
   return {

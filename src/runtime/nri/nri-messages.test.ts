@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContainerConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
-import type { ContainerLife } from '../store/container-record.ts';
+import type { ContainerRecordState } from '../store/container-record.ts';
 import { sampleContainer, sampleSandbox, sampleSpec } from './fake/sample-records.ts';
 import { Container, ContainerState, PodSandbox } from './generated/nri-v1alpha1.ts';
 import { nriContainer } from './nri-container.ts';
@@ -60,7 +60,7 @@ test('nriContainer() tells what is known of a container', () => {
     },
     hooks: { poststop: [{ path: '/h', timeout: 3 }] },
   };
-  const record = sampleContainer({ config, spec, life: { phase: 'running', pid: 42, startedAtNs: 9n } });
+  const record = sampleContainer({ config, spec, state: { phase: 'running', pid: 42, startedAtNs: 9n } });
   assert.deepEqual(
     nriContainer(record),
     Container.fromPartial({
@@ -101,7 +101,7 @@ test('nriContainer() tells what is known of a container', () => {
   );
 });
 
-const lives: ReadonlyArray<readonly [ContainerLife, Partial<Container>]> = [
+const lives: ReadonlyArray<readonly [ContainerRecordState, Partial<Container>]> = [
   [{ phase: 'creating' }, { state: ContainerState.CONTAINER_UNKNOWN }],
   [{ phase: 'created' }, { state: ContainerState.CONTAINER_CREATED }],
   [{ phase: 'starting' }, { state: ContainerState.CONTAINER_CREATED }],
@@ -120,7 +120,7 @@ const lives: ReadonlyArray<readonly [ContainerLife, Partial<Container>]> = [
 
 for (const [life, fields] of lives) {
   test(`nriContainer() tells a container that is ${life.phase}`, () => {
-    const { spec: _none, ...bare } = sampleContainer({ life });
+    const { spec: _none, ...bare } = sampleContainer({ state: life });
     const base = { id: 'c1', podSandboxId: 'p1', name: 'app', labels: { tier: 'front' }, createdAt: 2n };
     assert.deepEqual(nriContainer(bare), Container.fromPartial({ ...base, ...fields }));
   });

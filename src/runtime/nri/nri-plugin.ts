@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import {
@@ -76,7 +76,7 @@ export class NriPlugin {
         request: methodName(method),
         error,
       });
-      this.close(textOf(error));
+      this.close(errorText(error));
       return undefined;
     }
   }

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { aborted } from '../../base/aborted.ts';
-import { GrowingPause } from '../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { ConnectedProcess, ConnectedPrograms } from '../../host/connected-programs.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -81,7 +81,7 @@ async function listen(
     await fs.makeDirectory(dirname(socketPath), 0o700);
     return await network.serveStream({ socketPath, mode: 0o600 }, accept);
   } catch (error) {
-    throw new NriSocketError(`cannot serve NRI at ${socketPath}: ${textOf(error)}`, { cause: error });
+    throw new NriSocketError(`cannot serve NRI at ${socketPath}: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -145,7 +145,7 @@ async function supervise(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, log } = deps;
-  const pause = new GrowingPause(RESTART_PAUSE);
+  const pause = new ExponentialBackoff(RESTART_PAUSE);
   for (;;) {
     const current = launched.get(program);
     if (current) {

@@ -27,16 +27,16 @@ export function snapshot(
   return {
     pods: runtime
       .sandboxes()
-      .filter((pod) => isShown(pod) || (pod.life.phase === 'creating' && pods.has(pod.id)))
+      .filter((pod) => isShown(pod) || (pod.state.phase === 'creating' && pods.has(pod.id)))
       .map(nriPod),
     containers: [...shown, ...unshown].map((container) => nriContainer(container)),
   };
 }
 
-function isShown({ life }: SandboxRecord): boolean {
-  return life.phase === 'ready' || life.phase === 'notReady';
+function isShown({ state }: SandboxRecord): boolean {
+  return state.phase === 'ready' || state.phase === 'notReady';
 }
 
-function isLive({ life }: ContainerRecord): boolean {
-  return life.phase === 'created' || life.phase === 'starting' || life.phase === 'running';
+function isLive({ state }: ContainerRecord): boolean {
+  return state.phase === 'created' || state.phase === 'starting' || state.phase === 'running';
 }

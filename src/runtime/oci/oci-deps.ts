@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { SEARCH_PATH } from '../../base/search-path.ts';
+import { DEFAULT_PATH } from '../../base/default-path.ts';
 import type { Cgroups } from '../../host/cgroups.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Fifos } from '../../host/fifos.ts';
@@ -34,7 +34,7 @@ export interface CrunWays {
 }
 
 /** What runtimes, monitors and hooks get of our environment. */
-export const RUNTIME_ENV: Readonly<Record<string, string>> = { PATH: SEARCH_PATH };
+export const RUNTIME_ENV: Readonly<Record<string, string>> = { PATH: DEFAULT_PATH };
 
 /** Where a program keeps the state of its containers. */
 export function stateRootOf({ ociState }: Pick<RuntimePaths, 'ociState'>, program: string): string {

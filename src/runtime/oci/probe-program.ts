@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { HandlerFeatures, Monitored, OciRuntime } from './oci-runtime.ts';
 import { inProbe, type ProbeProgramDeps } from './probe-bundle.ts';
@@ -50,7 +50,7 @@ async function tried(deps: ProbeProgramDeps, features: HandlerFeatures, signal: 
     return { works: true, features: await inProbe(deps, features, look) };
   } catch (error) {
     signal.throwIfAborted();
-    return { works: false, reason: textOf(error) };
+    return { works: false, reason: errorText(error) };
   }
 }
 

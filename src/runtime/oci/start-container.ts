@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { ProcessStartError } from '../../host/processes.ts';
 import { findMonitor } from './find-monitor.ts';
 import { monitorArgs } from './monitor-args.ts';
@@ -30,7 +30,7 @@ export async function startContainer(
     const failure = error instanceof ProcessStartError ? new OciError(error.message, { cause: error }) : error;
     // The caller's signal may be why we are here.
     await undo(container, deps).catch((undoError: unknown) => {
-      throw new OciError(`${textOf(failure)}; ${textOf(undoError)}`, { cause: failure });
+      throw new OciError(`${errorText(failure)}; ${errorText(undoError)}`, { cause: failure });
     });
     throw failure;
   }

@@ -1,13 +1,13 @@
-import { textOf } from '../../base/text-of.ts';
-import { together } from '../../base/together.ts';
+import { errorText } from '../../base/error-text.ts';
+import { runAllOrAbort } from '../../base/run-all-or-abort.ts';
 import type { PodAddresses } from '../network/pod-network.ts';
 import type { OciRuntime } from '../oci/oci-runtime.ts';
-import { makePrivateFolder } from '../settings/private-folder.ts';
+import { makePrivateDirectory } from '../settings/private-directory.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { startPause } from './pause.ts';
 import { type SandboxPlan, sandboxFiles } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
-import { networkedPod } from './take-down.ts';
+import { networkedPod } from './teardown-sandbox.ts';
 import { writeSandboxFiles } from './write-sandbox-files.ts';
 
 type BuildDeps = Pick<SandboxDeps, 'fs' | 'mounts' | 'namespaces' | 'network' | 'paths' | 'preparePause'>;
@@ -26,12 +26,12 @@ export async function buildSandbox(
   const { fs, paths } = deps;
   const folder = paths.sandbox(record.id);
   const idMap = plan.namespaces.user?.idMap;
-  for (const each of [folder, paths.sandboxFiles(record.id)]) await makePrivateFolder(each, idMap, fs);
+  for (const each of [folder, paths.sandboxFiles(record.id)]) await makePrivateDirectory(each, idMap, fs);
   await fs.makeDirectory(`${folder}/ns`, 0o711);
-  const [, made] = await together(
+  const [, made] = await runAllOrAbort(
     [
       (either) => writeSandboxFiles(sandboxFiles(record, paths), record.config, plan.namespaces, deps, either),
-      (either) => joinUp(record, plan, runtime, deps, either),
+      (either) => createNamespaces(record, plan, runtime, deps, either),
     ],
     signal,
   );
@@ -44,20 +44,20 @@ export async function buildSandbox(
   };
 }
 
-interface JoinedUp {
+interface NetworkAndPause {
   readonly addresses: PodAddresses | undefined;
   readonly pausePid: number | undefined;
 }
 
-async function joinUp(
+async function createNamespaces(
   record: SandboxRecord,
   { namespaces, pause, sysctls }: SandboxPlan,
   runtime: OciRuntime,
   deps: BuildDeps,
   signal: AbortSignal,
-): Promise<JoinedUp> {
+): Promise<NetworkAndPause> {
   const addressed = (limit: AbortSignal) => setUpNetwork(record, deps, limit);
-  const paused = (limit: AbortSignal) => startProcess(record, runtime, deps, limit);
+  const paused = (limit: AbortSignal) => startPauseProcess(record, runtime, deps, limit);
   if (pause === 'makes') {
     // The network namespace belongs to the pod's users: it comes with their first process.
     const pausePid = await paused(signal);
@@ -70,7 +70,7 @@ async function joinUp(
     await deps.namespaces.create({ files, sysctls, ...(hostname === '' ? {} : { hostname }) });
   }
   signal.throwIfAborted();
-  const [addresses, pausePid] = await together(
+  const [addresses, pausePid] = await runAllOrAbort(
     [addressed, async (limit) => (pause === 'joins' ? paused(limit) : undefined)],
     signal,
   );
@@ -86,12 +86,12 @@ async function setUpNetwork(
   try {
     return await network.setUp(networkedPod(record), signal);
   } catch (error) {
-    const text = `failed to setup network for sandbox ${JSON.stringify(record.id)}: ${textOf(error)}`;
+    const text = `failed to setup network for sandbox ${JSON.stringify(record.id)}: ${errorText(error)}`;
     throw new Error(text, { cause: error });
   }
 }
 
-async function startProcess(
+async function startPauseProcess(
   record: SandboxRecord,
   runtime: OciRuntime,
   deps: BuildDeps,
@@ -100,6 +100,6 @@ async function startProcess(
   try {
     return await startPause(record, runtime, deps, signal);
   } catch (error) {
-    throw new Error(`failed to start sandbox ${JSON.stringify(record.id)}: ${textOf(error)}`, { cause: error });
+    throw new Error(`failed to start sandbox ${JSON.stringify(record.id)}: ${errorText(error)}`, { cause: error });
   }
 }

@@ -7,7 +7,7 @@ export function decodeSandboxRecord(value: unknown): SandboxRecord {
   if (typeof record.id !== 'string' || typeof record.runtimeHandler !== 'string')
     throw new TypeError('no sandbox record');
   if (typeof record.createdAtNs !== 'bigint') throw new TypeError('no time of creation');
-  if (typeof record.life?.phase !== 'string' || typeof record.namespaces !== 'object') throw new TypeError('no state');
+  if (typeof record.state?.phase !== 'string' || typeof record.namespaces !== 'object') throw new TypeError('no state');
   const config = PodSandboxConfig.fromPartial(record.config);
   if (config.metadata === undefined) throw new TypeError('no metadata');
   const { ips = [], networkResults = {} } = record;

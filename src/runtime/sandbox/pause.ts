@@ -3,9 +3,9 @@ import type { Namespaces } from '../../host/namespaces.ts';
 import type { MonitoredName, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
-import type { FinishLater } from './finish-later.ts';
+import type { CleanupRetryQueue } from './cleanup-retry-queue.ts';
 import { type PauseRole, pauseRole } from './plan-sandbox.ts';
-import type { SandboxLedger } from './sandbox-ledger.ts';
+import type { SandboxStore } from './sandbox-store.ts';
 
 const SIGKILL = 9;
 
@@ -49,7 +49,7 @@ export async function startPause(
 }
 
 /** Safe to repeat, and when it never ran. */
-export async function endPause(runtime: OciRuntime, name: MonitoredName, signal: AbortSignal): Promise<void> {
+export async function stopPause(runtime: OciRuntime, name: MonitoredName, signal: AbortSignal): Promise<void> {
   try {
     // A runtime that has to kill by itself (runc) waits a tenth of a second before it looks.
     await runtime.kill(name, SIGKILL);
@@ -65,22 +65,22 @@ export function pauseName(paths: Pick<RuntimePaths, 'bundle'>, id: string): Moni
 }
 
 /** Whoever started it; the default where that handler is not configured any more. */
-export function runtimeOf(runtimes: OciRuntimes, handler: string): OciRuntime {
+export function runtimeForHandler(runtimes: OciRuntimes, handler: string): OciRuntime {
   const runtime = runtimes.handler(handler) ?? runtimes.handler('');
   if (runtime) return runtime;
   throw new Error(`there is no runtime handler ${JSON.stringify(handler)}`);
 }
 
 interface WatchDeps {
-  readonly ledger: SandboxLedger;
-  readonly later: Pick<FinishLater, 'add'>;
+  readonly store: SandboxStore;
+  readonly later: Pick<CleanupRetryQueue, 'add'>;
   readonly runtimes: OciRuntimes;
   readonly paths: Pick<RuntimePaths, 'bundle'>;
   readonly log: Log;
 }
 
 /** Follows the pause processes: a sandbox whose process ends by itself is not ready any more. */
-export class PauseWatch {
+export class PauseWatcher {
   readonly #deps: WatchDeps;
   readonly #closing = new AbortController();
   readonly #following = new Set<Promise<void>>();
@@ -105,7 +105,7 @@ export class PauseWatch {
     const { later, runtimes, paths, log } = this.#deps;
     const { id, runtimeHandler } = record;
     try {
-      await runtimeOf(runtimes, runtimeHandler).ended(pauseName(paths, id), this.#closing.signal);
+      await runtimeForHandler(runtimes, runtimeHandler).ended(pauseName(paths, id), this.#closing.signal);
       await this.#end(id);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
@@ -116,12 +116,12 @@ export class PauseWatch {
   }
 
   async #end(id: string): Promise<void> {
-    const { ledger, log } = this.#deps;
-    await ledger.turn(id, async () => {
-      const now = ledger.all.get(id);
-      if (now?.life.phase !== 'ready') return;
+    const { store, log } = this.#deps;
+    await store.withLock(id, async () => {
+      const now = store.all.get(id);
+      if (now?.state.phase !== 'ready') return;
       log.warn('the process of a sandbox has ended', { sandboxId: id });
-      await ledger.become(now, { phase: 'notReady', networkDown: now.namespaces.network === undefined });
+      await store.updateState(now, { phase: 'notReady', networkDown: now.namespaces.network === undefined });
     });
   }
 }

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import { checkSandboxNamespaces, hasUserNamespace } from '../spec/namespace-rules.ts';
@@ -27,9 +27,9 @@ export type PauseRole = 'none' | 'joins' | 'makes';
 export function planSandbox(id: string, config: PodSandboxConfig, paths: Pick<RuntimePaths, 'sandbox'>): SandboxPlan {
   checkSandboxNamespaces(config);
   if (Buffer.byteLength(config.hostname) > MAX_HOSTNAME_BYTES) {
-    throw badField('hostname', `longer than ${MAX_HOSTNAME_BYTES} bytes`);
+    throw invalidField('hostname', `longer than ${MAX_HOSTNAME_BYTES} bytes`);
   }
-  const namespaces = namespacesOf(`${paths.sandbox(id)}/ns`, config);
+  const namespaces = planNamespaces(`${paths.sandbox(id)}/ns`, config);
   const sysctls = sandboxSysctls(config.linux?.sysctls ?? {}, namespaces);
   return { namespaces, pause: pauseRole(namespaces), sysctls };
 }
@@ -39,7 +39,7 @@ export function pauseRole({ user, pid }: SandboxNamespaces): PauseRole {
   return pid === undefined ? 'none' : 'joins';
 }
 
-function namespacesOf(folder: string, { linux }: PodSandboxConfig): SandboxNamespaces {
+function planNamespaces(folder: string, { linux }: PodSandboxConfig): SandboxNamespaces {
   const options = linux?.securityContext?.namespaceOptions;
   const { network = NamespaceMode.POD, ipc = NamespaceMode.POD, pid = NamespaceMode.POD } = options ?? {};
   const { uids = [], gids = [] } = options?.usernsOptions ?? {};
@@ -53,7 +53,7 @@ function namespacesOf(folder: string, { linux }: PodSandboxConfig): SandboxNames
 }
 
 /** Every file that may hold a namespace of this sandbox. */
-export function namespaceFilesOf(folder: string): readonly string[] {
+export function namespaceFiles(folder: string): readonly string[] {
   return ['net', 'ipc', 'uts', 'pid', 'user'].map((name) => `${folder}/ns/${name}`);
 }
 
@@ -72,7 +72,7 @@ export function sandboxFiles(
 
 /** As containerd names it: of all sandboxes only one has it. */
 export function sandboxName({ metadata }: PodSandboxConfig): string {
-  if (metadata === undefined) throw badField('metadata', 'sandbox config must include metadata');
+  if (metadata === undefined) throw invalidField('metadata', 'sandbox config must include metadata');
   const { name, namespace, uid, attempt } = metadata;
   return `${name}_${namespace}_${uid}_${attempt}`;
 }

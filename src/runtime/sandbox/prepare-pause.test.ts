@@ -29,7 +29,7 @@ for (const [name, expected] of Object.entries(cases) as [keyof typeof NAMESPACES
       config,
       runtimeHandler: '',
       createdAtNs: 0n,
-      life: { phase: 'creating' },
+      state: { phase: 'creating' },
       namespaces,
       pause: true,
       ips: [],

@@ -4,14 +4,14 @@ import { noNri } from '../nri/nri.ts';
 import { recordToText } from '../store/record-text.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { createSandboxWorld, NAMESPACES, podConfig, podWith, type SandboxWorld, signal } from './fake/sandbox-world.ts';
-import { judgeRecord, type RecordVerdict } from './recover-sandboxes.ts';
+import { decideSandboxRecovery, type SandboxRecovery } from './recover-sandboxes.ts';
 
 const READY: SandboxRecord = {
   id: 'a',
   config: podConfig(),
   runtimeHandler: '',
   createdAtNs: 1n,
-  life: { phase: 'ready' },
+  state: { phase: 'ready' },
   namespaces: { network: '/ns/net', ipc: '/ns/ipc', uts: '/ns/uts' },
   pause: false,
   ips: ['10.0.0.1'],
@@ -20,7 +20,7 @@ const READY: SandboxRecord = {
 };
 const HELD = ['/ns/net', '/ns/ipc', '/ns/uts'];
 
-const verdicts: Record<string, { given: Partial<SandboxRecord>; held?: string[]; verdict: RecordVerdict }> = {
+const verdicts: Record<string, { given: Partial<SandboxRecord>; held?: string[]; verdict: SandboxRecovery }> = {
   'takes over one that is as it was': { given: {}, verdict: 'adopt' },
   'takes over one without namespaces of its own': { given: { namespaces: {} }, held: [], verdict: 'adopt' },
   'gives up one of another boot': { given: { bootId: 'before', namespaces: {} }, verdict: 'lost' },
@@ -29,31 +29,31 @@ const verdicts: Record<string, { given: Partial<SandboxRecord>; held?: string[];
     given: { namespaces: { user: { path: '/ns/user', idMap: { uids: [], gids: [] } } } },
     verdict: 'lost',
   },
-  'undoes one that was being made': { given: { life: { phase: 'creating' } }, verdict: 'undo' },
-  'finishes what could not be undone': { given: { life: { phase: 'unknown', reason: 'x' } }, verdict: 'finish' },
+  'undoes one that was being made': { given: { state: { phase: 'creating' } }, verdict: 'undo' },
+  'finishes what could not be undone': { given: { state: { phase: 'unknown', reason: 'x' } }, verdict: 'finish' },
   'finishes a stop that was interrupted': {
-    given: { life: { phase: 'notReady', networkDown: false, stopAsked: true } },
+    given: { state: { phase: 'notReady', networkDown: false, stopAsked: true } },
     verdict: 'finish',
   },
   'leaves one alone that ended by itself': {
-    given: { life: { phase: 'notReady', networkDown: false } },
+    given: { state: { phase: 'notReady', networkDown: false } },
     verdict: 'keep',
   },
   'leaves one alone that is stopped': {
-    given: { life: { phase: 'notReady', networkDown: true, stopAsked: true } },
+    given: { state: { phase: 'notReady', networkDown: true, stopAsked: true } },
     verdict: 'keep',
   },
 };
 for (const [name, { given, held = HELD, verdict }] of Object.entries(verdicts)) {
   test(`judgeRecord() ${name}`, () => {
-    assert.equal(judgeRecord({ ...READY, ...given }, new Set(held), 'now'), verdict);
+    assert.equal(decideSandboxRecovery({ ...READY, ...given }, new Set(held), 'now'), verdict);
   });
 }
 
 const run = (world: SandboxWorld, config = podConfig()): Promise<string> =>
   world.sandboxes.verbs.runPodSandbox({ config, runtimeHandler: '' }, signal).then(({ podSandboxId }) => podSandboxId);
 
-const lives = (world: SandboxWorld) => [...world.sandboxes.view.all.values()].map(({ life }) => life);
+const lives = (world: SandboxWorld) => [...world.sandboxes.view.all.values()].map(({ state }) => state);
 
 const remove = (world: SandboxWorld, podSandboxId: string) =>
   world.sandboxes.verbs.removePodSandbox({ podSandboxId }, signal);

@@ -3,36 +3,36 @@ import type { Mounts } from '../../host/mounts.ts';
 import type { NetworkedPod } from '../network/pod-network.ts';
 import type { OciRuntimes } from '../oci/oci-runtime.ts';
 import type { SandboxNamespaces, SandboxRecord } from '../store/sandbox-record.ts';
-import { type PauseWatch, pauseName, runtimeOf } from './pause.ts';
-import { namespaceFilesOf } from './plan-sandbox.ts';
+import { type PauseWatcher, pauseName, runtimeForHandler } from './pause.ts';
+import { namespaceFiles } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
-import type { SandboxLedger } from './sandbox-ledger.ts';
-import { finishSandbox, type StopDeps } from './stop-sandbox.ts';
-import { removeFolders, type TakeDownDeps } from './take-down.ts';
+import type { SandboxStore } from './sandbox-store.ts';
+import { cleanUpSandbox, type StopDeps } from './stop-sandbox.ts';
+import { removeSandboxFolders, type TeardownDeps } from './teardown-sandbox.ts';
 
 /** Nobody is served meanwhile: what hangs for longer is left to `FinishLater`. */
-const START_MS = 30_000;
+const CLEANUP_TIMEOUT_MS = 30_000;
 
 export interface RecoverDeps extends StopDeps, Pick<SandboxDeps, 'records' | 'bootId' | 'clock'> {
-  readonly pauses: PauseWatch;
+  readonly pauses: PauseWatcher;
 }
 
 /** What a start has to do about a record. */
-export type RecordVerdict = 'keep' | 'adopt' | 'lost' | 'undo' | 'finish';
+export type SandboxRecovery = 'keep' | 'adopt' | 'lost' | 'undo' | 'finish';
 
 /** `held`: the files that hold a namespace now. */
-export function judgeRecord(record: SandboxRecord, held: ReadonlySet<string>, bootId: string): RecordVerdict {
-  const { life, namespaces } = record;
-  switch (life.phase) {
+export function decideSandboxRecovery(record: SandboxRecord, held: ReadonlySet<string>, bootId: string): SandboxRecovery {
+  const { state, namespaces } = record;
+  switch (state.phase) {
     case 'creating':
       return 'undo';
     case 'unknown':
       return 'finish';
     case 'notReady':
-      return life.stopAsked && !life.networkDown ? 'finish' : 'keep';
+      return state.stopAsked && !state.networkDown ? 'finish' : 'keep';
     case 'ready': {
       const isSameBoot = record.bootId === undefined || record.bootId === bootId;
-      return isSameBoot && pathsOf(namespaces).every((path) => held.has(path)) ? 'adopt' : 'lost';
+      return isSameBoot && namespacePaths(namespaces).every((path) => held.has(path)) ? 'adopt' : 'lost';
     }
   }
 }
@@ -42,23 +42,23 @@ export function judgeRecord(record: SandboxRecord, held: ReadonlySet<string>, bo
  * `FinishLater`.
  */
 export async function recoverSandboxes(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { ledger, records, mounts, bootId } = deps;
-  const held = await heldFiles(mounts);
-  await Promise.all(records.damaged.map((id) => attempt(id, deps, (limit) => removeDamaged(id, deps, limit), signal)));
+  const { store, records, mounts, bootId } = deps;
+  const held = await pinnedNamespaceFiles(mounts);
+  await Promise.all(records.damaged.map((id) => tryOrEnqueue(id, deps, (limit) => removeDamaged(id, deps, limit), signal)));
   await Promise.all(
-    [...ledger.all.values()].map((record) => recover(record, judgeRecord(record, held, bootId), deps, signal)),
+    [...store.all.values()].map((record) => recover(record, decideSandboxRecovery(record, held, bootId), deps, signal)),
   );
-  await removeStrays(deps, signal);
+  await removeOrphanFolders(deps, signal);
 }
 
 async function recover(
   record: SandboxRecord,
-  verdict: RecordVerdict,
+  verdict: SandboxRecovery,
   deps: RecoverDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ledger, later, pauses, log } = deps;
-  const finish = (limit: AbortSignal): Promise<void> => finishSandbox(record.id, deps, limit);
+  const { store, later, pauses, log } = deps;
+  const finish = (limit: AbortSignal): Promise<void> => cleanUpSandbox(record.id, deps, limit);
   const { id, namespaces } = record;
   switch (verdict) {
     case 'keep':
@@ -68,31 +68,31 @@ async function recover(
       return;
     case 'lost':
       log.warn('a sandbox has not survived', { sandboxId: id });
-      await ledger.become(record, { phase: 'notReady', networkDown: namespaces.network === undefined });
+      await store.updateState(record, { phase: 'notReady', networkDown: namespaces.network === undefined });
       return;
     case 'undo':
-      return attempt(id, deps, (limit) => undo(record, deps, limit), signal);
+      return tryOrEnqueue(id, deps, (limit) => undoCreate(record, deps, limit), signal);
     case 'finish':
       later.add(id, finish);
   }
 }
 
-async function undo(record: SandboxRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+async function undoCreate(record: SandboxRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, paths } = deps;
   const { id, pause, runtimeHandler } = record;
-  if (pause) await runtimeOf(runtimes, runtimeHandler).settleStart(pauseName(paths, id), signal);
-  await finishSandbox(id, deps, signal);
+  if (pause) await runtimeForHandler(runtimes, runtimeHandler).settleStart(pauseName(paths, id), signal);
+  await cleanUpSandbox(id, deps, signal);
 }
 
 /** One that cannot be cleaned up must not keep all others from being served. */
-async function attempt(
+async function tryOrEnqueue(
   id: string,
   { later, clock, log }: RecoverDeps,
   work: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await work(AbortSignal.any([signal, clock.deadline(START_MS)]));
+    await work(AbortSignal.any([signal, clock.deadline(CLEANUP_TIMEOUT_MS)]));
   } catch (error) {
     signal.throwIfAborted();
     log.warn('cannot take down what is left of a sandbox', { sandboxId: id, error });
@@ -107,35 +107,35 @@ async function removeDamaged(id: string, deps: RecoverDeps, signal: AbortSignal)
     await runtime.settleStart(pauseName(paths, id), signal);
     await runtime.remove(pauseName(paths, id), signal);
   }
-  await network.tearDown(podKnownById(id, `${paths.sandbox(id)}/ns/net`), signal);
-  await removeHeld(id, deps);
+  await network.tearDown(podFromId(id, `${paths.sandbox(id)}/ns/net`), signal);
+  await removeNamespacesAndFolders(id, deps);
   await records.store.remove(id);
 }
 
 /** Folders of sandboxes that no record speaks of. */
-async function removeStrays(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { fs, paths, ledger, records } = deps;
-  const known = new Set([...ledger.all.keys(), ...records.damaged]);
+async function removeOrphanFolders(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+  const { fs, paths, store, records } = deps;
+  const known = new Set([...store.all.keys(), ...records.damaged]);
   const strays = new Set<string>();
   for (const parent of [posix.dirname(paths.sandbox('id')), posix.dirname(paths.sandboxFiles('id'))]) {
     if ((await fs.stat(parent)) === undefined) continue;
     for (const { name } of await fs.readDirectory(parent)) if (!known.has(name)) strays.add(name);
   }
-  for (const id of strays) await attempt(id, deps, () => removeHeld(id, deps), signal);
+  for (const id of strays) await tryOrEnqueue(id, deps, () => removeNamespacesAndFolders(id, deps), signal);
 }
 
-async function removeHeld(id: string, deps: TakeDownDeps): Promise<void> {
+async function removeNamespacesAndFolders(id: string, deps: TeardownDeps): Promise<void> {
   const { namespaces, mounts, paths } = deps;
-  await namespaces.remove(namespaceFilesOf(paths.sandbox(id)));
+  await namespaces.remove(namespaceFiles(paths.sandbox(id)));
   await mounts.unmount(`${paths.sandbox(id)}/shm`, { lazy: true });
-  await removeFolders(id, deps);
+  await removeSandboxFolders(id, deps);
 }
 
-async function heldFiles(mounts: Pick<Mounts, 'list'>): Promise<ReadonlySet<string>> {
+async function pinnedNamespaceFiles(mounts: Pick<Mounts, 'list'>): Promise<ReadonlySet<string>> {
   return new Set((await mounts.list()).filter(({ type }) => type === 'nsfs').map(({ target }) => target));
 }
 
-function pathsOf({ network, ipc, uts, pid, user }: SandboxNamespaces): string[] {
+function namespacePaths({ network, ipc, uts, pid, user }: SandboxNamespaces): string[] {
   return [network, ipc, uts, pid, user?.path].filter((path) => path !== undefined);
 }
 
@@ -146,12 +146,12 @@ function distinctRuntimes(runtimes: OciRuntimes) {
 }
 
 /** The sandboxes whose network somebody may still need, or has yet to take down. */
-export function networkedSandboxes(ledger: Pick<SandboxLedger, 'all'>): ReadonlySet<string> {
-  const records = [...ledger.all.values()].filter(({ life }) => life.phase !== 'notReady' || !life.networkDown);
+export function networkedSandboxes(store: Pick<SandboxStore, 'all'>): ReadonlySet<string> {
+  const records = [...store.all.values()].filter(({ state }) => state.phase !== 'notReady' || !state.networkDown);
   return new Set(records.map(({ id }) => id));
 }
 
-function podKnownById(sandboxId: string, namespacePath: string): NetworkedPod {
+function podFromId(sandboxId: string, namespacePath: string): NetworkedPod {
   const dns = { servers: [], searches: [], options: [] };
   const nothing = { name: '', namespace: '', uid: '', annotations: {}, portMappings: [], cgroupParent: '' };
   return { sandboxId, namespacePath, ...nothing, dns };

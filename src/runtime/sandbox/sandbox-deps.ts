@@ -11,7 +11,7 @@ import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { EventSink } from '../store/event-sink.ts';
 import type { OpenedStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
-import type { ContainersOfSandbox } from './containers-of-sandbox.ts';
+import type { SandboxContainers } from './containers-of-sandbox.ts';
 import type { PreparePause } from './pause.ts';
 
 /** All that sandboxes are made with; handed in by the composition root. */
@@ -28,7 +28,7 @@ export interface SandboxDeps {
   readonly network: Pick<PodNetwork, 'setUp' | 'tearDown' | 'collect'>;
   readonly nri: Pick<Nri, 'runPodSandbox' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly events: EventSink;
-  readonly containers: ContainersOfSandbox;
+  readonly containers: SandboxContainers;
   readonly preparePause: PreparePause;
   /** /proc/sys/kernel/random/boot_id */
   readonly bootId: string;

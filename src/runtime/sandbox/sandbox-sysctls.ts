@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { SandboxNamespaces } from '../store/sandbox-record.ts';
 
 /** Of an IPC namespace. Other names below `kernel` are the machine's. */
@@ -23,8 +23,8 @@ export function sandboxSysctls(
 ): ReadonlyArray<readonly [path: string, value: string]> {
   return Object.entries(sysctls).map(([name, value]) => {
     const path = sysctlPath(name);
-    const fault = faultOf(path, namespaces);
-    if (fault !== undefined) throw badField(sysctlField(name), fault);
+    const fault = sysctlError(path, namespaces);
+    if (fault !== undefined) throw invalidField(sysctlField(name), fault);
     return [path, value] as const;
   });
 }
@@ -43,7 +43,7 @@ export function sysctlPath(name: string): string {
   return separator === '/' ? name : name.replace(/[./]/g, (mark) => (mark === '.' ? '/' : '.'));
 }
 
-function faultOf(
+function sysctlError(
   path: string,
   { network, ipc, uts }: Pick<SandboxNamespaces, 'network' | 'ipc' | 'uts'>,
 ): string | undefined {

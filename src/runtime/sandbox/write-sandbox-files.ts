@@ -1,4 +1,4 @@
-import { together } from '../../base/together.ts';
+import { runAllOrAbort } from '../../base/run-all-or-abort.ts';
 import type { DNSConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
@@ -26,11 +26,11 @@ export async function writeSandboxFiles(
     await fs.writeFile(path, await text, { mode: 0o644 });
     if (user !== undefined) await fs.changeOwner(path, owner.uid, owner.gid);
   };
-  await together(
+  await runAllOrAbort(
     [
-      () => write(files.hosts, textOrNothing(fs, '/etc/hosts')),
+      () => write(files.hosts, readTextIfPresent(fs, '/etc/hosts')),
       () => write(files.hostname, hostname === '' ? fs.readText('/proc/sys/kernel/hostname') : `${hostname}\n`),
-      () => write(files.resolvConf, dnsConfig ? resolvConf(dnsConfig) : textOrNothing(fs, '/etc/resolv.conf')),
+      () => write(files.resolvConf, dnsConfig ? resolvConf(dnsConfig) : readTextIfPresent(fs, '/etc/resolv.conf')),
       async () => (ipc === undefined ? undefined : mountShm(files.shm, owner, deps)),
     ],
     signal,
@@ -62,7 +62,7 @@ async function mountShm(
 }
 
 /** A machine without names of its own has no such file. */
-async function textOrNothing(fs: Pick<FileSystem, 'readText'>, path: string): Promise<string> {
+async function readTextIfPresent(fs: Pick<FileSystem, 'readText'>, path: string): Promise<string> {
   try {
     return await fs.readText(path);
   } catch (error) {

@@ -1,13 +1,13 @@
 import { AttachResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { monitoredName, runtimeOf } from '../container/container-deps.ts';
-import { containerNotFound } from '../container/container-failure.ts';
+import { monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { containerNotFound } from '../container/container-errors.ts';
 import type { AttachedStreams } from '../oci/oci-runtime.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { serveAttach } from '../streaming/serve-attach.ts';
 import { checkStreams, type ExecDeps } from './exec.ts';
-import { type RunningContainer, runningContainer } from './running-container.ts';
+import { type RunningContainer, requireRunningContainer } from './running-container.ts';
 import { sandboxNotFound } from './sandbox-not-found.ts';
 
 export interface AttachDeps extends ExecDeps {
@@ -24,7 +24,7 @@ export function attach(deps: AttachDeps): RuntimeService['attach'] {
     checkStreams(streams);
     const { id, config } = attachable(deps, found.id);
     const join = async (signal: AbortSignal): Promise<AttachedStreams> =>
-      runtimeOf(runtimes, attachable(deps, id)).attach(monitoredName(paths, id), signal);
+      runtimeForContainer(runtimes, attachable(deps, id)).attach(monitoredName(paths, id), signal);
     const url = await streaming.urlFor({
       kind: 'attach',
       streams,
@@ -35,7 +35,7 @@ export function attach(deps: AttachDeps): RuntimeService['attach'] {
 }
 
 function attachable({ containers, sandboxes }: AttachDeps, id: string): RunningContainer {
-  const container = runningContainer(containers, id);
+  const container = requireRunningContainer(containers, id);
   if (!sandboxes.find(container.sandboxId)) throw sandboxNotFound(container.sandboxId);
   return container;
 }

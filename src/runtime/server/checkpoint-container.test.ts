@@ -23,7 +23,7 @@ async function world(answers: { readonly [program: string]: Finished } = {}) {
     log: { debug() {}, info() {}, warn() {}, error() {} },
     paths: base.paths,
     runtimes: { handler: () => base.oci, handlers: [] },
-    ledger: base.containers.records,
+    store: base.containers.records,
     ociCommand: async (program, args) => {
       commands.push([program, ...args].join(' '));
       return answers['checkpoint'] ?? finished(0);

@@ -1,23 +1,23 @@
 import { posix } from 'node:path';
 import { formatNanoTime, formatTime } from '../../base/rfc3339.ts';
-import { textOf } from '../../base/text-of.ts';
-import { badField } from '../../cri/bad-field.ts';
+import { errorText } from '../../base/error-text.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Finished } from '../../host/processes.ts';
-import { type ContainerDeps, runtimeOf } from '../container/container-deps.ts';
-import { containerNotFound, failureOf } from '../container/container-failure.ts';
-import { readConfig } from '../container/container-files.ts';
-import type { ContainerLedger } from '../container/container-ledger.ts';
-import { stateName } from '../container/container-messages.ts';
+import { type ContainerDeps, runtimeForContainer } from '../container/container-deps.ts';
+import { containerNotFound, asCriError } from '../container/container-errors.ts';
+import { readBundleConfig } from '../container/container-files.ts';
+import type { ContainerStore } from '../container/container-store.ts';
+import { criStateName } from '../container/container-messages.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 
 export type CheckpointDeps = Pick<
   ContainerDeps,
   'clock' | 'fs' | 'log' | 'paths' | 'runtimes' | 'ociCommand' | 'processes'
-> & { readonly ledger: Pick<ContainerLedger, 'find'> };
+> & { readonly store: Pick<ContainerStore, 'find'> };
 
-const CRIU_PLACES = ['/usr/sbin/criu', '/usr/bin/criu', '/usr/local/sbin/criu', '/usr/local/bin/criu'];
+const CRIU_PATHS = ['/usr/sbin/criu', '/usr/bin/criu', '/usr/local/sbin/criu', '/usr/local/bin/criu'];
 
 const WORK_PREFIX = '.checkpoint-';
 
@@ -25,11 +25,11 @@ const WORK_PREFIX = '.checkpoint-';
 export function checkpointContainer(deps: CheckpointDeps): RuntimeService['checkpointContainer'] {
   const underWay = new Set<string>();
   return async ({ containerId, location, timeout }, signal) => {
-    const record = deps.ledger.find(containerId);
+    const record = deps.store.find(containerId);
     if (!record) throw containerNotFound(containerId);
-    if (!location.startsWith('/')) throw badField('location', 'must be an absolute path');
-    if (record.life.phase !== 'running') {
-      const why = `container ${record.id} is in ${stateName(record)} state, only those that run can be checkpointed`;
+    if (!location.startsWith('/')) throw invalidField('location', 'must be an absolute path');
+    if (record.state.phase !== 'running') {
+      const why = `container ${record.id} is in ${criStateName(record)} state, only those that run can be checkpointed`;
       throw new CriError('FailedPrecondition', why);
     }
     if (underWay.has(record.id)) {
@@ -38,14 +38,14 @@ export function checkpointContainer(deps: CheckpointDeps): RuntimeService['check
     const limited = timeout > 0n ? AbortSignal.any([signal, deps.clock.deadline(Number(timeout) * 1000)]) : signal;
     underWay.add(record.id);
     try {
-      const { program } = runtimeOf(deps.runtimes, record);
+      const { program } = runtimeForContainer(deps.runtimes, record);
       await requireCriu(program, deps, limited);
       await writeArchive(record, program, location, deps, limited);
     } catch (error) {
       if (limited.aborted && !signal.aborted) {
         throw new CriError('DeadlineExceeded', `checkpoint of container ${record.id} took more than ${timeout} s`);
       }
-      throw failureOf('cannot checkpoint container', error, signal);
+      throw asCriError('cannot checkpoint container', error, signal);
     } finally {
       underWay.delete(record.id);
     }
@@ -56,12 +56,12 @@ export function checkpointContainer(deps: CheckpointDeps): RuntimeService['check
 /** Asked each time: who installs criu need not restart anything. */
 async function requireCriu(program: string, deps: CheckpointDeps, signal: AbortSignal): Promise<void> {
   const { fs, processes } = deps;
-  const places = await Promise.all(CRIU_PLACES.map(async (path) => ((await fs.stat(path)) ? path : undefined)));
+  const places = await Promise.all(CRIU_PATHS.map(async (path) => ((await fs.stat(path)) ? path : undefined)));
   const criu = places.find((path) => path !== undefined);
   if (!criu) throw unimplemented('criu is not installed');
   if (posix.basename(program) === 'crun') {
     const { stdout } = await processes.run({ program, args: ['--version'] }, signal);
-    if (!text(stdout).includes('+CRIU')) throw unimplemented(`${program} was built without criu`);
+    if (!decodeText(stdout).includes('+CRIU')) throw unimplemented(`${program} was built without criu`);
   }
   const check = await processes.run({ program: criu, args: ['check'] }, signal);
   if (check.exitCode !== 0) throw unimplemented(`criu does not work on this machine: ${lastLine(check)}`);
@@ -78,7 +78,7 @@ async function writeArchive(
   // Beside the archive: all memory of the container goes there, so it must be on a disk.
   const folder = `${posix.dirname(location)}/${WORK_PREFIX}${record.id}`;
   const [files, archive] = [`${folder}/files`, `${folder}/archive`];
-  await sweepWork(record.id, posix.dirname(location), deps);
+  await removeStaleWorkFolders(record.id, posix.dirname(location), deps);
   try {
     await fs.makeDirectory(folder, 0o700); // nobody else reads the memory of a container, whatever the umask says
     await fs.makeDirectory(`${files}/checkpoint`, 0o700);
@@ -90,17 +90,17 @@ async function writeArchive(
     await fs.rename(archive, location);
   } finally {
     await fs.removeTree(folder).catch((error: unknown) => {
-      log.warn('cannot remove what a checkpoint left', { folder, error: textOf(error) });
+      log.warn('cannot remove what a checkpoint left', { folder, error: errorText(error) });
     });
   }
 }
 
 /** Takes away what lives that were killed left of this container, and of those that are gone. */
-async function sweepWork(id: string, place: string, { fs, ledger }: CheckpointDeps): Promise<void> {
+async function removeStaleWorkFolders(id: string, place: string, { fs, store }: CheckpointDeps): Promise<void> {
   for (const { name } of (await fs.stat(place)) ? await fs.readDirectory(place) : []) {
     const owner = name.startsWith(WORK_PREFIX) ? name.slice(WORK_PREFIX.length) : '';
     if (!/^[0-9a-f]{64}$/.test(owner)) continue;
-    if (owner === id || ledger.find(owner) === undefined) await fs.removeTree(`${place}/${name}`);
+    if (owner === id || store.find(owner) === undefined) await fs.removeTree(`${place}/${name}`);
   }
 }
 
@@ -122,7 +122,7 @@ async function writeDumps(
     createdTime: formatNanoTime(record.createdAtNs),
     checkpointedTime: formatTime(clock.now()),
   };
-  const spec = (await readConfig(record.id, deps)) ?? record.spec;
+  const spec = (await readBundleConfig(record.id, deps)) ?? record.spec;
   await Promise.all([
     fs.writeFile(`${folder}/config.dump`, JSON.stringify(config), { mode: 0o600 }),
     fs.writeFile(`${folder}/spec.dump`, JSON.stringify(spec), { mode: 0o600 }),
@@ -134,7 +134,7 @@ function requireSuccess(finished: Finished): void {
 }
 
 function lastLine({ stdout, stderr }: Finished): string {
-  const lines = `${text(stdout)}\n${text(stderr)}`.split('\n').filter((line) => line.trim() !== '');
+  const lines = `${decodeText(stdout)}\n${decodeText(stderr)}`.split('\n').filter((line) => line.trim() !== '');
   return lines.at(-1) ?? 'without a word';
 }
 
@@ -142,6 +142,6 @@ function unimplemented(why: string): CriError {
   return new CriError('Unimplemented', `checkpoint is not possible here: ${why}`);
 }
 
-function text(bytes: Uint8Array): string {
+function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }

@@ -1,6 +1,6 @@
 import { ContainerStatsResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { containerNotFound } from '../container/container-failure.ts';
+import { containerNotFound } from '../container/container-errors.ts';
 import type { StatsReader } from '../stats/stats-reader.ts';
 import type { RecordViews } from './select-records.ts';
 
@@ -11,7 +11,7 @@ export function containerStats(
   return async ({ containerId }) => {
     const record = containers.find(containerId);
     if (!record) throw containerNotFound(containerId);
-    const [figures] = await stats.ofContainers([record]);
+    const [figures] = await stats.readContainers([record]);
     return ContainerStatsResponse.create({ stats: figures });
   };
 }

@@ -2,33 +2,33 @@ import { goJson } from '../../cri/cri-message-json.ts';
 import { ContainerStatusResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
-import { containerNotFound } from '../container/container-failure.ts';
-import { readConfig } from '../container/container-files.ts';
-import type { ContainerLedger } from '../container/container-ledger.ts';
+import { containerNotFound } from '../container/container-errors.ts';
+import { readBundleConfig } from '../container/container-files.ts';
+import type { ContainerStore } from '../container/container-store.ts';
 import { containerStatusMessage } from '../container/container-messages.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 
 export type StatusDeps = Pick<ContainerDeps, 'fs' | 'paths' | 'images' | 'snapshots' | 'runtimes'> & {
-  readonly ledger: ContainerLedger;
+  readonly store: ContainerStore;
 };
 
 export function containerStatus(deps: StatusDeps): RuntimeService['containerStatus'] {
   return async ({ containerId, verbose }) => {
-    const record = deps.ledger.find(containerId);
+    const record = deps.store.find(containerId);
     if (!record) throw containerNotFound(containerId);
     return ContainerStatusResponse.create({
       status: containerStatusMessage(record, deps.images.find(record.imageId)),
-      info: verbose ? { info: JSON.stringify(await infoOf(record, deps)) } : {},
+      info: verbose ? { info: JSON.stringify(await verboseInfo(record, deps)) } : {},
     });
   };
 }
 
 /** What `crictl inspect` shows below `info`, in containerd's words. */
-async function infoOf(record: ContainerRecord, deps: StatusDeps): Promise<Readonly<Record<string, unknown>>> {
-  const { id, sandboxId, config, life, spec, runtimeHandler } = record;
+async function verboseInfo(record: ContainerRecord, deps: StatusDeps): Promise<Readonly<Record<string, unknown>>> {
+  const { id, sandboxId, config, state, spec, runtimeHandler } = record;
   return {
     sandboxID: sandboxId,
-    pid: life.phase === 'running' ? life.pid : 0,
+    pid: state.phase === 'running' ? state.pid : 0,
     removing: false,
     snapshotKey: id,
     snapshotter: deps.snapshots.driver,
@@ -36,6 +36,6 @@ async function infoOf(record: ContainerRecord, deps: StatusDeps): Promise<Readon
     runtimeOptions: null,
     config: goJson(config),
     // The record has no seccomp profile; a machine that was restarted has no bundle.
-    runtimeSpec: (await readConfig(id, deps)) ?? spec,
+    runtimeSpec: (await readBundleConfig(id, deps)) ?? spec,
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerState, NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import {
@@ -67,7 +67,7 @@ test('createContainer() needs a sandbox that is ready', async () => {
   const world = await createContainerWorld();
   const request = { ...createRequest(), podSandboxId: 'other' };
   await assert.rejects(world.containers.verbs.createContainer(request, signal), { code: 'NotFound' });
-  world.sandboxes.set('pod1', { ...sandboxRecord('pod1'), life: { phase: 'notReady', networkDown: true } });
+  world.sandboxes.set('pod1', { ...sandboxRecord('pod1'), state: { phase: 'notReady', networkDown: true } });
   await assert.rejects(create(world), { code: 'FailedPrecondition' });
 });
 
@@ -178,14 +178,14 @@ test('createContainer() leaves a container to be removed when it cannot undo', a
 test('createContainer() stops when the sandbox was stopped meanwhile', async () => {
   const world = await createContainerWorld();
   const created = create(world);
-  world.sandboxes.set('pod1', { ...sandboxRecord('pod1'), life: { phase: 'notReady', networkDown: false } });
+  world.sandboxes.set('pod1', { ...sandboxRecord('pod1'), state: { phase: 'notReady', networkDown: false } });
   await assert.rejects(created, { code: 'FailedPrecondition' });
   assert.deepEqual(await leftovers(world), []);
 });
 
 test('createContainer() names what its specification cannot be as a part of the request', async () => {
   const { containers } = await createContainerWorld({
-    buildSpec: () => Promise.reject(badField('mounts[0].host_path', 'is empty')),
+    buildSpec: () => Promise.reject(invalidField('mounts[0].host_path', 'is empty')),
   });
   await assert.rejects(containers.verbs.createContainer(createRequest(), signal), {
     name: 'CriError',

@@ -1,18 +1,18 @@
 import { posix } from 'node:path';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { UndoStack } from '../../base/undo-stack.ts';
-import { within } from '../../cri/bad-field.ts';
+import { withFieldPrefix } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { type ContainerDeps, declaredOf, idMapOf, mappedOf, rootfsOf } from '../container/container-deps.ts';
-import { failureOf } from '../container/container-failure.ts';
-import { imageVolumePath, mountFiles, recordedSpec, releaseFiles, writeConfig } from '../container/container-files.ts';
-import { type ContainerLedger, containerName } from '../container/container-ledger.ts';
-import { nanoseconds, nextLife, startFailed } from '../container/container-life.ts';
+import { type ContainerDeps, declaredVolumesPath, idMapForSandbox, mappedMountsPath, rootfsPath } from '../container/container-deps.ts';
+import { asCriError } from '../container/container-errors.ts';
+import { imageVolumePath, mountBundle, specForRecord, releaseBundle, writeBundleConfig } from '../container/container-files.ts';
+import { type ContainerStore, containerName } from '../container/container-store.ts';
+import { nanoseconds, nextContainerState, failedStart } from '../container/container-state.ts';
 import { makeDeclaredVolumes } from '../container/declared-volumes.ts';
-import { type DescribedContainer, describeContainer, readySandbox } from '../container/describe-container.ts';
-import { tellPlugins } from '../container/tell-plugins.ts';
+import { type ResolvedContainer, resolveContainer, requireReadySandbox } from '../container/resolve-container.ts';
+import { notifyPlugins } from '../container/notify-plugins.ts';
 import type { ApplyUpdates } from '../container/update-resources.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
 import { bindMappedMounts } from '../spec/bind-mapped-mounts.ts';
@@ -36,51 +36,51 @@ export type CreateDeps = Pick<
   | 'events'
   | 'machine'
   | 'buildSpec'
-> & { readonly ledger: ContainerLedger; readonly applyUpdates: ApplyUpdates };
+> & { readonly store: ContainerStore; readonly applyUpdates: ApplyUpdates };
 
 const UNDO_MS = 60_000;
 
 export function createContainer(deps: CreateDeps): RuntimeService['createContainer'] {
   return async (request, signal) => {
-    const { ledger, clock, random, sandboxes, images } = deps;
+    const { store, clock, random, sandboxes, images } = deps;
     const id = Buffer.from(random.bytes(32)).toString('hex');
     const createdAtNs = nanoseconds(clock.now());
-    const described = describeContainer(request, { id, createdAtNs }, { sandboxes, containers: ledger, images });
-    reserveName(described, ledger);
-    await ledger.turn(id, () => create(described, deps, signal));
+    const described = resolveContainer(request, { id, createdAtNs }, { sandboxes, containers: store, images });
+    reserveName(described, store);
+    await store.withLock(id, () => create(described, deps, signal));
     return { containerId: id };
   };
 }
 
-function reserveName({ record, sandbox }: DescribedContainer, ledger: ContainerLedger): void {
+function reserveName({ record, sandbox }: ResolvedContainer, store: ContainerStore): void {
   if (!record.config.metadata) return;
   const name = containerName(record.config.metadata, sandbox);
-  const holder = ledger.reserve(name, record);
+  const holder = store.reserveName(name, record);
   if (holder === undefined) return;
   throw new CriError('AlreadyExists', `config.metadata: name ${JSON.stringify(name)} is reserved for ${holder}`);
 }
 
-async function create(described: DescribedContainer, deps: CreateDeps, signal: AbortSignal): Promise<void> {
-  const { ledger, clock } = deps;
+async function create(described: ResolvedContainer, deps: CreateDeps, signal: AbortSignal): Promise<void> {
+  const { store, clock } = deps;
   const { id } = described.record;
   const undo = new UndoStack();
   try {
-    await ledger.add(described.record);
-    await make(described, undo, deps, signal);
+    await store.add(described.record);
+    await createResources(described, undo, deps, signal);
   } catch (error) {
     // The caller's signal may be why we are here.
     const failures = await undo.run(clock.deadline(UNDO_MS));
-    const left = failures.length === 0 ? await whyLeft(() => ledger.remove(id)) : new AggregateError(failures);
-    if (left === undefined) throw failureOf('cannot create container', error, signal);
+    const left = failures.length === 0 ? await errorOf(() => store.remove(id)) : new AggregateError(failures);
+    if (left === undefined) throw asCriError('cannot create container', error, signal);
     // What could not be undone is there to be seen, and to be removed like any other.
-    const message = `cannot create container: ${textOf(error)}; and what was made of it cannot be removed: ${textOf(left)}`;
-    await whyLeft(() => ledger.change(id, startFailed(message, nanoseconds(clock.now()))));
-    if (!ledger.all.has(id)) ledger.release(id);
+    const message = `cannot create container: ${errorText(error)}; and what was made of it cannot be removed: ${errorText(left)}`;
+    await errorOf(() => store.applyEvent(id, failedStart(message, nanoseconds(clock.now()))));
+    if (!store.all.has(id)) store.releaseName(id);
     throw new CriError('Unknown', message, { cause: new AggregateError([error, left]) });
   }
 }
 
-async function whyLeft(work: () => Promise<unknown>): Promise<unknown> {
+async function errorOf(work: () => Promise<unknown>): Promise<unknown> {
   try {
     await work();
     return undefined;
@@ -89,26 +89,26 @@ async function whyLeft(work: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-async function make(
-  described: DescribedContainer,
+async function createResources(
+  described: ResolvedContainer,
   undo: UndoStack,
   deps: CreateDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ledger, fs, nri, events, sandboxes, log } = deps;
+  const { store, fs, nri, events, sandboxes, log } = deps;
   const { record, sandbox } = described;
   // After the record is there, and before anything else: a sandbox that is stopped by now would not find it any more.
-  readySandbox(sandbox.id, { sandboxes });
-  undo.push(() => releaseFiles(record.id, deps));
+  requireReadySandbox(sandbox.id, { sandboxes });
+  undo.push(() => releaseBundle(record.id, deps));
   const { imageVolumes } = described;
-  await mountFiles({ id: record.id, imageId: record.imageId, idMap: idMapOf(sandbox), imageVolumes }, deps, signal);
+  await mountBundle({ id: record.id, imageId: record.imageId, idMap: idMapForSandbox(sandbox), imageVolumes }, deps, signal);
   const spec = await adjustedSpec(described, undo, deps, signal);
   const logFolder = record.logPath && fs.makeDirectory(posix.dirname(record.logPath), 0o755);
-  await Promise.all([writeConfig(record.id, spec, deps), logFolder]);
-  const created = await ledger.edit(record.id, async (now) => ({
+  await Promise.all([writeBundleConfig(record.id, spec, deps), logFolder]);
+  const created = await store.update(record.id, async (now) => ({
     ...now,
-    spec: recordedSpec(spec),
-    life: nextLife(now.life, { type: 'created' }),
+    spec: specForRecord(spec),
+    state: nextContainerState(now.state, { type: 'created' }),
   }));
   events.publish({
     type: ContainerEventType.CONTAINER_CREATED_EVENT,
@@ -116,11 +116,11 @@ async function make(
     containerId: record.id,
   });
   if (!created) return;
-  await tellPlugins('created', record.id, log, () => nri.postCreateContainer(sandbox, created, signal));
+  await notifyPlugins('created', record.id, log, () => nri.postCreateContainer(sandbox, created, signal));
 }
 
 async function adjustedSpec(
-  described: DescribedContainer,
+  described: ResolvedContainer,
   undo: UndoStack,
   deps: CreateDeps,
   signal: AbortSignal,
@@ -128,20 +128,20 @@ async function adjustedSpec(
   const { nri, buildSpec, applyUpdates, log } = deps;
   const { record, sandbox } = described;
   const wanted = { container: record.config, namespaces: sandbox.namespaces };
-  const mapped = await within('config', () => bindMappedMounts(wanted, mappedOf(deps.paths, record.id), deps));
+  const mapped = await withFieldPrefix('config', () => bindMappedMounts(wanted, mappedMountsPath(deps.paths, record.id), deps));
   const request = specRequest(described, mapped, deps);
   const volumes = imageDeclaredVolumes(request);
-  await within('config', () => makeDeclaredVolumes(volumes, request.rootfs, idMapOf(sandbox), deps, signal));
-  const built = await within('config', () => buildSpec(request, signal));
+  await withFieldPrefix('config', () => makeDeclaredVolumes(volumes, request.rootfs, idMapForSandbox(sandbox), deps, signal));
+  const built = await withFieldPrefix('config', () => buildSpec(request, signal));
   const { spec, updates } = await nri.createContainer(sandbox, record, built, signal);
   // Not before: plugins that one of them made give up have been told already.
-  undo.push((fresh) => tellPlugins('undone', record.id, log, () => nri.removeContainer(sandbox, record, fresh)));
+  undo.push((fresh) => notifyPlugins('undone', record.id, log, () => nri.removeContainer(sandbox, record, fresh)));
   await applyUpdates(updates, signal);
   return spec;
 }
 
 function specRequest(
-  { record, sandbox, image, imageVolumes, targetPid }: DescribedContainer,
+  { record, sandbox, image, imageVolumes, targetPid }: ResolvedContainer,
   mappedSources: ReadonlyMap<number, string>,
   deps: CreateDeps,
 ): SpecRequest {
@@ -157,13 +157,13 @@ function specRequest(
     image: image.config,
     imageName: imageNameOf(record, image.repoTags[0]),
     imageId: image.id,
-    rootfs: rootfsOf(paths, id),
+    rootfs: rootfsPath(paths, id),
     namespaces: sandbox.namespaces,
     files: sandboxes.filesOf(sandbox.id),
     imageVolumes: new Map(imageVolumes.map((volume) => [volume.index, imageVolumePath(paths, id, volume)])),
     ...(targetPid !== undefined && { targetPidNamespace: `/proc/${targetPid}/ns/pid` }),
     mappedSources,
-    volumesDir: declaredOf(paths, id),
+    volumesDir: declaredVolumesPath(paths, id),
     features,
     machine,
   };

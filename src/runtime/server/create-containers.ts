@@ -2,16 +2,16 @@ import { aborted } from '../../base/aborted.ts';
 import type { ContainerStatus } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
-import { ContainerLedger } from '../container/container-ledger.ts';
+import { ContainerStore } from '../container/container-store.ts';
 import { containerStatusMessage } from '../container/container-messages.ts';
-import { endContainer } from '../container/end-container.ts';
-import { LiveContainers } from '../container/live-containers.ts';
+import { terminateContainer } from '../container/terminate-container.ts';
+import { ExitWatcher } from '../container/exit-watcher.ts';
 import { recoverContainers } from '../container/recover-containers.ts';
-import { takeAway } from '../container/take-away.ts';
-import { tellEnd } from '../container/tell-end.ts';
+import { deleteContainer } from '../container/delete-container.ts';
+import { createExitNotifier } from '../container/notify-exit.ts';
 import { applyUpdates } from '../container/update-resources.ts';
 import type { NriRuntime } from '../nri/nri.ts';
-import type { ContainersOfSandbox } from '../sandbox/containers-of-sandbox.ts';
+import type { SandboxContainers } from '../sandbox/containers-of-sandbox.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import { checkpointContainer } from './checkpoint-container.ts';
@@ -42,7 +42,7 @@ export type ContainerVerbs = Pick<
 export interface Containers {
   readonly verbs: ContainerVerbs;
   /** For the verbs of sandboxes. */
-  readonly ofSandbox: ContainersOfSandbox;
+  readonly ofSandbox: SandboxContainers;
   /** Read-only: for exec with streams, statistics and NRI. Those that are just being made are not found. */
   readonly records: Pick<RecordStore<ContainerRecord>, 'all' | 'find'>;
   /** What NRI plugins may ask for by themselves. */
@@ -56,11 +56,11 @@ export interface Containers {
 /** Starts nothing: `recover` does. */
 export function createContainers(deps: ContainerDeps): Containers {
   const { log } = deps;
-  const ledger = new ContainerLedger(deps.records.store, deps.sandboxes);
-  const update = applyUpdates({ ...deps, ledger });
-  const tell = tellEnd({ ...deps, applyUpdates: update });
-  const live = new LiveContainers({ ...deps, ledger, tellEnd: tell });
-  const parts = { ...deps, ledger, live, tellEnd: tell, applyUpdates: update };
+  const store = new ContainerStore(deps.records.store, deps.sandboxes);
+  const update = applyUpdates({ ...deps, store });
+  const tell = createExitNotifier({ ...deps, applyUpdates: update });
+  const live = new ExitWatcher({ ...deps, store, notifyExit: tell });
+  const parts = { ...deps, store, live, notifyExit: tell, applyUpdates: update };
   return {
     verbs: {
       createContainer: createContainer(parts),
@@ -76,17 +76,17 @@ export function createContainers(deps: ContainerDeps): Containers {
     },
     ofSandbox: {
       stopAll: (sandboxId, signal) =>
-        forAll(ledger.idsOfSandbox(sandboxId), (id) => endContainer(id, 0, parts, signal)),
-      removeAll: (sandboxId, signal) => forAll(ledger.idsOfSandbox(sandboxId), (id) => takeAway(id, parts, signal)),
-      statuses: (sandboxId) => statusesOf(sandboxId, ledger, deps),
+        forAll(store.idsOfSandbox(sandboxId), (id) => terminateContainer(id, 0, parts, signal)),
+      removeAll: (sandboxId, signal) => forAll(store.idsOfSandbox(sandboxId), (id) => deleteContainer(id, parts, signal)),
+      statuses: (sandboxId) => statusesOf(sandboxId, store, deps),
     },
-    records: ledger,
+    records: store,
     nri: {
-      containers: () => [...ledger.all.values()].filter(({ life }) => life.phase !== 'creating'),
+      containers: () => [...store.all.values()].filter(({ state }) => state.phase !== 'creating'),
       update: (wanted, signal) => update([{ ...wanted, ignoreFailure: false }], signal),
       async evict(id, reason, signal) {
         log.info('an NRI plugin evicts a container', { containerId: id, reason });
-        await endContainer(id, 0, parts, signal);
+        await terminateContainer(id, 0, parts, signal);
       },
     },
     recover: (signal) => recoverContainers(parts, signal),
@@ -107,10 +107,10 @@ async function forAll(ids: ReadonlySet<string>, work: (id: string) => Promise<vo
 
 function statusesOf(
   sandboxId: string,
-  ledger: ContainerLedger,
+  store: ContainerStore,
   { images }: Pick<ContainerDeps, 'images'>,
 ): readonly ContainerStatus[] {
-  return [...ledger.all.values()]
-    .filter((record) => record.sandboxId === sandboxId && record.life.phase !== 'creating')
+  return [...store.all.values()]
+    .filter((record) => record.sandboxId === sandboxId && record.state.phase !== 'creating')
     .map((record) => containerStatusMessage(record, images.find(record.imageId)));
 }

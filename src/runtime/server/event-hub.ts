@@ -1,10 +1,10 @@
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventResponse, type ContainerStatus, type PodSandboxStatus } from '../../cri/generated/runtime-v1.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { EventSink, RuntimeHappening } from '../store/event-sink.ts';
+import type { EventSink, LifecycleEvent } from '../store/event-sink.ts';
 
 /** More than this many untold, and a subscriber is let go: it has to list everything anew, which is cheaper by then. */
-const MOST_UNTOLD = 1000;
+const MAX_QUEUED_EVENTS = 1000;
 
 export interface EventHubDeps {
   readonly clock: Pick<Clock, 'now'>;
@@ -28,9 +28,9 @@ export class EventHub implements EventSink {
     this.#deps = deps;
   }
 
-  publish(happening: RuntimeHappening): void {
+  publish(happening: LifecycleEvent): void {
     if (this.#subscribers.size === 0) return; // looking up all states is not free
-    const event = this.#eventOf(happening);
+    const event = this.#toResponse(happening);
     for (const subscriber of this.#subscribers) subscriber.push(event);
   }
 
@@ -49,7 +49,7 @@ export class EventHub implements EventSink {
     }
   }
 
-  #eventOf({ type, sandboxId, containerId }: RuntimeHappening): ContainerEventResponse {
+  #toResponse({ type, sandboxId, containerId }: LifecycleEvent): ContainerEventResponse {
     const { clock, sandboxStatus, containerStatuses } = this.#deps;
     return ContainerEventResponse.create({
       containerId,
@@ -62,18 +62,18 @@ export class EventHub implements EventSink {
 }
 
 class Subscriber {
-  #untold: ContainerEventResponse[] = [];
+  #queued: ContainerEventResponse[] = [];
   #wake = Promise.withResolvers<void>();
   #ended: { readonly reason: unknown } | undefined;
 
   push(event: ContainerEventResponse): void {
     if (this.#ended) return;
-    if (this.#untold.length === MOST_UNTOLD) {
-      this.#untold = [];
-      this.end(new CriError('ResourceExhausted', `the subscriber is more than ${MOST_UNTOLD} events behind`));
+    if (this.#queued.length === MAX_QUEUED_EVENTS) {
+      this.#queued = [];
+      this.end(new CriError('ResourceExhausted', `the subscriber is more than ${MAX_QUEUED_EVENTS} events behind`));
       return;
     }
-    this.#untold.push(event);
+    this.#queued.push(event);
     this.#wake.resolve();
   }
 
@@ -86,7 +86,7 @@ class Subscriber {
   async *read(): AsyncGenerator<ContainerEventResponse, undefined> {
     while (true) {
       if (this.#ended) throw this.#ended.reason;
-      const event = this.#untold.shift();
+      const event = this.#queued.shift();
       if (event) {
         yield event;
       } else {

@@ -1,28 +1,28 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ExecSyncResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { type ContainerDeps, monitoredName, runtimeOf } from '../container/container-deps.ts';
-import { containerNotFound, failureOf } from '../container/container-failure.ts';
-import type { ContainerLedger } from '../container/container-ledger.ts';
-import { stateName } from '../container/container-messages.ts';
+import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { containerNotFound, asCriError } from '../container/container-errors.ts';
+import type { ContainerStore } from '../container/container-store.ts';
+import { criStateName } from '../container/container-messages.ts';
 import { ExecTimeoutError } from '../oci/oci-runtime.ts';
 import { execProcess } from '../spec/exec-process.ts';
 
-export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly ledger: ContainerLedger };
+export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly store: ContainerStore };
 
 /** Of both streams together: what a client takes in one message, less what is around them. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024 - 1024;
 
-export function execSync({ ledger, paths, runtimes }: ExecSyncDeps): RuntimeService['execSync'] {
+export function execSync({ store, paths, runtimes }: ExecSyncDeps): RuntimeService['execSync'] {
   return async ({ containerId, cmd, timeout }, signal) => {
-    const record = ledger.find(containerId);
+    const record = store.find(containerId);
     if (!record) throw containerNotFound(containerId);
-    if (cmd.length === 0) throw badField('cmd', 'must not be empty');
-    if (record.life.phase !== 'running' || !record.spec) {
+    if (cmd.length === 0) throw invalidField('cmd', 'must not be empty');
+    if (record.state.phase !== 'running' || !record.spec) {
       throw new CriError(
         'FailedPrecondition',
-        `failed to exec in container: container is in ${stateName(record)} state`,
+        `failed to exec in container: container is in ${criStateName(record)} state`,
       );
     }
     const exec = {
@@ -31,7 +31,7 @@ export function execSync({ ledger, paths, runtimes }: ExecSyncDeps): RuntimeServ
       maxOutputBytes: MAX_OUTPUT_BYTES,
     };
     try {
-      const runtime = runtimeOf(runtimes, record);
+      const runtime = runtimeForContainer(runtimes, record);
       const { exitCode, stdout, stderr } = await runtime.execSync(monitoredName(paths, record.id), exec, signal);
       const left = MAX_OUTPUT_BYTES - stdout.length;
       return ExecSyncResponse.create({ exitCode, stdout, stderr: stderr.subarray(0, left) });
@@ -41,7 +41,7 @@ export function execSync({ ledger, paths, runtimes }: ExecSyncDeps): RuntimeServ
         const message = `failed to exec in container: timeout ${timeout}s exceeded: context deadline exceeded`;
         throw new CriError('DeadlineExceeded', message, { cause: error });
       }
-      throw failureOf('failed to exec in container', error, signal);
+      throw asCriError('failed to exec in container', error, signal);
     }
   };
 }

@@ -1,10 +1,10 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ExecResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
-import { monitoredName, runtimeOf } from '../container/container-deps.ts';
-import { containerNotFound } from '../container/container-failure.ts';
+import { monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { containerNotFound } from '../container/container-errors.ts';
 import type { ExecStreams, OciRuntimes } from '../oci/oci-runtime.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import { execProcess } from '../spec/exec-process.ts';
@@ -13,7 +13,7 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { CommandStreams } from '../streaming/command-client.ts';
 import { serveExec } from '../streaming/serve-exec.ts';
 import type { StreamingServer } from '../streaming/streaming-server.ts';
-import { runningContainer } from './running-container.ts';
+import { requireRunningContainer } from './running-container.ts';
 
 export interface ExecDeps {
   readonly containers: Pick<RecordStore<ContainerRecord>, 'find'>;
@@ -29,13 +29,13 @@ export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps
     const streams = { tty, stdin, stdout, stderr };
     const found = containers.find(containerId);
     if (!found) throw containerNotFound(containerId);
-    if (cmd.length === 0) throw badField('cmd', 'must not be empty');
+    if (cmd.length === 0) throw invalidField('cmd', 'must not be empty');
     checkStreams(streams);
-    const { id } = runningContainer(containers, found.id);
+    const { id } = requireRunningContainer(containers, found.id);
     const start = async (signal: AbortSignal): Promise<ExecStreams> => {
-      const record = runningContainer(containers, id);
+      const record = requireRunningContainer(containers, id);
       const process = execProcess(record.spec, { cmd, tty });
-      return runtimeOf(runtimes, record).exec(monitoredName(paths, id), process, signal);
+      return runtimeForContainer(runtimes, record).exec(monitoredName(paths, id), process, signal);
     };
     const url = await streaming.urlFor({
       kind: 'exec',

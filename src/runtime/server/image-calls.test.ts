@@ -5,7 +5,7 @@ import { CriError } from '../../cri/cri-error.ts';
 import { ImageSpec, ListImagesRequest, PullImageRequest } from '../../cri/generated/runtime-v1.ts';
 import type { ImageService } from '../../cri/services.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { configOf, type FakeImage, layerOf, ociArchiveOf } from '../images/fake/image-archives.ts';
+import { buildConfig, type FakeImage, buildLayer, buildOciArchive } from '../images/fake/image-archives.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import { chainIds, digestOf, hexOf } from '../storage/digest.ts';
@@ -25,14 +25,14 @@ async function world(
     architecture: 'amd64',
   });
   const images = await fakeImages();
-  await storage.loader.loadArchive(await ociArchiveOf(...images), {}, signal);
-  return { service: storage.imageService(puller), storage, ids: images.map((image) => digestOf(configOf(image))) };
+  await storage.loader.loadArchive(await buildOciArchive(...images), {}, signal);
+  return { service: storage.imageService(puller), storage, ids: images.map((image) => digestOf(buildConfig(image))) };
 }
 
 async function fakeImages(): Promise<readonly FakeImage[]> {
-  const layer = await layerOf({ file: 'x' });
+  const layer = await buildLayer({ file: 'x' });
   return [
-    { names: ['app:1', `app@${MANIFEST}`], layers: [layer, await layerOf({ more: 'y' })], config: { User: '1000:10' } },
+    { names: ['app:1', `app@${MANIFEST}`], layers: [layer, await buildLayer({ more: 'y' })], config: { User: '1000:10' } },
     { names: ['pause:1'], layers: [layer], config: { User: 'nobody' } },
   ];
 }
@@ -115,7 +115,7 @@ test('imageStatus() finds an image by every name that it has', async () => {
 test('imageStatus() tells the configuration when it is asked to', async () => {
   const { service } = await world();
   const { info } = await service.imageStatus({ image: spec('app:1'), verbose: true }, signal);
-  const layers = [await layerOf({ file: 'x' }), await layerOf({ more: 'y' })].map(digestOf);
+  const layers = [await buildLayer({ file: 'x' }), await buildLayer({ more: 'y' })].map(digestOf);
   const told: unknown = JSON.parse(info['info'] ?? '');
   assert.deepEqual(told, {
     chainID: chainIds(layers).at(-1),
@@ -191,9 +191,9 @@ test('an image with volumes that cannot be does not come in, and leaves nothing'
   const { storage, ids } = await world();
   const tooMany = Object.fromEntries(Array.from({ length: 129 }, (_, index) => [`/v${index}`, {}]));
   for (const Volumes of [{ '/': {} }, { '/proc': {} }, { '/data': {}, '/sys/': {} }, { '/dev': {} }, tooMany]) {
-    const archive = await ociArchiveOf({
+    const archive = await buildOciArchive({
       names: ['bad:1'],
-      layers: [await layerOf({ bad: 'x' })],
+      layers: [await buildLayer({ bad: 'x' })],
       config: { Volumes },
     });
     await assert.rejects(storage.loader.loadArchive(archive, {}, signal), { message: /image declares / });

@@ -5,5 +5,5 @@ import { type RecordViews, selectContainers } from './select-records.ts';
 
 export function listContainerStats(records: RecordViews, stats: StatsReader): RuntimeService['listContainerStats'] {
   return async ({ filter }) =>
-    ListContainerStatsResponse.create({ stats: await stats.ofContainers(selectContainers(records, filter)) });
+    ListContainerStatsResponse.create({ stats: await stats.readContainers(selectContainers(records, filter)) });
 }

@@ -1,18 +1,18 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
-import type { ContainerLedger } from '../container/container-ledger.ts';
+import type { ContainerStore } from '../container/container-store.ts';
 import { containerMessage, matchesFilter } from '../container/container-messages.ts';
 
-export type ListDeps = Pick<ContainerDeps, 'sandboxes'> & { readonly ledger: ContainerLedger };
+export type ListDeps = Pick<ContainerDeps, 'sandboxes'> & { readonly store: ContainerStore };
 
-export function listContainers({ ledger, sandboxes }: ListDeps): RuntimeService['listContainers'] {
+export function listContainers({ store, sandboxes }: ListDeps): RuntimeService['listContainers'] {
   return async ({ filter }) => {
     const fullId = {
-      container: ledger.find(filter?.id ?? '')?.id ?? '',
+      container: store.find(filter?.id ?? '')?.id ?? '',
       sandbox: sandboxes.find(filter?.podSandboxId ?? '')?.id ?? filter?.podSandboxId ?? '',
     };
-    const containers = [...ledger.all.values()]
-      .filter((record) => record.life.phase !== 'creating' && matchesFilter(record, filter, fullId))
+    const containers = [...store.all.values()]
+      .filter((record) => record.state.phase !== 'creating' && matchesFilter(record, filter, fullId))
       .map(containerMessage);
     return { containers };
   };

@@ -9,6 +9,6 @@ export function listPodSandboxMetrics(
 ): RuntimeService['listPodSandboxMetrics'] {
   return async () =>
     ListPodSandboxMetricsResponse.create({
-      podMetrics: await metrics.ofSandboxes(selectSandboxes(records, undefined)),
+      podMetrics: await metrics.readSandboxes(selectSandboxes(records, undefined)),
     });
 }

@@ -8,5 +8,5 @@ export function listPodSandboxStats(
   stats: StatsReader,
 ): RuntimeService['listPodSandboxStats'] {
   return async ({ filter }) =>
-    ListPodSandboxStatsResponse.create({ stats: await stats.ofSandboxes(selectSandboxes(records, filter)) });
+    ListPodSandboxStatsResponse.create({ stats: await stats.readSandboxes(selectSandboxes(records, filter)) });
 }

@@ -1,14 +1,14 @@
 import type { PodSandboxFilter } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import type { SandboxLedger } from '../sandbox/sandbox-ledger.ts';
-import { sandboxMessage, sandboxStateOf } from '../sandbox/sandbox-messages.ts';
+import type { SandboxStore } from '../sandbox/sandbox-store.ts';
+import { sandboxMessage, criSandboxState } from '../sandbox/sandbox-messages.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 /** Those that are just being made are nobody's business yet. */
-export function listPodSandbox(ledger: Pick<SandboxLedger, 'all'>): RuntimeService['listPodSandbox'] {
+export function listPodSandbox(store: Pick<SandboxStore, 'all'>): RuntimeService['listPodSandbox'] {
   return async ({ filter }) => ({
-    items: [...ledger.all.values()]
-      .filter((record) => record.life.phase !== 'creating' && matches(record, filter))
+    items: [...store.all.values()]
+      .filter((record) => record.state.phase !== 'creating' && matches(record, filter))
       .map(sandboxMessage),
   });
 }
@@ -19,7 +19,7 @@ function matches(record: SandboxRecord, filter: PodSandboxFilter | undefined): b
   const { labels } = record.config;
   return (
     record.id.startsWith(id) &&
-    (state === undefined || sandboxStateOf(record) === state.state) &&
+    (state === undefined || criSandboxState(record) === state.state) &&
     Object.entries(labelSelector).every(([key, value]) => labels[key] === value)
   );
 }

@@ -11,11 +11,11 @@ export function podSandboxStats(
 ): RuntimeService['podSandboxStats'] {
   return async ({ podSandboxId }) => {
     const record = sandboxes.find(podSandboxId);
-    if (!record || record.life.phase === 'creating') throw sandboxNotFound(podSandboxId);
-    if (record.life.phase !== 'ready') {
+    if (!record || record.state.phase === 'creating') throw sandboxNotFound(podSandboxId);
+    if (record.state.phase !== 'ready') {
       throw new CriError('Unavailable', `sandbox ${JSON.stringify(record.id)} is not ready: it has no statistics`);
     }
-    const [figures] = await stats.ofSandboxes([record]);
+    const [figures] = await stats.readSandboxes([record]);
     return PodSandboxStatsResponse.create({ stats: figures });
   };
 }

@@ -1,21 +1,21 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { ContainersOfSandbox } from '../sandbox/containers-of-sandbox.ts';
-import type { SandboxLedger } from '../sandbox/sandbox-ledger.ts';
+import type { SandboxContainers } from '../sandbox/containers-of-sandbox.ts';
+import type { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { sandboxInfo, sandboxStatusMessage } from '../sandbox/sandbox-messages.ts';
 import { sandboxNotFound } from './sandbox-not-found.ts';
 
 export interface SandboxStatusDeps {
-  readonly ledger: Pick<SandboxLedger, 'find'>;
-  readonly containers: Pick<ContainersOfSandbox, 'statuses'>;
+  readonly store: Pick<SandboxStore, 'find'>;
+  readonly containers: Pick<SandboxContainers, 'statuses'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
 /** With its containers and the time of all that, for who follows the events (KEP 3386). */
 export function podSandboxStatus(deps: SandboxStatusDeps): RuntimeService['podSandboxStatus'] {
   return async ({ podSandboxId, verbose }) => {
-    const record = deps.ledger.find(podSandboxId);
-    if (record === undefined || record.life.phase === 'creating') throw sandboxNotFound(podSandboxId);
+    const record = deps.store.find(podSandboxId);
+    if (record === undefined || record.state.phase === 'creating') throw sandboxNotFound(podSandboxId);
     return {
       status: sandboxStatusMessage(record),
       info: verbose ? sandboxInfo(record) : {},

@@ -1,5 +1,5 @@
-import { textOf } from '../../base/text-of.ts';
-import { badField } from '../../cri/bad-field.ts';
+import { errorText } from '../../base/error-text.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
@@ -10,7 +10,7 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { servePortForward } from '../streaming/serve-port-forward.ts';
 import type { StreamingServer } from '../streaming/streaming-server.ts';
-import { MOST_PORTS } from '../streaming/web-socket-port-forward-client.ts';
+import { MAX_FORWARDED_PORTS } from '../streaming/web-socket-port-forward-client.ts';
 import { sandboxNotFound } from './sandbox-not-found.ts';
 
 export interface PortForwardDeps {
@@ -28,11 +28,11 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
     const found = deps.sandboxes.find(podSandboxId);
     if (!found) throw sandboxNotFound(podSandboxId);
     const wrong = ports.find((port) => port < 1 || port > 65_535);
-    if (wrong !== undefined) throw badField('port', `${wrong} is not a port`);
-    if (ports.length > MOST_PORTS) throw badField('port', `at most ${MOST_PORTS} ports can be forwarded at once`);
-    const { id } = readySandbox(deps, found.id);
+    if (wrong !== undefined) throw invalidField('port', `${wrong} is not a port`);
+    if (ports.length > MAX_FORWARDED_PORTS) throw invalidField('port', `at most ${MAX_FORWARDED_PORTS} ports can be forwarded at once`);
+    const { id } = requireReadyForPortForward(deps, found.id);
     const dial = async (port: number, signal: AbortSignal): Promise<ByteStream> =>
-      connect(readySandbox(deps, id), port, deps, signal);
+      connect(requireReadyForPortForward(deps, id), port, deps, signal);
     const url = await deps.streaming.urlFor({
       kind: 'portforward',
       ports,
@@ -43,10 +43,10 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
 }
 
 /** When it is asked for, and again for each connection. */
-function readySandbox({ sandboxes }: PortForwardDeps, id: string): SandboxRecord {
+function requireReadyForPortForward({ sandboxes }: PortForwardDeps, id: string): SandboxRecord {
   const sandbox = sandboxes.find(id);
   if (!sandbox) throw sandboxNotFound(id);
-  if (sandbox.life.phase !== 'ready') {
+  if (sandbox.state.phase !== 'ready') {
     throw new CriError('FailedPrecondition', `sandbox container ${JSON.stringify(id)} is not running`);
   }
   return sandbox;
@@ -61,16 +61,16 @@ async function connect(
   const file = namespaces.network;
   try {
     return await (file === undefined
-      ? connectHere(network, port, signal)
+      ? connectHostLoopback(network, port, signal)
       : networkNamespaces.connectLoopback(file, port, signal));
   } catch (error) {
     const where = file === undefined ? 'the host network' : `namespace ${JSON.stringify(id)}`;
-    throw new Error(`failed to connect to localhost:${port} inside ${where}: ${textOf(error)}`, { cause: error });
+    throw new Error(`failed to connect to localhost:${port} inside ${where}: ${errorText(error)}`, { cause: error });
   }
 }
 
 /** As `connectLoopback` does it elsewhere. */
-async function connectHere(
+async function connectHostLoopback(
   network: PortForwardDeps['network'],
   port: number,
   signal: AbortSignal,

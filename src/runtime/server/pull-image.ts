@@ -1,7 +1,7 @@
 import { CriError } from '../../cri/cri-error.ts';
 import type { ImageService } from '../../cri/services.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
-import { normalizedReference } from '../images/image-reference.ts';
+import { normalizeReference } from '../images/image-reference.ts';
 
 export interface PullImageDeps {
   /** Absent: this runtime has no way to a registry. */
@@ -11,7 +11,7 @@ export interface PullImageDeps {
 export function pullImage({ puller }: PullImageDeps): ImageService['pullImage'] {
   return async ({ image, auth }, signal) => {
     const asked = image?.image ?? '';
-    const reference = normalizedReference(asked);
+    const reference = normalizeReference(asked);
     if (reference === undefined) {
       const text = JSON.stringify(asked);
       throw new CriError(

@@ -1,16 +1,16 @@
 import type { RuntimeService } from '../../cri/services.ts';
-import { failureOf } from '../container/container-failure.ts';
-import { type TakeAwayDeps, takeAway } from '../container/take-away.ts';
+import { asCriError } from '../container/container-errors.ts';
+import { type DeleteDeps, deleteContainer } from '../container/delete-container.ts';
 
 /** One that runs is killed first; one that nobody knows is removed. */
-export function removeContainer(deps: TakeAwayDeps): RuntimeService['removeContainer'] {
+export function removeContainer(deps: DeleteDeps): RuntimeService['removeContainer'] {
   return async ({ containerId }, signal) => {
-    const record = deps.ledger.find(containerId);
+    const record = deps.store.find(containerId);
     if (!record) return {};
     try {
-      await takeAway(record.id, deps, signal);
+      await deleteContainer(record.id, deps, signal);
     } catch (error) {
-      throw failureOf('cannot remove container', error, signal);
+      throw asCriError('cannot remove container', error, signal);
     }
     return {};
   };

@@ -4,8 +4,8 @@ import { removeSandbox, type StopDeps } from '../sandbox/stop-sandbox.ts';
 /** Also of one that is ready: it is stopped first, and its containers go with it. */
 export function removePodSandbox(deps: StopDeps): RuntimeService['removePodSandbox'] {
   return async ({ podSandboxId }, signal) => {
-    const id = deps.ledger.find(podSandboxId)?.id;
-    if (id !== undefined) await deps.ledger.turn(id, () => removeSandbox(id, deps, signal));
+    const id = deps.store.find(podSandboxId)?.id;
+    if (id !== undefined) await deps.store.withLock(id, () => removeSandbox(id, deps, signal));
     return {};
   };
 }

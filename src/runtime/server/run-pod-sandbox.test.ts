@@ -302,7 +302,7 @@ for (const [what, disturb] of Object.entries(undoFaults)) {
     const [shown, ...others] = await list(world);
     assert.ok(shown);
     assert.deepEqual([shown.ready, others], [false, []]);
-    assert.equal(world.sandboxes.view.find(shown.id)?.life.phase, 'unknown');
+    assert.equal(world.sandboxes.view.find(shown.id)?.state.phase, 'unknown');
     await assert.rejects(run(world), { code: 'AlreadyExists' });
     await stopAndRemove(world, shown.id);
     assert.deepEqual(await world.left(), []);
@@ -316,7 +316,7 @@ for (const [what, disturb] of Object.entries(undoFaults)) {
     await assert.rejects(run(world));
     await world.host.clock.advance(10_000);
     const [record] = world.sandboxes.view.all.values();
-    assert.deepEqual(record?.life, { phase: 'notReady', networkDown: true, stopAsked: true });
+    assert.deepEqual(record?.state, { phase: 'notReady', networkDown: true, stopAsked: true });
     assert.equal(world.network.held.size, 0);
   });
 }

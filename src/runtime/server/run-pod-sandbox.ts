@@ -1,19 +1,19 @@
-import { textOf } from '../../base/text-of.ts';
-import { badField, within } from '../../cri/bad-field.ts';
+import { errorText } from '../../base/error-text.ts';
+import { invalidField, withFieldPrefix } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { NamespaceError } from '../../host/namespaces.ts';
 import type { OciRuntime } from '../oci/oci-runtime.ts';
 import { buildSandbox } from '../sandbox/build-sandbox.ts';
-import type { FinishLater } from '../sandbox/finish-later.ts';
-import type { PauseWatch } from '../sandbox/pause.ts';
+import type { CleanupRetryQueue } from '../sandbox/cleanup-retry-queue.ts';
+import type { PauseWatcher } from '../sandbox/pause.ts';
 import { planSandbox, type SandboxPlan, sandboxName } from '../sandbox/plan-sandbox.ts';
 import type { SandboxDeps } from '../sandbox/sandbox-deps.ts';
-import type { SandboxLedger } from '../sandbox/sandbox-ledger.ts';
+import type { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { sysctlField, sysctlPath } from '../sandbox/sandbox-sysctls.ts';
-import { finishSandbox } from '../sandbox/stop-sandbox.ts';
-import { removeFolders, takeDown } from '../sandbox/take-down.ts';
+import { cleanUpSandbox } from '../sandbox/stop-sandbox.ts';
+import { removeSandboxFolders, teardownSandbox } from '../sandbox/teardown-sandbox.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 /** Whatever failed must not keep the caller waiting for ever. */
@@ -21,9 +21,9 @@ const UNDO_MS = 60_000;
 const ID_BYTES = 32;
 
 export interface RunDeps extends SandboxDeps {
-  readonly ledger: SandboxLedger;
-  readonly later: FinishLater;
-  readonly pauses: PauseWatch;
+  readonly store: SandboxStore;
+  readonly later: CleanupRetryQueue;
+  readonly pauses: PauseWatcher;
 }
 
 /**
@@ -32,23 +32,23 @@ export interface RunDeps extends SandboxDeps {
  */
 export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
   return async (request, signal) => {
-    if (request.config === undefined) throw badField('config', 'there is none');
+    if (request.config === undefined) throw invalidField('config', 'there is none');
     const { runtimeHandler } = request;
     const config = PodSandboxConfig.fromPartial(request.config); // the caller's may change
     const id = Buffer.from(deps.random.bytes(ID_BYTES)).toString('hex');
-    const { name, plan } = await within('config', () => ({
+    const { name, plan } = await withFieldPrefix('config', () => ({
       name: sandboxName(config),
       plan: planSandbox(id, config, deps.paths),
     }));
-    const runtime = handlerFor(runtimeHandler, plan, deps);
+    const runtime = requireRuntime(runtimeHandler, plan, deps);
     signal.throwIfAborted();
-    reserve(name, id, deps.ledger);
+    reserve(name, id, deps.store);
     const record: SandboxRecord = {
       id,
       config,
       runtimeHandler,
       createdAtNs: BigInt(deps.clock.now()) * 1_000_000n,
-      life: { phase: 'creating' },
+      state: { phase: 'creating' },
       namespaces: plan.namespaces,
       filesOnDisk: true,
       pause: plan.pause !== 'none',
@@ -56,58 +56,58 @@ export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
       networkResults: {},
       bootId: deps.bootId,
     };
-    await deps.ledger.turn(id, () => make(record, plan, runtime, deps, signal));
+    await deps.store.withLock(id, () => createSandbox(record, plan, runtime, deps, signal));
     return { podSandboxId: id };
   };
 }
 
-function handlerFor(name: string, { pause }: SandboxPlan, { runtimes }: SandboxDeps): OciRuntime {
+function requireRuntime(name: string, { pause }: SandboxPlan, { runtimes }: SandboxDeps): OciRuntime {
   const runtime = runtimes.handler(name);
-  if (runtime === undefined) throw badField('runtime_handler', `no runtime for ${JSON.stringify(name)} is configured`);
+  if (runtime === undefined) throw invalidField('runtime_handler', `no runtime for ${JSON.stringify(name)} is configured`);
   const features = runtimes.handlers.find((handler) => handler.name === name);
   if (pause === 'makes' && features?.userNamespaces === false) {
     const field = 'config.linux.security_context.namespace_options.userns_options';
-    throw badField(field, `the runtime handler ${JSON.stringify(name)} has no user namespaces`);
+    throw invalidField(field, `the runtime handler ${JSON.stringify(name)} has no user namespaces`);
   }
   return runtime;
 }
 
-function reserve(name: string, id: string, ledger: SandboxLedger): void {
-  const holder = ledger.reserve(name, id);
+function reserve(name: string, id: string, store: SandboxStore): void {
+  const holder = store.reserveName(name, id);
   if (holder === undefined) return;
   const [shown, by] = [JSON.stringify(name), JSON.stringify(holder)];
   throw new CriError('AlreadyExists', `failed to reserve sandbox name ${shown}: name ${shown} is reserved for ${by}`);
 }
 
-async function make(
+async function createSandbox(
   record: SandboxRecord,
   plan: SandboxPlan,
   runtime: OciRuntime,
   deps: RunDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ledger, pauses } = deps;
+  const { store, pauses } = deps;
   let ready: SandboxRecord;
   try {
-    await ledger.put(record); // on disk before the first thing that could be left behind
-    const built = await within('config', () => buildSandbox(record, plan, runtime, deps, signal));
-    ready = await admit(built, deps, signal);
+    await store.put(record); // on disk before the first thing that could be left behind
+    const built = await withFieldPrefix('config', () => buildSandbox(record, plan, runtime, deps, signal));
+    ready = await markReady(built, deps, signal);
   } catch (error) {
-    const failures = await undo(record, deps);
+    const failures = await undoCreate(record, deps);
     signal.throwIfAborted();
-    throw failureOf(error, failures, record);
+    throw asRunError(error, failures, record);
   }
-  ledger.tell(ContainerEventType.CONTAINER_CREATED_EVENT, record.id);
-  ledger.tell(ContainerEventType.CONTAINER_STARTED_EVENT, record.id);
+  store.publish(ContainerEventType.CONTAINER_CREATED_EVENT, record.id);
+  store.publish(ContainerEventType.CONTAINER_STARTED_EVENT, record.id);
   if (ready.pause) pauses.follow(ready);
 }
 
-async function admit(built: SandboxRecord, deps: RunDeps, signal: AbortSignal): Promise<SandboxRecord> {
-  const { nri, ledger, clock, log } = deps;
+async function markReady(built: SandboxRecord, deps: RunDeps, signal: AbortSignal): Promise<SandboxRecord> {
+  const { nri, store, clock, log } = deps;
   await nri.runPodSandbox(built, signal);
   try {
     signal.throwIfAborted();
-    return await ledger.become(built, { phase: 'ready' });
+    return await store.updateState(built, { phase: 'ready' });
   } catch (error) {
     await nri.removePodSandbox(built, clock.deadline(UNDO_MS)).catch((failure: unknown) => {
       log.warn('a plugin of NRI failed for the removal of a sandbox', { sandboxId: built.id, error: failure });
@@ -117,37 +117,37 @@ async function admit(built: SandboxRecord, deps: RunDeps, signal: AbortSignal): 
 }
 
 /** Never on the caller's signal: that may be why we are here. */
-async function undo(record: SandboxRecord, deps: RunDeps): Promise<readonly unknown[]> {
-  const { ledger, later, clock } = deps;
-  const failures = [...(await takeDown(record, deps, clock.deadline(UNDO_MS)))];
+async function undoCreate(record: SandboxRecord, deps: RunDeps): Promise<readonly unknown[]> {
+  const { store, later, clock } = deps;
+  const failures = [...(await teardownSandbox(record, deps, clock.deadline(UNDO_MS)))];
   try {
     if (failures.length === 0) {
-      await removeFolders(record.id, deps);
-      await ledger.remove(record);
+      await removeSandboxFolders(record.id, deps);
+      await store.remove(record);
       return [];
     }
   } catch (error) {
     failures.push(error);
   }
-  later.add(record.id, (limit) => finishSandbox(record.id, deps, limit));
+  later.add(record.id, (limit) => cleanUpSandbox(record.id, deps, limit));
   try {
-    await ledger.become(record, { phase: 'unknown', reason: failures.map(textOf).join('; ') });
+    await store.updateState(record, { phase: 'unknown', reason: failures.map(errorText).join('; ') });
   } catch (error) {
     failures.push(error);
     // Never recorded: nobody can remove it by its id, and the next start takes its folders for strays.
-    if (!ledger.all.has(record.id)) ledger.release(sandboxName(record.config), record.id);
+    if (!store.all.has(record.id)) store.releaseName(sandboxName(record.config), record.id);
   }
   return failures;
 }
 
-function failureOf(error: unknown, failures: readonly unknown[], { id, config }: SandboxRecord): CriError {
+function asRunError(error: unknown, failures: readonly unknown[], { id, config }: SandboxRecord): CriError {
   const cause = failures.length === 0 ? error : new AggregateError([error, ...failures]);
   if (error instanceof NamespaceError && error.sysctl !== undefined) {
     const name =
       Object.keys(config.linux?.sysctls ?? {}).find((each) => sysctlPath(each) === error.sysctl) ?? error.sysctl;
-    return new CriError('InvalidArgument', `config.${sysctlField(name)}: ${textOf(cause)}`, { cause });
+    return new CriError('InvalidArgument', `config.${sysctlField(name)}: ${errorText(cause)}`, { cause });
   }
   if (error instanceof CriError && failures.length === 0) return error;
   const code = error instanceof CriError ? error.code : 'Unknown';
-  return new CriError(code, `failed to run sandbox ${JSON.stringify(id)}: ${textOf(cause)}`, { cause });
+  return new CriError(code, `failed to run sandbox ${JSON.stringify(id)}: ${errorText(cause)}`, { cause });
 }

@@ -1,6 +1,6 @@
 import { CriError } from '../../cri/cri-error.ts';
-import { containerNotFound } from '../container/container-failure.ts';
-import { stateName } from '../container/container-messages.ts';
+import { containerNotFound } from '../container/container-errors.ts';
+import { criStateName } from '../container/container-messages.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -8,12 +8,12 @@ import type { RecordStore } from '../store/record-store.ts';
 export type RunningContainer = ContainerRecord & { readonly spec: OciSpec };
 
 /** For who wants to do something inside: when it is asked for, and again when its client has come. */
-export function runningContainer(containers: Pick<RecordStore<ContainerRecord>, 'find'>, id: string): RunningContainer {
+export function requireRunningContainer(containers: Pick<RecordStore<ContainerRecord>, 'find'>, id: string): RunningContainer {
   const record = containers.find(id);
   if (!record) throw containerNotFound(id);
   const { spec } = record;
-  if (record.life.phase !== 'running' || !spec) {
-    throw new CriError('FailedPrecondition', `container is in ${stateName(record)} state`);
+  if (record.state.phase !== 'running' || !spec) {
+    throw new CriError('FailedPrecondition', `container is in ${criStateName(record)} state`);
   }
   return { ...record, spec };
 }

@@ -201,7 +201,7 @@ for (const [name, [filter, count]] of Object.entries(filters)) {
 
 test('a pod that is not ready has no statistics', async () => {
   const { service, sandboxes } = await serviceWorld();
-  sandboxes.set('pod1', { ...podRecord(), life: { phase: 'notReady', networkDown: true } });
+  sandboxes.set('pod1', { ...podRecord(), state: { phase: 'notReady', networkDown: true } });
   await assert.rejects(service.podSandboxStats({ podSandboxId: 'pod1' }, signal), { code: 'Unavailable' });
   assert.deepEqual((await service.listPodSandboxStats({ filter: undefined }, signal)).stats, []);
 });
@@ -254,7 +254,7 @@ test('Exec and Attach are for containers that run, Attach and PortForward for sa
   assert.ok(pod);
   sandboxes.delete('pod1');
   await assert.rejects(service.attach(request, signal), { code: 'NotFound', message: 'sandbox "pod1" not found' });
-  sandboxes.set('pod1', { ...pod, life: { phase: 'notReady', networkDown: true } });
+  sandboxes.set('pod1', { ...pod, state: { phase: 'notReady', networkDown: true } });
   const stopped = { code: 'FailedPrecondition', message: 'sandbox container "pod1" is not running' };
   await assert.rejects(service.portForward({ podSandboxId: 'pod1', port: [] }, signal), stopped);
   await world.containers.verbs.stopContainer({ containerId: id, timeout: 0n }, signal);

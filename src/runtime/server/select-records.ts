@@ -15,7 +15,7 @@ export function selectContainers(
   { containers, sandboxes }: RecordViews,
   filter: ContainerStatsFilter | undefined,
 ): readonly ContainerRecord[] {
-  const made = [...containers.all.values()].filter(({ life }) => life.phase !== 'creating');
+  const made = [...containers.all.values()].filter(({ state }) => state.phase !== 'creating');
   if (!filter) return made;
   const { id, podSandboxId, labelSelector } = filter;
   const [container, sandbox] = [fullId(containers, id), fullId(sandboxes, podSandboxId)];
@@ -32,7 +32,7 @@ export function selectSandboxes(
   { sandboxes }: Pick<RecordViews, 'sandboxes'>,
   filter: PodSandboxStatsFilter | undefined,
 ): readonly SandboxRecord[] {
-  const ready = [...sandboxes.all.values()].filter(({ life }) => life.phase === 'ready');
+  const ready = [...sandboxes.all.values()].filter(({ state }) => state.phase === 'ready');
   if (!filter) return ready;
   const wanted = fullId(sandboxes, filter.id);
   return ready.filter(

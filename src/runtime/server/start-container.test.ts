@@ -23,7 +23,7 @@ const steps: Readonly<
 > = {
   'the sandbox': {
     disturb: ({ sandboxes }) =>
-      sandboxes.set('pod1', { ...sandboxRecord('pod1'), life: { phase: 'notReady', networkDown: true } }),
+      sandboxes.set('pod1', { ...sandboxRecord('pod1'), state: { phase: 'notReady', networkDown: true } }),
     message: /sandbox pod1 is not ready/,
   },
   'a plugin': {

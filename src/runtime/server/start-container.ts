@@ -1,51 +1,51 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { type ContainerDeps, monitoredName, runtimeOf } from '../container/container-deps.ts';
-import { containerNotFound, failureOf } from '../container/container-failure.ts';
-import { nanoseconds, startFailed } from '../container/container-life.ts';
-import { stateName } from '../container/container-messages.ts';
-import { readySandbox, targetPidOf } from '../container/describe-container.ts';
-import { type EndDeps, settle } from '../container/end-container.ts';
-import { tellPlugins } from '../container/tell-plugins.ts';
-import { catchUp } from '../container/update-resources.ts';
+import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
+import { containerNotFound, asCriError } from '../container/container-errors.ts';
+import { nanoseconds, failedStart } from '../container/container-state.ts';
+import { criStateName } from '../container/container-messages.ts';
+import { requireReadySandbox, resolveTargetPid } from '../container/resolve-container.ts';
+import { type TerminateDeps, recordExit } from '../container/terminate-container.ts';
+import { notifyPlugins } from '../container/notify-plugins.ts';
+import { applyUpdateDuringStart } from '../container/update-resources.ts';
 import type { StartedContainer } from '../oci/oci-runtime.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 
-export type StartDeps = EndDeps & Pick<ContainerDeps, 'sandboxes' | 'nri' | 'events' | 'log' | 'bootId'>;
+export type StartDeps = TerminateDeps & Pick<ContainerDeps, 'sandboxes' | 'nri' | 'events' | 'log' | 'bootId'>;
 
 const UNDO_MS = 60_000;
 
 export function startContainer(deps: StartDeps): RuntimeService['startContainer'] {
   return async ({ containerId }, signal) => {
-    const known = deps.ledger.find(containerId);
+    const known = deps.store.find(containerId);
     if (!known) throw containerNotFound(containerId);
-    await deps.ledger.turn(known.id, () => start(known.id, deps, signal));
+    await deps.store.withLock(known.id, () => start(known.id, deps, signal));
     return {};
   };
 }
 
 async function start(id: string, deps: StartDeps, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const { ledger, clock, log } = deps;
-  const record = ledger.find(id);
+  const { store, clock, log } = deps;
+  const record = store.find(id);
   if (!record) throw containerNotFound(id);
-  if (record.life.phase !== 'created') {
-    throw new CriError('FailedPrecondition', `container ${id} cannot be started: it is in ${stateName(record)} state`);
+  if (record.state.phase !== 'created') {
+    throw new CriError('FailedPrecondition', `container ${id} cannot be started: it is in ${criStateName(record)} state`);
   }
   try {
-    await ledger.change(id, { type: 'startBegan' });
+    await store.applyEvent(id, { type: 'startBegan' });
   } catch (error) {
-    throw failureOf('cannot start container', error, signal);
+    throw asCriError('cannot start container', error, signal);
   }
   try {
     await run(record, deps, signal);
   } catch (error) {
-    const failure = failureOf('cannot start container', error, signal);
+    const failure = asCriError('cannot start container', error, signal);
     try {
-      await settle(id, startFailed(textOf(failure), nanoseconds(clock.now())), deps);
+      await recordExit(id, failedStart(errorText(failure), nanoseconds(clock.now())), deps);
     } catch (unwritten) {
       log.error('cannot record that a container did not start', { containerId: id, error: unwritten });
     }
@@ -54,21 +54,21 @@ async function start(id: string, deps: StartDeps, signal: AbortSignal): Promise<
 }
 
 async function run(record: ContainerRecord, deps: StartDeps, signal: AbortSignal): Promise<void> {
-  const { ledger, live, clock, paths, runtimes, sandboxes, events, bootId, nri, log } = deps;
+  const { store, live, clock, paths, runtimes, sandboxes, events, bootId, nri, log } = deps;
   const { id } = record;
-  const sandbox = readySandbox(record.sandboxId, { sandboxes });
-  targetPidOf(record, { containers: ledger });
-  const runtime = runtimeOf(runtimes, record);
+  const sandbox = requireReadySandbox(record.sandboxId, { sandboxes });
+  resolveTargetPid(record, { containers: store });
+  const runtime = runtimeForContainer(runtimes, record);
   const { pid } = await startProcess(record, sandbox, deps, signal);
   try {
     const startedAtNs = nanoseconds(clock.now());
-    const started = await ledger.change(id, { type: 'started', pid, startedAtNs, bootId });
-    if (started) await catchUp(record.spec?.linux.resources, started, deps, signal);
+    const started = await store.applyEvent(id, { type: 'started', pid, startedAtNs, bootId });
+    if (started) await applyUpdateDuringStart(record.spec?.linux.resources, started, deps, signal);
   } catch (error) {
     try {
       await runtime.remove(monitoredName(paths, id), clock.deadline(UNDO_MS));
     } catch (left) {
-      const message = `cannot start container: ${textOf(error)}; and its process cannot be removed: ${textOf(left)}`;
+      const message = `cannot start container: ${errorText(error)}; and its process cannot be removed: ${errorText(left)}`;
       throw new CriError('Unknown', message, { cause: new AggregateError([error, left]) });
     }
     throw error;
@@ -79,8 +79,8 @@ async function run(record: ContainerRecord, deps: StartDeps, signal: AbortSignal
     sandboxId: sandbox.id,
     containerId: id,
   });
-  const running = ledger.all.get(id);
-  if (running) await tellPlugins('started', id, log, () => nri.postStartContainer(sandbox, running, signal));
+  const running = store.all.get(id);
+  if (running) await notifyPlugins('started', id, log, () => nri.postStartContainer(sandbox, running, signal));
 }
 
 async function startProcess(
@@ -98,5 +98,5 @@ async function startProcess(
     stdin: config.stdin,
     stdinOnce: config.stdinOnce,
   };
-  return runtimeOf(runtimes, record).start(monitored, signal);
+  return runtimeForContainer(runtimes, record).start(monitored, signal);
 }

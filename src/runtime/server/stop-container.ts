@@ -1,16 +1,16 @@
 import type { RuntimeService } from '../../cri/services.ts';
-import { failureOf } from '../container/container-failure.ts';
-import { type EndDeps, endContainer } from '../container/end-container.ts';
+import { asCriError } from '../container/container-errors.ts';
+import { type TerminateDeps, terminateContainer } from '../container/terminate-container.ts';
 
 /** A container that nobody knows is stopped, as in containerd. */
-export function stopContainer(deps: EndDeps): RuntimeService['stopContainer'] {
+export function stopContainer(deps: TerminateDeps): RuntimeService['stopContainer'] {
   return async ({ containerId, timeout }, signal) => {
-    const record = deps.ledger.find(containerId);
+    const record = deps.store.find(containerId);
     if (!record) return {};
     try {
-      await endContainer(record.id, Number(timeout) * 1000, deps, signal);
+      await terminateContainer(record.id, Number(timeout) * 1000, deps, signal);
     } catch (error) {
-      throw failureOf('cannot stop container', error, signal);
+      throw asCriError('cannot stop container', error, signal);
     }
     return {};
   };

@@ -25,7 +25,7 @@ function verbsOf(world: SandboxWorld, podSandboxId: string) {
   return {
     stop: (limit = signal) => world.sandboxes.verbs.stopPodSandbox({ podSandboxId }, limit),
     remove: (limit = signal) => world.sandboxes.verbs.removePodSandbox({ podSandboxId }, limit),
-    life: () => world.sandboxes.view.find(podSandboxId)?.life,
+    recordState: () => world.sandboxes.view.find(podSandboxId)?.state,
     status: async (verbose = false) => {
       const answer = await world.sandboxes.verbs.podSandboxStatus({ podSandboxId, verbose }, signal);
       return { ...answer, state: answer.status?.state, ip: answer.status?.network?.ip };
@@ -35,10 +35,10 @@ function verbsOf(world: SandboxWorld, podSandboxId: string) {
 }
 
 test('StopPodSandbox ends the containers, then takes everything down but the record', async () => {
-  const { world, id, stop, life, status, told } = await ready();
+  const { world, id, stop, recordState, status, told } = await ready();
   await stop();
   assert.deepEqual(world.containers.calls, [`stopAll ${id}`]);
-  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+  assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
   const left = [`/lib/sandboxes/${id}.json`, `/run/sandboxes/${id}`, `/lib/sandbox-files/${id}`];
   assert.deepEqual(await world.left(), left);
   const { state, ip } = await status();
@@ -95,38 +95,38 @@ const stopFaults: Record<string, { disturb: (world: SandboxWorld, id: string) =>
 };
 for (const [what, { disturb, message }] of Object.entries(stopFaults)) {
   test(`StopPodSandbox fails when ${what}; the sandbox is not ready, and the next Stop finishes`, async () => {
-    const { world, id, stop, remove, life, status } = await ready();
+    const { world, id, stop, remove, recordState, status } = await ready();
     disturb(world, id);
     await assert.rejects(stop(), { message });
     world.nri = noNri;
-    assert.deepEqual(life(), { phase: 'notReady', networkDown: false, stopAsked: true });
+    assert.deepEqual(recordState(), { phase: 'notReady', networkDown: false, stopAsked: true });
     assert.equal((await status()).state, SANDBOX_NOTREADY);
     await stop();
-    assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+    assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
     await remove();
     assert.deepEqual(await world.left(), []);
   });
 }
 
 test('StopPodSandbox that failed is finished a little later even if nobody asks again', async () => {
-  const { world, stop, life } = await ready();
+  const { world, stop, recordState } = await ready();
   for (let i = 0; i < 3; i++) world.network.failNext('tearDown');
   await assert.rejects(stop());
   await world.host.clock.advance(1500);
   assert.deepEqual([world.network.tearDowns.length, world.network.held.size], [2, 1]);
   await world.host.clock.advance(60_000);
   assert.deepEqual([world.network.tearDowns.length, world.network.held.size], [4, 0]);
-  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+  assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
 });
 
 test('StopPodSandbox whose caller gives up is finished later', async () => {
-  const { world, stop, life } = await ready();
+  const { world, stop, recordState } = await ready();
   const caller = new AbortController();
   world.nri = { ...noNri, stopPodSandbox: async () => caller.abort(new Error('gave up')) };
   await assert.rejects(stop(caller.signal), { message: 'gave up' });
   world.nri = noNri;
   await world.host.clock.advance(2000);
-  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+  assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
 });
 
 test('RemovePodSandbox stops first, takes the containers away, and releases the name', async () => {
@@ -198,12 +198,12 @@ test('a sandbox whose process ends is not ready any more, and that is told', asy
     signal,
   );
   world.told.length = 0;
-  const { status, life, told, remove } = verbsOf(world, id);
+  const { status, recordState, told, remove } = verbsOf(world, id);
   assert.equal(JSON.parse((await status(true)).info['info'] ?? '').pid, 1001);
   world.oci.exit(id, 0);
   await world.host.clock.advance(0);
   assert.deepEqual(
-    [(await status()).state, life(), told()],
+    [(await status()).state, recordState(), told()],
     [SANDBOX_NOTREADY, { phase: 'notReady', networkDown: false }, [CONTAINER_STOPPED_EVENT]],
   );
   assert.equal(world.network.held.size, 1, 'containers may still use the network: nobody has asked for a stop');
@@ -218,9 +218,9 @@ test('the end of a process that cannot be recorded at once is recorded later', a
   world.host.fs.faults.failNext('writeReplacing', 'EIO');
   world.oci.exit(id, 0);
   await world.host.clock.advance(0);
-  assert.deepEqual(verbsOf(world, id).life(), { phase: 'ready' });
+  assert.deepEqual(verbsOf(world, id).recordState(), { phase: 'ready' });
   await world.host.clock.advance(2000);
-  assert.deepEqual(verbsOf(world, id).life(), { phase: 'notReady', networkDown: false });
+  assert.deepEqual(verbsOf(world, id).recordState(), { phase: 'notReady', networkDown: false });
 });
 
 test('a process that cannot be watched for a moment is not taken for one that has ended', async (t) => {
@@ -231,14 +231,14 @@ test('a process that cannot be watched for a moment is not taken for one that ha
   const request = { config: podWith('sharedProcesses'), runtimeHandler: '' };
   const { podSandboxId: id } = await world.sandboxes.verbs.runPodSandbox(request, signal);
   await world.host.clock.advance(2000);
-  assert.deepEqual(verbsOf(world, id).life(), { phase: 'ready' });
+  assert.deepEqual(verbsOf(world, id).recordState(), { phase: 'ready' });
   world.oci.exit(id, 0);
   await world.host.clock.advance(0);
-  assert.deepEqual(verbsOf(world, id).life(), { phase: 'notReady', networkDown: false });
+  assert.deepEqual(verbsOf(world, id).recordState(), { phase: 'notReady', networkDown: false });
 });
 
 test('the end of the runtime waits for no plugin: the next life finishes the stop', async (t) => {
-  const { world, stop, life } = await ready();
+  const { world, stop, recordState } = await ready();
   world.network.failNext('tearDown');
   await assert.rejects(stop());
   t.mock
@@ -247,7 +247,7 @@ test('the end of the runtime waits for no plugin: the next life finishes the sto
   await world.host.clock.advance(1500);
   await world.restart();
   await world.host.clock.advance(2000);
-  assert.deepEqual(life(), { phase: 'notReady', networkDown: true, stopAsked: true });
+  assert.deepEqual(recordState(), { phase: 'notReady', networkDown: true, stopAsked: true });
 });
 
 test('PodSandboxStatus tells addresses, namespaces, labels and the handler', async () => {

@@ -4,8 +4,8 @@ import { type StopDeps, stopSandbox } from '../sandbox/stop-sandbox.ts';
 /** One that nobody knows has been stopped already, as in containerd 2. */
 export function stopPodSandbox(deps: StopDeps): RuntimeService['stopPodSandbox'] {
   return async ({ podSandboxId }, signal) => {
-    const id = deps.ledger.find(podSandboxId)?.id;
-    if (id !== undefined) await deps.ledger.turn(id, () => stopSandbox(id, deps, signal));
+    const id = deps.store.find(podSandboxId)?.id;
+    if (id !== undefined) await deps.store.withLock(id, () => stopSandbox(id, deps, signal));
     return {};
   };
 }

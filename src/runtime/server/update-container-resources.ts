@@ -1,10 +1,10 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
-import { containerNotFound, failureOf } from '../container/container-failure.ts';
-import { tellPlugins } from '../container/tell-plugins.ts';
+import { containerNotFound, asCriError } from '../container/container-errors.ts';
+import { notifyPlugins } from '../container/notify-plugins.ts';
 import { type ApplyUpdates, changeResources, type UpdateDeps } from '../container/update-resources.ts';
 import { updatedResources } from '../spec/resources.ts';
 
@@ -14,14 +14,14 @@ export type UpdateResourcesDeps = UpdateDeps &
 /** Also of a container that does not run yet: it starts with the new values. */
 export function updateContainerResources(deps: UpdateResourcesDeps): RuntimeService['updateContainerResources'] {
   return async ({ containerId, linux, windows }, signal) => {
-    const known = deps.ledger.find(containerId);
+    const known = deps.store.find(containerId);
     if (!known) throw containerNotFound(containerId);
-    if (windows) throw badField('windows', 'this is a Linux node');
+    if (windows) throw invalidField('windows', 'this is a Linux node');
     if (!linux) return {};
     try {
-      await deps.ledger.turn(known.id, () => update(known.id, linux, deps, signal));
+      await deps.store.withLock(known.id, () => update(known.id, linux, deps, signal));
     } catch (error) {
-      throw failureOf('failed to update resources', error, signal);
+      throw asCriError('failed to update resources', error, signal);
     }
     return {};
   };
@@ -34,8 +34,8 @@ async function update(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const { ledger, nri, log, sandboxes, applyUpdates, machine } = deps;
-  const record = ledger.find(id);
+  const { store, nri, log, sandboxes, applyUpdates, machine } = deps;
+  const record = store.find(id);
   if (!record) throw containerNotFound(id);
   if (!record.spec) throw new CriError('FailedPrecondition', `container ${id} was never whole`);
   const wanted = updatedResources(record.spec.linux.resources, linux, machine);
@@ -44,10 +44,10 @@ async function update(
     ? await nri.updateContainer(sandbox, record, wanted, signal)
     : { resources: wanted, updates: [] };
   const asked = mergedMessages(record.config.linux?.resources, linux);
-  const updated = await changeResources(id, () => ({ resources: decided.resources, asked }), deps, signal);
+  const updated = await changeResources(id, () => ({ resources: decided.resources, requested: asked }), deps, signal);
   await applyUpdates(decided.updates, signal);
   if (!sandbox || !updated) return;
-  await tellPlugins('updated', id, log, () => nri.postUpdateContainer(sandbox, updated, signal));
+  await notifyPlugins('updated', id, log, () => nri.postUpdateContainer(sandbox, updated, signal));
 }
 
 /** Zero and empty mean "as before". */

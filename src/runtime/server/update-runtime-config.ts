@@ -1,4 +1,4 @@
-import { ipAddressFaults } from '../../base/ip-address.ts';
+import { ipAddressErrors } from '../../base/ip-address.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { UpdateRuntimeConfigResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
@@ -23,6 +23,6 @@ function isCidr(range: string): boolean {
   const [address = '', length = '', ...more] = range.split('/');
   const most = address.includes(':') ? 128 : 32;
   return (
-    more.length === 0 && ipAddressFaults(address).length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= most
+    more.length === 0 && ipAddressErrors(address).length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= most
   );
 }

@@ -1,5 +1,5 @@
 import { assertNever } from '../../base/assert-never.ts';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { LinuxContainerSecurityContext } from '../../cri/generated/runtime-v1.ts';
 import { profileChoice } from './security-profile.ts';
 
@@ -18,7 +18,7 @@ export function appArmorProfile(
   if (choice.kind === 'unconfined') return undefined;
   if (loaded === undefined) {
     if (choice.kind === 'unset') return undefined;
-    throw badField(FIELD, 'apparmor is not supported');
+    throw invalidField(FIELD, 'apparmor is not supported');
   }
   const found = DEFAULTS.find((name) => loaded.has(name));
   switch (choice.kind) {
@@ -26,10 +26,10 @@ export function appArmorProfile(
       return context?.privileged ? undefined : found;
     case 'runtimeDefault':
       if (context?.privileged || found !== undefined) return context?.privileged ? undefined : found;
-      throw badField(FIELD, `none of the default profiles is loaded (${DEFAULTS.join(', ')})`);
+      throw invalidField(FIELD, `none of the default profiles is loaded (${DEFAULTS.join(', ')})`);
     case 'localhost':
       if (loaded.has(choice.name)) return choice.name;
-      throw badField(`${FIELD}.localhost_ref`, `apparmor profile not found ${choice.name}`);
+      throw invalidField(`${FIELD}.localhost_ref`, `apparmor profile not found ${choice.name}`);
     default:
       return assertNever(choice);
   }

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { Mount } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { MountError, type MountIdMap, type Mounts } from '../../host/mounts.ts';
@@ -32,7 +32,7 @@ export async function bindMappedMounts(
     } catch (error) {
       if (!(error instanceof MountError) || error.code !== 'EINVAL') throw error;
       const why = `the file system of ${source} has no idmapped mounts`;
-      throw badField(`mounts[${index}].uidMappings`, why, { cause: error });
+      throw invalidField(`mounts[${index}].uidMappings`, why, { cause: error });
     }
     bound.set(index, target);
   }

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { Capability } from '../../cri/generated/runtime-v1.ts';
 import type { OciCapabilities } from '../oci/oci-spec.ts';
 
@@ -65,12 +65,12 @@ function named(names: readonly string[] = [], field: string): { all: boolean; na
     const full = upper.startsWith('CAP_') ? upper : `CAP_${upper}`;
     if (upper === 'ALL') all = true;
     else if (ALL_CAPABILITIES.includes(full)) found.add(full);
-    else throw badField(`${field}[${index}]`, `unknown capability ${JSON.stringify(name)}`);
+    else throw invalidField(`${field}[${index}]`, `unknown capability ${JSON.stringify(name)}`);
   }
   return { all, names: found };
 }
 
 function requireAvailable(names: ReadonlySet<string>, here: ReadonlySet<string>, field: string): void {
   const missing = inOrder(names.difference(here));
-  if (missing.length > 0) throw badField(field, `this node itself lacks ${missing.join(', ')}`);
+  if (missing.length > 0) throw invalidField(field, `this node itself lacks ${missing.join(', ')}`);
 }

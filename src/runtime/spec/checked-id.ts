@@ -1,5 +1,5 @@
 import { isId, MAX_ID } from '../../base/numeric-id.ts';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { CriError } from '../../cri/cri-error.ts';
 
 /** A user or group id of a request. Throws for one that no process can have. */
@@ -9,5 +9,5 @@ export function checkedId(field: string, value: bigint): number {
 }
 
 export function outOfRange(field: string, value: string): CriError {
-  return badField(field, `${value}: must be between 0 and ${MAX_ID}, inclusive`);
+  return invalidField(field, `${value}: must be between 0 and ${MAX_ID}, inclusive`);
 }

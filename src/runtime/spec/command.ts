@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { SpecRequest } from './spec-request.ts';
 
 /** A command of the container replaces the image's entrypoint and cmd; arguments alone replace its cmd. */
@@ -9,7 +9,7 @@ export function containerCommand({ container, image, imageName }: SpecRequest): 
   const entrypoint = image.entrypoint.length === 1 && image.entrypoint[0] === '' ? [] : image.entrypoint;
   const words = [...entrypoint, ...(args.length > 0 ? args : image.cmd)];
   if (words.length > 0) return words;
-  throw badField('command', `no command specified, and image ${imageName} has none`);
+  throw invalidField('command', `no command specified, and image ${imageName} has none`);
 }
 
 export function workingDirectory({ container, image }: SpecRequest): string {

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { OciDevice, OciDeviceRule } from '../oci/oci-spec.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -31,7 +31,7 @@ export function containerDevices({ container }: SpecRequest, facts: SpecFacts): 
   for (const [index, { containerPath, hostPath, permissions }] of container.devices.entries()) {
     checkDevice(`devices[${index}]`, { containerPath, hostPath, permissions });
     const found = facts.devices.get(index);
-    if (found === undefined) throw badField(`devices[${index}].host_path`, `no device at ${hostPath}`);
+    if (found === undefined) throw invalidField(`devices[${index}].host_path`, `no device at ${hostPath}`);
     for (const device of found) {
       const { type, major, minor } = device;
       byPath.set(device.path, device);
@@ -46,12 +46,12 @@ export function checkDevice(
   device: { readonly containerPath: string; readonly hostPath: string; readonly permissions: string },
 ): void {
   if (!device.hostPath.startsWith('/')) {
-    throw badField(`${field}.host_path`, `${JSON.stringify(device.hostPath)} is not absolute`);
+    throw invalidField(`${field}.host_path`, `${JSON.stringify(device.hostPath)} is not absolute`);
   }
   if (device.containerPath !== '' && !device.containerPath.startsWith('/')) {
-    throw badField(`${field}.container_path`, `${JSON.stringify(device.containerPath)} is not absolute`);
+    throw invalidField(`${field}.container_path`, `${JSON.stringify(device.containerPath)} is not absolute`);
   }
   if (!/^[rwm]*$/.test(device.permissions)) {
-    throw badField(`${field}.permissions`, `${JSON.stringify(device.permissions)} is not made of r, w and m`);
+    throw invalidField(`${field}.permissions`, `${JSON.stringify(device.permissions)} is not made of r, w and m`);
   }
 }

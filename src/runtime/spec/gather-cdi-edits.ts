@@ -1,7 +1,7 @@
-import { fieldUnmet } from '../../cri/bad-field.ts';
+import { failedPrecondition } from '../../cri/field-error.ts';
 import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { askedCdiDevices, cdiEditsFor } from '../cdi/cdi-devices.ts';
+import { requestedCdiDevices, cdiEditsFor } from '../cdi/cdi-devices.ts';
 import type { CdiDeviceNode, CdiEdits } from '../cdi/cdi-spec.ts';
 import { loadCdiSpecs } from '../cdi/load-cdi-specs.ts';
 import { deviceOf } from './gather-devices.ts';
@@ -12,7 +12,7 @@ export async function gatherCdiEdits(
   folders: readonly string[],
   fs: FileSystem,
 ): Promise<readonly CdiEdits[]> {
-  const devices = askedCdiDevices(container);
+  const devices = requestedCdiDevices(container);
   if (devices.length === 0) return [];
   const edits = cdiEditsFor(devices, await loadCdiSpecs(folders, fs));
   return Promise.all(
@@ -28,9 +28,9 @@ async function completed(node: CdiDeviceNode, fs: FileSystem): Promise<CdiDevice
   if (type === 'p' || (type !== undefined && major !== undefined && minor !== undefined)) return node;
   const stat = await fs.stat(hostPath);
   const device = stat && deviceOf(path, stat);
-  if (device === undefined) throw fieldUnmet('CDI_devices', `no device at ${hostPath}`);
+  if (device === undefined) throw failedPrecondition('CDI_devices', `no device at ${hostPath}`);
   if (type !== undefined && type !== 'u' && type !== device.type) {
-    throw fieldUnmet('CDI_devices', `${hostPath} is of type ${device.type}, not ${type}`);
+    throw failedPrecondition('CDI_devices', `${hostPath} is of type ${device.type}, not ${type}`);
   }
   return { fileMode: device.fileMode, ...node, type: device.type, major: device.major, minor: device.minor };
 }

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { type FileStat, type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import { checkDevice, type HostDevice } from './devices.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -14,7 +14,7 @@ export async function gatherDevices(
   const found = container.devices.map(async (device, index): Promise<[number, readonly HostDevice[]]> => {
     checkDevice(`devices[${index}]`, device);
     const devices = await devicesAt(device.hostPath, device.containerPath || device.hostPath, fs);
-    if (devices === undefined) throw badField(`devices[${index}].host_path`, `no device at ${device.hostPath}`);
+    if (devices === undefined) throw invalidField(`devices[${index}].host_path`, `no device at ${device.hostPath}`);
     return [index, devices];
   });
   return new Map(await Promise.all(found));

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
@@ -55,7 +55,7 @@ async function imagePath(
   if (imageSubPath === '') return root;
   const field = `mounts[${index}].image_sub_path`;
   if (imageSubPath.startsWith('/') || imageSubPath.split('/').includes('..')) {
-    throw badField(field, `${JSON.stringify(imageSubPath)} must be relative and without ".."`);
+    throw invalidField(field, `${JSON.stringify(imageSubPath)} must be relative and without ".."`);
   }
   try {
     const path = `${root}/${await resolveInRoot(fs, root, imageSubPath)}`;
@@ -63,9 +63,9 @@ async function imagePath(
   } catch (error) {
     throw asRefusal(field, error);
   }
-  throw badField(field, `the image has no ${JSON.stringify(imageSubPath)}`);
+  throw invalidField(field, `the image has no ${JSON.stringify(imageSubPath)}`);
 }
 
 function asRefusal(field: string, error: unknown): unknown {
-  return error instanceof FileSystemError ? badField(field, error.message, { cause: error }) : error;
+  return error instanceof FileSystemError ? invalidField(field, error.message, { cause: error }) : error;
 }

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { LinuxContainerSecurityContext } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
@@ -38,17 +38,17 @@ export async function seccompProfileFor(
   const older = { field: `${FIELD}_profile_path`, value: asked?.seccompProfilePath ?? '' };
   const choice = profileChoice(FIELD, asked?.seccomp, older);
   if (asked?.privileged || choice.kind === 'unset' || choice.kind === 'unconfined') return undefined;
-  if (!seccomp) throw badField(FIELD, 'seccomp is not supported');
+  if (!seccomp) throw invalidField(FIELD, 'seccomp is not supported');
   if (choice.kind === 'runtimeDefault') return runtimeDefault();
   if (!choice.name.startsWith('/')) {
-    throw badField(`${FIELD}.localhost_ref`, `${JSON.stringify(choice.name)} is not absolute`);
+    throw invalidField(`${FIELD}.localhost_ref`, `${JSON.stringify(choice.name)} is not absolute`);
   }
   try {
     return parseSeccompProfile(await fs.readText(choice.name));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const message = `cannot load seccomp profile ${JSON.stringify(choice.name)}: ${why}`;
-    throw badField(`${FIELD}.localhost_ref`, message, { cause: error });
+    throw invalidField(`${FIELD}.localhost_ref`, message, { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -11,44 +11,44 @@ export function checkMounts({ container, features, machine, mappedSources }: Spe
     checkAccess(mount, field, features);
     if (mapsIds(mount) && !mappedSources?.has(index)) checkMappings(mount, field, features);
     if (mount.selinuxRelabel && machine.selinux) {
-      throw badField(`${field}.selinux_relabel`, 'this runtime does not relabel files');
+      throw invalidField(`${field}.selinux_relabel`, 'this runtime does not relabel files');
     }
   }
 }
 
 function checkPaths(mount: Mount, field: string): void {
-  if (mount.containerPath === '') throw badField(`${field}.container_path`, 'is empty');
+  if (mount.containerPath === '') throw invalidField(`${field}.container_path`, 'is empty');
   if (!mount.containerPath.startsWith('/')) {
-    throw badField(`${field}.container_path`, `${JSON.stringify(mount.containerPath)} is not absolute`);
+    throw invalidField(`${field}.container_path`, `${JSON.stringify(mount.containerPath)} is not absolute`);
   }
   if (mount.image !== undefined) {
-    if (mount.hostPath !== '') throw badField(`${field}.host_path`, 'a mount has either an image or a host path');
+    if (mount.hostPath !== '') throw invalidField(`${field}.host_path`, 'a mount has either an image or a host path');
     return;
   }
-  if (mount.imageSubPath !== '') throw badField(`${field}.image_sub_path`, 'the mount has no image');
-  if (mount.hostPath === '') throw badField(`${field}.host_path`, 'is empty, and the mount has no image');
+  if (mount.imageSubPath !== '') throw invalidField(`${field}.image_sub_path`, 'the mount has no image');
+  if (mount.hostPath === '') throw invalidField(`${field}.host_path`, 'is empty, and the mount has no image');
   if (!mount.hostPath.startsWith('/')) {
-    throw badField(`${field}.host_path`, `${JSON.stringify(mount.hostPath)} is not absolute`);
+    throw invalidField(`${field}.host_path`, `${JSON.stringify(mount.hostPath)} is not absolute`);
   }
 }
 
 function checkAccess(mount: Mount, field: string, features: HandlerFeatures): void {
   const { propagation, readonly, recursiveReadOnly, hostPath } = mount;
   if (!Object.values(MountPropagation).includes(propagation)) {
-    throw badField(`${field}.propagation`, `unknown propagation ${propagation}`);
+    throw invalidField(`${field}.propagation`, `unknown propagation ${propagation}`);
   }
   if (recursiveReadOnly) {
     const where = `(hostPath=${JSON.stringify(hostPath)})`;
     if (!readonly && mount.image === undefined) {
-      throw badField(`${field}.recursive_read_only`, `recursive read-only mount conflicts with RW mount ${where}`);
+      throw invalidField(`${field}.recursive_read_only`, `recursive read-only mount conflicts with RW mount ${where}`);
     }
     if (!features.recursiveReadOnlyMounts) {
       const why = 'runtime handler does not support recursive read-only mounts';
-      throw badField(`${field}.recursive_read_only`, `${why} ${where}`);
+      throw invalidField(`${field}.recursive_read_only`, `${why} ${where}`);
     }
     if (propagation !== MountPropagation.PROPAGATION_PRIVATE) {
       const why = `recursive read-only mount needs private propagation, got ${JSON.stringify(nameOf(propagation))}`;
-      throw badField(`${field}.propagation`, `${why} ${where}`);
+      throw invalidField(`${field}.propagation`, `${why} ${where}`);
     }
   }
 }
@@ -64,7 +64,7 @@ export function mapsIds({ image, uidMappings, gidMappings }: Mount): boolean {
 function checkMappings(mount: Mount, field: string, features: HandlerFeatures): void {
   if (features.idmappedMounts) return;
   const mapped = mount.uidMappings.length > 0 ? 'uidMappings' : 'gidMappings';
-  throw badField(`${field}.${mapped}`, 'runtime handler does not support idmapped mounts');
+  throw invalidField(`${field}.${mapped}`, 'runtime handler does not support idmapped mounts');
 }
 
 function nameOf(propagation: MountPropagation): string {

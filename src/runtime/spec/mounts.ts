@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import type { OciMount } from '../oci/oci-spec.ts';
@@ -50,7 +50,7 @@ function askedMount(mount: Mount, index: number, source: MountSource | undefined
 /** The kernel hands mounts on only from a mount that is itself shared (or, downwards, a slave). */
 function propagationOption(mount: Mount, index: number, { path, propagation, mapped }: MountSource): string {
   const refuse = (wanted: string): Error =>
-    badField(
+    invalidField(
       `mounts[${index}].propagation`,
       `path ${JSON.stringify(mapped ? mount.hostPath : path)} is not on a ${wanted} mount`,
     );

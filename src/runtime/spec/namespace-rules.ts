@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import {
   type IDMapping,
   NamespaceMode,
@@ -21,7 +21,7 @@ export function checkSandboxNamespaces(config: PodSandboxConfig): void {
   if (!hasUserNamespace(options)) return;
   for (const kind of ['network', 'pid', 'ipc'] as const) {
     if (options[kind] !== NamespaceMode.NODE) continue;
-    throw badField(`${FIELD}.${kind}`, 'the namespace of the node cannot be used with a user namespace');
+    throw invalidField(`${FIELD}.${kind}`, 'the namespace of the node cannot be used with a user namespace');
   }
 }
 
@@ -35,15 +35,15 @@ export function checkContainerNamespaces(asked: NamespaceOption | undefined, san
   requireMode('pid', options.pid, Object.values(NamespaceMode));
   for (const kind of ['network', 'pid', 'ipc'] as const) {
     if (options[kind] === NamespaceMode.NODE && ofSandbox?.[kind] !== NamespaceMode.NODE) {
-      throw badField(`${FIELD}.${kind}`, 'the sandbox does not have the namespace of the node');
+      throw invalidField(`${FIELD}.${kind}`, 'the sandbox does not have the namespace of the node');
     }
   }
   if (options.pid === NamespaceMode.TARGET && options.targetId === '') {
-    throw badField(`${FIELD}.target_id`, 'the mode TARGET needs a container');
+    throw invalidField(`${FIELD}.target_id`, 'the mode TARGET needs a container');
   }
   checkUserNamespace(options.usernsOptions);
   if (mappingsText(options.usernsOptions) !== mappingsText(ofSandbox?.usernsOptions)) {
-    throw badField(`${FIELD}.userns_options`, 'the sandbox has a different user namespace');
+    throw invalidField(`${FIELD}.userns_options`, 'the sandbox has a different user namespace');
   }
 }
 
@@ -62,7 +62,7 @@ export function ociMappings(mappings: readonly IDMapping[]): OciIdMapping[] {
 function requireMode(kind: string, mode: NamespaceMode, allowed: readonly NamespaceMode[]): void {
   if (allowed.includes(mode)) return;
   const name = Object.entries(NamespaceMode).find(([, value]) => value === mode)?.[0] ?? `${mode}`;
-  throw badField(`${FIELD}.${kind}`, `unsupported namespace mode ${name}`);
+  throw invalidField(`${FIELD}.${kind}`, `unsupported namespace mode ${name}`);
 }
 
 function checkUserNamespace(options: UserNamespace | undefined): void {
@@ -71,20 +71,20 @@ function checkUserNamespace(options: UserNamespace | undefined): void {
   requireMode('userns_options.mode', mode, [NamespaceMode.POD, NamespaceMode.NODE]);
   for (const [kind, mappings] of Object.entries({ uids, gids })) {
     const field = `${FIELD}.userns_options.${kind}`;
-    if (mode === NamespaceMode.NODE && mappings.length > 0) throw badField(field, 'the mode NODE takes no mappings');
+    if (mode === NamespaceMode.NODE && mappings.length > 0) throw invalidField(field, 'the mode NODE takes no mappings');
     if (mode === NamespaceMode.POD) checkMappings(mappings, field);
   }
 }
 
 function checkMappings(mappings: readonly IDMapping[], field: string): void {
-  if (!mappings.some(({ containerId }) => containerId === 0)) throw badField(field, 'nothing is mapped to id 0');
+  if (!mappings.some(({ containerId }) => containerId === 0)) throw invalidField(field, 'nothing is mapped to id 0');
   for (const [index, { hostId, containerId, length }] of mappings.entries()) {
-    if (length === 0) throw badField(`${field}[${index}].length`, 'must be above 0');
+    if (length === 0) throw invalidField(`${field}[${index}].length`, 'must be above 0');
     const clash = mappings.slice(0, index).some((other) => {
       const inside = overlap(other.containerId, other.length, containerId, length);
       return inside || overlap(other.hostId, other.length, hostId, length);
     });
-    if (clash) throw badField(`${field}[${index}]`, 'overlaps with an earlier mapping');
+    if (clash) throw invalidField(`${field}[${index}]`, 'overlaps with an earlier mapping');
   }
 }
 

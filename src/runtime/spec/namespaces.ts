@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import type { OciLinux, OciNamespace } from '../oci/oci-spec.ts';
 import { ociMappings } from './namespace-rules.ts';
@@ -34,7 +34,7 @@ function pidNamespace({ container, sandbox, namespaces, targetPidNamespace }: Sp
       return [];
     case NamespaceMode.TARGET:
       if (targetPidNamespace !== undefined) return [{ type: 'pid', path: targetPidNamespace }];
-      throw badField('linux.security_context.namespace_options.target_id', 'no such container runs in this sandbox');
+      throw invalidField('linux.security_context.namespace_options.target_id', 'no such container runs in this sandbox');
     default:
       if (ofSandbox === NamespaceMode.NODE) return [];
       // A sandbox whose containers are on their own has none to share.

@@ -1,11 +1,11 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { SpecMachine } from './spec-request.ts';
 
 type OomLimits = Pick<SpecMachine, 'ownOomScoreAdj' | 'mayLowerOomScore'>;
 
 export function containerOomScore(asked: bigint, machine: OomLimits): number {
   const score = Number(asked);
-  if (score < -1000 || score > 1000) throw badField('linux.resources.oom_score_adj', `${score} is not in -1000..1000`);
+  if (score < -1000 || score > 1000) throw invalidField('linux.resources.oom_score_adj', `${score} is not in -1000..1000`);
   return reachableOomScore(score, machine);
 }
 

@@ -1,39 +1,39 @@
 import { constants } from 'node:os';
-import { listOf, objectOf, textOf } from '../../base/json-shape.ts';
+import { jsonArray, jsonObject, jsonString } from '../../base/json-values.ts';
 import type { SeccompCondition, SeccompProfile, SeccompRule } from './spec-facts.ts';
 
 /** Throws an `Error` that says what is wrong with the text. */
 export function parseSeccompProfile(text: string): SeccompProfile {
-  const json = objectOf(JSON.parse(text), 'profile');
-  const archMap = listOf(json['archMap'], 'archMap').map((entry, index) => {
-    const { architecture, subArchitectures } = objectOf(entry, `archMap[${index}]`);
-    return { architecture: textOf(architecture, 'architecture'), subArchitectures: texts(subArchitectures) };
+  const json = jsonObject(JSON.parse(text), 'profile');
+  const archMap = jsonArray(json['archMap'], 'archMap').map((entry, index) => {
+    const { architecture, subArchitectures } = jsonObject(entry, `archMap[${index}]`);
+    return { architecture: jsonString(architecture, 'architecture'), subArchitectures: texts(subArchitectures) };
   });
   const architectures = texts(json['architectures']);
   if (architectures.length > 0 && archMap.length > 0) throw new Error('both architectures and archMap are set');
   const errno = errnoOf(json['defaultErrno'], json['defaultErrnoRet']);
   const flags = texts(json['flags']);
   return {
-    defaultAction: textOf(json['defaultAction'], 'defaultAction'),
+    defaultAction: jsonString(json['defaultAction'], 'defaultAction'),
     ...(errno !== undefined && { defaultErrnoRet: errno }),
     ...(architectures.length > 0 && { architectures }),
     ...(flags.length > 0 && { flags }),
     ...(typeof json['listenerPath'] === 'string' && { listenerPath: json['listenerPath'] }),
     ...(typeof json['listenerMetadata'] === 'string' && { listenerMetadata: json['listenerMetadata'] }),
     archMap,
-    syscalls: listOf(json['syscalls'], 'syscalls').map((rule, index) => ruleOf(rule, `syscalls[${index}]`)),
+    syscalls: jsonArray(json['syscalls'], 'syscalls').map((rule, index) => ruleOf(rule, `syscalls[${index}]`)),
   };
 }
 
 function ruleOf(value: unknown, field: string): SeccompRule {
-  const rule = objectOf(value, field);
+  const rule = jsonObject(value, field);
   const names = [...texts(rule['names']), ...(typeof rule['name'] === 'string' ? [rule['name']] : [])];
   if (names.length === 0) throw new Error(`${field}: names no system call`);
-  const args = listOf(rule['args'], `${field}.args`).map((arg, index) => argumentOf(arg, `${field}.args[${index}]`));
+  const args = jsonArray(rule['args'], `${field}.args`).map((arg, index) => argumentOf(arg, `${field}.args[${index}]`));
   const errno = errnoOf(rule['errno'], rule['errnoRet']);
   return {
     names,
-    action: textOf(rule['action'], `${field}.action`),
+    action: jsonString(rule['action'], `${field}.action`),
     ...(errno !== undefined && { errnoRet: errno }),
     ...(args.length > 0 && { args }),
     includes: conditionOf(rule['includes'], `${field}.includes`),
@@ -42,14 +42,14 @@ function ruleOf(value: unknown, field: string): SeccompRule {
 }
 
 function argumentOf(value: unknown, field: string) {
-  const { index, value: first, valueTwo, op } = objectOf(value, field);
+  const { index, value: first, valueTwo, op } = jsonObject(value, field);
   if (typeof index !== 'number' || typeof first !== 'number') throw new Error(`${field}: index and value are numbers`);
   const second = typeof valueTwo === 'number' ? { valueTwo } : {};
-  return { index, value: first, ...second, op: textOf(op, `${field}.op`) };
+  return { index, value: first, ...second, op: jsonString(op, `${field}.op`) };
 }
 
 function conditionOf(value: unknown, field: string): SeccompCondition {
-  const { arches, caps, minKernel } = objectOf(value ?? {}, field);
+  const { arches, caps, minKernel } = jsonObject(value ?? {}, field);
   return { arches: texts(arches), caps: texts(caps), minKernel: typeof minKernel === 'string' ? minKernel : '' };
 }
 

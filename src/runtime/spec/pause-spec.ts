@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { NamespaceMode, type PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { OciLinux, OciNamespace, OciProcess, OciSpec } from '../oci/oci-spec.ts';
 import type { SandboxNamespaces } from '../store/sandbox-record.ts';
@@ -55,7 +55,7 @@ function processOf({ config, machine }: PauseRequest): OciProcess {
   const context = config.linux?.securityContext;
   if (context?.runAsGroup && !context.runAsUser) {
     const why = `user group "${context.runAsGroup.value}" is specified without user`;
-    throw badField('linux.security_context.run_as_group', why);
+    throw invalidField('linux.security_context.run_as_group', why);
   }
   const gid = id('run_as_group', context?.runAsGroup?.value);
   const groups = context?.supplementalGroups.map((group, index) => id(`supplemental_groups[${index}]`, group)) ?? [];

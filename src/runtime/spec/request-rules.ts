@@ -1,5 +1,5 @@
-import { badField } from '../../cri/bad-field.ts';
-import { volumesFault } from '../images/volume-paths.ts';
+import { invalidField } from '../../cri/field-error.ts';
+import { invalidVolumesReason } from '../images/volume-paths.ts';
 import { checkMounts } from './mount-rules.ts';
 import { checkContainerNamespaces } from './namespace-rules.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -7,25 +7,25 @@ import type { SpecRequest } from './spec-request.ts';
 /** Refuses what can be seen from the request alone; nothing has to be looked up or made for it. */
 export function checkRequest(request: SpecRequest): void {
   const { container, sandbox, image } = request;
-  if (container.windows !== undefined) throw badField('windows', 'this is a Linux node');
+  if (container.windows !== undefined) throw invalidField('windows', 'this is a Linux node');
   const privileged = container.linux?.securityContext?.privileged === true;
   if (privileged && !sandbox.linux?.securityContext?.privileged) {
-    throw badField('linux.security_context.privileged', 'no privileged container allowed in sandbox');
+    throw invalidField('linux.security_context.privileged', 'no privileged container allowed in sandbox');
   }
   if (image.workingDir !== '' && container.workingDir === '' && !image.workingDir.startsWith('/')) {
-    throw badField('image', `working directory ${image.workingDir} is not absolute`);
+    throw invalidField('image', `working directory ${image.workingDir} is not absolute`);
   }
   if (container.workingDir !== '' && !container.workingDir.startsWith('/')) {
-    throw badField('working_dir', `${JSON.stringify(container.workingDir)} is not absolute`);
+    throw invalidField('working_dir', `${JSON.stringify(container.workingDir)} is not absolute`);
   }
   const workingDir = container.workingDir || image.workingDir;
   if (leadsBelowProc(workingDir)) {
     // The links there lead out of the container: /proc/self/fd/7 may be a folder of the machine.
     const field = container.workingDir === '' ? 'image' : 'working_dir';
-    throw badField(field, `working directory ${JSON.stringify(workingDir)} is below /proc`);
+    throw invalidField(field, `working directory ${JSON.stringify(workingDir)} is below /proc`);
   }
-  const fault = volumesFault(image.volumes); // images that came in before this was checked
-  if (fault !== undefined) throw badField('image', fault);
+  const fault = invalidVolumesReason(image.volumes); // images that came in before this was checked
+  if (fault !== undefined) throw invalidField('image', fault);
   checkMounts(request);
   checkContainerNamespaces(container.linux?.securityContext?.namespaceOptions, sandbox);
 }

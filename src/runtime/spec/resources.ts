@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { OciDeviceRule, OciResources } from '../oci/oci-spec.ts';
 import type { SpecMachine } from './spec-request.ts';
@@ -69,7 +69,7 @@ function unifiedOf(
   field: string,
 ): Record<string, string> {
   if (cgroupVersion === 'v1' && Object.keys(unified).length > 0) {
-    throw badField(`${field}.unified`, 'this node has cgroups v1, where there are no such files');
+    throw invalidField(`${field}.unified`, 'this node has cgroups v1, where there are no such files');
   }
   return unified;
 }

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { SecurityProfile_ProfileType as ProfileType, type SecurityProfile } from '../../cri/generated/runtime-v1.ts';
 
 /** What CRI says of seccomp and AppArmor alike. */
@@ -20,7 +20,7 @@ export function profileChoice(
   if (profile === undefined) return olderChoice(deprecated.field, deprecated.value);
   const { profileType, localhostRef } = profile;
   if (profileType !== ProfileType.Localhost && localhostRef !== '') {
-    throw badField(`${field}.localhost_ref`, 'must only be set if profile_type is Localhost');
+    throw invalidField(`${field}.localhost_ref`, 'must only be set if profile_type is Localhost');
   }
   switch (profileType) {
     case ProfileType.RuntimeDefault:
@@ -30,7 +30,7 @@ export function profileChoice(
     case ProfileType.Localhost:
       return localhost(`${field}.localhost_ref`, localhostRef);
     default:
-      throw badField(`${field}.profile_type`, `unknown profile type ${profileType}`);
+      throw invalidField(`${field}.profile_type`, `unknown profile type ${profileType}`);
   }
 }
 
@@ -45,12 +45,12 @@ function olderChoice(field: string, value: string): ProfileChoice {
       return { kind: 'runtimeDefault' };
     default:
       if (value.startsWith(LOCALHOST)) return localhost(field, value);
-      throw badField(field, `unknown profile ${JSON.stringify(value)}`);
+      throw invalidField(field, `unknown profile ${JSON.stringify(value)}`);
   }
 }
 
 function localhost(field: string, reference: string): ProfileChoice {
   const name = reference.startsWith(LOCALHOST) ? reference.slice(LOCALHOST.length) : reference;
-  if (name === '') throw badField(field, 'names no profile');
+  if (name === '') throw invalidField(field, 'names no profile');
   return { kind: 'localhost', name };
 }

@@ -1,5 +1,5 @@
 import { fnv1a32 } from '../../base/go/fnv.ts';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { SELinuxOption } from '../../cri/generated/runtime-v1.ts';
 
 const LEVEL = /^s\d(-s\d)?(:c\d{1,4}(\.c\d{1,4})?(,c\d{1,4}(\.c\d{1,4})?)*)?$/;
@@ -16,7 +16,7 @@ export function selinuxLabels(
   { sandboxId, enabled }: { readonly sandboxId: string; readonly enabled: boolean },
 ): SelinuxLabels | undefined {
   if (own && own.level !== '' && !LEVEL.test(own.level)) {
-    throw badField(
+    throw invalidField(
       'linux.security_context.selinux_options.level',
       `the format of ${JSON.stringify(own.level)} is wrong`,
     );

@@ -1,4 +1,4 @@
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { Signal } from '../../cri/generated/runtime-v1.ts';
 
 /** Of Linux, by number from 1 on; the same on every architecture that Kubernetes knows. */
@@ -19,12 +19,12 @@ const RTMAX = 64;
 export function stopSignalOf(asked: Signal, imageStopSignal: string): string {
   if (asked !== Signal.RUNTIME_DEFAULT) {
     const name = Object.entries(Signal).find(([, value]) => value === asked)?.[0];
-    if (name === undefined) throw badField('config.stop_signal', `unknown signal ${asked}`);
+    if (name === undefined) throw invalidField('config.stop_signal', `unknown signal ${asked}`);
     return name.replace('PLUS', '+').replace('MINUS', '-');
   }
   if (imageStopSignal === '') return 'SIGTERM';
   const number = signalNumber(imageStopSignal);
-  if (number === undefined) throw badField('config.image', `invalid stop signal ${JSON.stringify(imageStopSignal)}`);
+  if (number === undefined) throw invalidField('config.image', `invalid stop signal ${JSON.stringify(imageStopSignal)}`);
   return /^\d+$/.test(imageStopSignal) ? nameOf(number) : `SIG${bareName(imageStopSignal)}`;
 }
 

@@ -1,5 +1,5 @@
 import { type ParsedId, parseId } from '../../base/numeric-id.ts';
-import { badField } from '../../cri/bad-field.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { type LinuxContainerSecurityContext, SupplementalGroupsPolicy } from '../../cri/generated/runtime-v1.ts';
 import type { OciProcess } from '../oci/oci-spec.ts';
 import type { Account, Group } from './account-files.ts';
@@ -48,10 +48,10 @@ function chosen(context: LinuxContainerSecurityContext | undefined, { image }: S
   if (context?.runAsUser) return { user: numbered(`${FIELD}.run_as_user`, context.runAsUser.value), group };
   if (context?.runAsGroup) {
     const why = `user group "${context.runAsGroup.value}" is specified without user`;
-    throw badField(`${FIELD}.run_as_group`, why);
+    throw invalidField(`${FIELD}.run_as_group`, why);
   }
   const [user = '', ofImage, ...rest] = image.user.split(':');
-  if (rest.length > 0) throw badField('image', `invalid USER value ${JSON.stringify(image.user)}`);
+  if (rest.length > 0) throw invalidField('image', `invalid USER value ${JSON.stringify(image.user)}`);
   return {
     user: referenceOf('image: USER', user || '0'),
     group: ofImage ? referenceOf('image: USER', ofImage) : undefined,
@@ -72,14 +72,14 @@ function referenceOf(field: string, text: string): Reference {
 function accountOf(user: Reference, { users }: Accounts): { name?: string; uid: number; gid: number } {
   if (user.kind === 'id') return users.find(({ uid }) => uid === user.id) ?? { uid: user.id, gid: 0 };
   const account = users.find(({ name }) => name === user.name);
-  if (account === undefined) throw badField(user.field, `the image has no user ${JSON.stringify(user.name)}`);
+  if (account === undefined) throw invalidField(user.field, `the image has no user ${JSON.stringify(user.name)}`);
   return account;
 }
 
 function groupId(wanted: Reference, { groups }: Accounts): number {
   if (wanted.kind === 'id') return wanted.id;
   const group = groups.find(({ name }) => name === wanted.name);
-  if (group === undefined) throw badField(wanted.field, `the image has no group ${JSON.stringify(wanted.name)}`);
+  if (group === undefined) throw invalidField(wanted.field, `the image has no group ${JSON.stringify(wanted.name)}`);
   return group.gid;
 }
 
@@ -96,7 +96,7 @@ function memberships(
       if (name === undefined) return [];
       return groups.filter((group) => group.name !== name && group.members.includes(name)).map(({ gid }) => gid);
     default:
-      throw badField(`${FIELD}.supplemental_groups_policy`, `unknown policy ${policy}`);
+      throw invalidField(`${FIELD}.supplemental_groups_policy`, `unknown policy ${policy}`);
   }
 }
 

@@ -15,12 +15,12 @@ export class BlockDevices {
 
   /** Looks up those that are not known yet. */
   async learn(devices: readonly Device[]): Promise<void> {
-    const numbers = new Set(devices.map(numberOf));
+    const numbers = new Set(devices.map(deviceNumber));
     await Promise.all([...numbers].filter((number) => !this.#names.has(number)).map((number) => this.#lookUp(number)));
   }
 
   /** `/dev/sda`; `0:52` for one without a name: a file system that is on no disk. */
-  readonly name = (device: Device): string => this.#names.get(numberOf(device)) ?? numberOf(device);
+  readonly name = (device: Device): string => this.#names.get(deviceNumber(device)) ?? deviceNumber(device);
 
   async #lookUp(number: string): Promise<void> {
     const target = await this.#fs.readLink(`/sys/dev/block/${number}`).catch(() => undefined);
@@ -28,7 +28,7 @@ export class BlockDevices {
   }
 }
 
-function numberOf({ major, minor }: Device): string {
+function deviceNumber({ major, minor }: Device): string {
   return `${major}:${minor}`;
 }
 

@@ -1,5 +1,5 @@
 /** Two readings closer together than this say little: the rate of the pair before stays. */
-const SHORTEST_WINDOW_NS = 1_000_000_000n;
+const MIN_WINDOW_NS = 1_000_000_000n;
 
 interface Sample {
   readonly atNs: bigint;
@@ -18,7 +18,7 @@ export class CpuRates {
   nanoCores(id: string, cpuNs: bigint, atNs: bigint): bigint | undefined {
     const before = this.#samples.get(id);
     const windowNs = before ? atNs - before.atNs : 0n;
-    if (before && windowNs < SHORTEST_WINDOW_NS) return before.nanoCores;
+    if (before && windowNs < MIN_WINDOW_NS) return before.nanoCores;
     // Less than before: the cgroup is another one of the same name.
     const used = before && cpuNs >= before.cpuNs ? cpuNs - before.cpuNs : undefined;
     const nanoCores = used === undefined ? undefined : (used * 1_000_000_000n) / windowNs;

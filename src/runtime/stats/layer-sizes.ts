@@ -1,9 +1,9 @@
-import { Sequencer } from '../../base/sequencer.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { DiskUsage, Snapshots } from '../storage/snapshots.ts';
 
 /** As old as this a size may be in any case; kubelet looks every ten seconds. */
-const FRESH_MS = 10_000;
+const MIN_FRESH_MS = 10_000;
 /** Measuring takes at most a twentieth of the time, however large a layer is. */
 const REST_FACTOR = 20;
 
@@ -28,7 +28,7 @@ export class LayerSizes {
   readonly #snapshots: Pick<Snapshots, 'usage'>;
   readonly #measured = new Map<string, Measured>();
   readonly #measuring = new Map<string, Promise<LayerSize | undefined>>();
-  readonly #oneByOne = new Sequencer();
+  readonly #oneByOne = new KeyedMutex();
 
   constructor({ clock, snapshots }: { readonly clock: Clock; readonly snapshots: Pick<Snapshots, 'usage'> }) {
     this.#clock = clock;
@@ -60,7 +60,7 @@ export class LayerSizes {
     const [atMs, started] = [this.#clock.now(), this.#clock.monotonic()];
     const size = { ...(await this.#snapshots.usage(id)), atMs };
     const ended = this.#clock.monotonic();
-    this.#measured.set(id, { size, freshUntil: ended + Math.max(FRESH_MS, REST_FACTOR * (ended - started)) });
+    this.#measured.set(id, { size, freshUntil: ended + Math.max(MIN_FRESH_MS, REST_FACTOR * (ended - started)) });
     return size;
   }
 }

@@ -8,7 +8,7 @@ import { CONTAINER_METRICS, type ContainerView } from './container-metrics.ts';
 import type { LayerSizes } from './layer-sizes.ts';
 import { BASE_LABELS, type MetricRow } from './metric-row.ts';
 import { NETWORK_METRICS } from './network-metrics.ts';
-import { liveCgroup, podCgroup, runningOf, type StatsDeps } from './stats-reader.ts';
+import { runningCgroup, podCgroup, filterRunning, type StatsDeps } from './stats-reader.ts';
 
 export interface MetricsDeps
   extends Pick<StatsDeps, 'clock' | 'cgroupStats' | 'networkNamespaces' | 'containers' | 'storage'> {
@@ -34,22 +34,22 @@ export class MetricsReader {
     this.#devices = new BlockDevices(deps.fs);
   }
 
-  async ofSandboxes(sandboxes: readonly SandboxRecord[]): Promise<PodSandboxMetrics[]> {
+  async readSandboxes(sandboxes: readonly SandboxRecord[]): Promise<PodSandboxMetrics[]> {
     const { cgroupStats, networkNamespaces, containers } = this.#deps;
     const members = Map.groupBy(containers.all.values(), ({ sandboxId }) => sandboxId);
-    const running = sandboxes.flatMap(({ id }) => runningOf(members.get(id)));
-    const figures = await cgroupStats.details(running.flatMap(liveCgroup));
+    const running = sandboxes.flatMap(({ id }) => filterRunning(members.get(id)));
+    const figures = await cgroupStats.details(running.flatMap(runningCgroup));
     const networks = await networkNamespaces.interfaces(sandboxes.flatMap((each) => each.namespaces.network ?? []));
     const layers = await this.#layers();
     await this.#devices.learn([...figures.values()].flatMap(({ devices }) => devices));
     return Promise.all(
       sandboxes.map(async (sandbox) => {
-        const own = runningOf(members.get(sandbox.id));
+        const own = filterRunning(members.get(sandbox.id));
         const told = await Promise.all(own.map((record) => this.#containerMetrics(sandbox, record, figures, layers)));
         const interfaces = networks.get(sandbox.namespaces.network ?? '') ?? [];
         return PodSandboxMetrics.create({
           podSandboxId: sandbox.id,
-          metrics: metricsOf(NETWORK_METRICS, interfaces, podLabels(sandbox)),
+          metrics: metricMessages(NETWORK_METRICS, interfaces, podLabels(sandbox)),
           containerMetrics: told.flat(),
         });
       }),
@@ -63,19 +63,19 @@ export class MetricsReader {
     figures: ReadonlyMap<string, CgroupDetails>,
     layers: ContainerView['layers'],
   ): Promise<ContainerMetrics[]> {
-    const [path = ''] = liveCgroup(record);
+    const [path = ''] = runningCgroup(record);
     const found = figures.get(path);
-    if (!found || !record.spec || record.life.phase !== 'running') return [];
+    if (!found || !record.spec || record.state.phase !== 'running') return [];
     const view: ContainerView = {
       figures: found,
       layerBytes: (await this.#deps.sizes.size(record.id))?.bytes,
       resources: record.spec.linux.resources,
-      startedAtNs: record.life.startedAtNs,
+      startedAtNs: record.state.startedAtNs,
       nowMs: this.#deps.clock.now(),
       layers,
       deviceName: this.#devices.name,
     };
-    const metrics = metricsOf(CONTAINER_METRICS, view, containerLabels(sandbox, record, path));
+    const metrics = metricMessages(CONTAINER_METRICS, view, containerLabels(sandbox, record, path));
     return [ContainerMetrics.create({ containerId: record.id, metrics })];
   }
 
@@ -89,7 +89,7 @@ export class MetricsReader {
 }
 
 /** The time is left to kubelet: zero means "just now". */
-function metricsOf<View>(rows: readonly MetricRow<View>[], view: View, base: readonly string[]): Metric[] {
+function metricMessages<View>(rows: readonly MetricRow<View>[], view: View, base: readonly string[]): Metric[] {
   return rows.flatMap(({ name, type, values }) =>
     values(view).map(({ labels, value }) =>
       Metric.create({ name, metricType: type, labelValues: [...base, ...labels], value: { value: BigInt(value) } }),

@@ -15,7 +15,7 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { CpuRates } from './cpu-rates.ts';
 import { LayerSizes } from './layer-sizes.ts';
-import { amount, networkMessage, usageMessages } from './usage-messages.ts';
+import { uint64Value, networkMessage, usageMessages } from './usage-messages.ts';
 
 export interface StatsDeps {
   readonly clock: Clock;
@@ -43,33 +43,33 @@ export class StatsReader {
   }
 
   /** In the same order. Of one that does not run there is only the size of its layer. */
-  async ofContainers(records: readonly ContainerRecord[]): Promise<ContainerStats[]> {
-    const usage = await this.#deps.cgroupStats.usage(records.flatMap(liveCgroup));
+  async readContainers(records: readonly ContainerRecord[]): Promise<ContainerStats[]> {
+    const usage = await this.#deps.cgroupStats.usage(records.flatMap(runningCgroup));
     return this.#containerMessages(records, usage);
   }
 
   /** In the same order, each with its containers. */
-  async ofSandboxes(records: readonly SandboxRecord[]): Promise<PodSandboxStats[]> {
+  async readSandboxes(records: readonly SandboxRecord[]): Promise<PodSandboxStats[]> {
     const { cgroupStats, networkNamespaces } = this.#deps;
     const members = Map.groupBy(this.#deps.containers.all.values(), ({ sandboxId }) => sandboxId);
-    const containers = records.flatMap(({ id }) => runningOf(members.get(id)));
-    const usage = await cgroupStats.usage([...records.flatMap(podCgroup), ...containers.flatMap(liveCgroup)]);
+    const containers = records.flatMap(({ id }) => filterRunning(members.get(id)));
+    const usage = await cgroupStats.usage([...records.flatMap(podCgroup), ...containers.flatMap(runningCgroup)]);
     const networks = await networkNamespaces.interfaces(records.flatMap(({ namespaces }) => namespaces.network ?? []));
     const messages = await this.#containerMessages(containers, usage);
     const byId = new Map(messages.map((message) => [message.attributes?.id, message]));
     const timestamp = this.#nowNs();
     return records.map((record) => {
-      const own = runningOf(members.get(record.id));
+      const own = filterRunning(members.get(record.id));
       const [path] = podCgroup(record);
       const used = path === undefined ? undefined : usage.get(path);
       const interfaces = networks.get(record.namespaces.network ?? '');
-      const threads = sum(own.flatMap(liveCgroup).map((each) => usage.get(each)?.threads ?? 0));
+      const threads = sum(own.flatMap(runningCgroup).map((each) => usage.get(each)?.threads ?? 0));
       return PodSandboxStats.create({
-        attributes: attributesOf(record),
+        attributes: recordAttributes(record),
         linux: LinuxPodSandboxStats.create({
           ...(used && podUsage(used, this.#rateOf(record.id, used), timestamp)),
           network: interfaces && networkMessage(interfaces, timestamp),
-          process: ProcessUsage.create({ timestamp, processCount: amount(used?.threads ?? threads) }),
+          process: ProcessUsage.create({ timestamp, processCount: uint64Value(used?.threads ?? threads) }),
           containers: own.flatMap(({ id }) => byId.get(id) ?? []),
         }),
       });
@@ -81,14 +81,14 @@ export class StatsReader {
     usage: ReadonlyMap<string, CgroupUsage>,
   ): Promise<ContainerStats[]> {
     const timestamp = this.#nowNs();
-    this.#forgetRemoved();
+    this.#dropRemoved();
     return Promise.all(
       records.map(async (record) => {
-        const [path] = liveCgroup(record);
+        const [path] = runningCgroup(record);
         const used = path === undefined ? undefined : usage.get(path);
         const rate = used && this.#rateOf(record.id, used);
         return ContainerStats.create({
-          attributes: attributesOf(record),
+          attributes: recordAttributes(record),
           ...(used && usageMessages(used, rate, timestamp)),
           writableLayer: await this.#layerMessage(record.id),
         });
@@ -102,8 +102,8 @@ export class StatsReader {
     return FilesystemUsage.create({
       timestamp: BigInt(Math.trunc(size.atMs)) * 1_000_000n,
       fsId: { mountpoint: this.#deps.storage },
-      usedBytes: amount(size.bytes),
-      inodesUsed: amount(size.inodes),
+      usedBytes: uint64Value(size.bytes),
+      inodesUsed: uint64Value(size.inodes),
     });
   }
 
@@ -111,7 +111,7 @@ export class StatsReader {
     return this.#rates.nanoCores(id, cpuNs, BigInt(Math.trunc(this.#deps.clock.monotonic() * 1e6)));
   }
 
-  #forgetRemoved(): void {
+  #dropRemoved(): void {
     const { containers, sandboxes } = this.#deps;
     this.#rates.keepOnly((id) => containers.all.has(id) || sandboxes.all.has(id));
     this.sizes.keepOnly((id) => containers.all.has(id));
@@ -129,8 +129,8 @@ function podUsage(used: CgroupUsage, nanoCores: bigint | undefined, timestamp: b
 }
 
 /** Its cgroup, as long as it has one. */
-export function liveCgroup({ life, spec }: ContainerRecord): readonly string[] {
-  return life.phase === 'running' && spec ? [posix.join('/', spec.linux.cgroupsPath)] : [];
+export function runningCgroup({ state, spec }: ContainerRecord): readonly string[] {
+  return state.phase === 'running' && spec ? [posix.join('/', spec.linux.cgroupsPath)] : [];
 }
 
 /** kubelet's; a caller that gives no parent has no cgroup for the pod. */
@@ -139,13 +139,13 @@ export function podCgroup({ config }: SandboxRecord): readonly string[] {
   return parent === '' ? [] : [posix.join('/', parent)];
 }
 
-export function runningOf(records: readonly ContainerRecord[] = []): readonly ContainerRecord[] {
-  return records.filter(({ life }) => life.phase === 'running');
+export function filterRunning(records: readonly ContainerRecord[] = []): readonly ContainerRecord[] {
+  return records.filter(({ state }) => state.phase === 'running');
 }
 
-function attributesOf({ id, config }: ContainerRecord): NonNullable<ContainerStats['attributes']>;
-function attributesOf({ id, config }: SandboxRecord): NonNullable<PodSandboxStats['attributes']>;
-function attributesOf({ id, config }: ContainerRecord | SandboxRecord) {
+function recordAttributes({ id, config }: ContainerRecord): NonNullable<ContainerStats['attributes']>;
+function recordAttributes({ id, config }: SandboxRecord): NonNullable<PodSandboxStats['attributes']>;
+function recordAttributes({ id, config }: ContainerRecord | SandboxRecord) {
   return { id, metadata: config.metadata, labels: config.labels, annotations: config.annotations };
 }
 

@@ -25,37 +25,37 @@ export function usageMessages(
   return {
     cpu: CpuUsage.create({
       timestamp,
-      usageCoreNanoSeconds: amount(usage.cpuNs),
-      usageNanoCores: amount(nanoCores),
-      psi: pressure && psiOf(pressure.cpu),
+      usageCoreNanoSeconds: uint64Value(usage.cpuNs),
+      usageNanoCores: uint64Value(nanoCores),
+      psi: pressure && psiMessage(pressure.cpu),
     }),
     memory: MemoryUsage.create({
       timestamp,
-      workingSetBytes: amount(memory.workingSetBytes),
-      availableBytes: amount(available(memory.limitBytes, memory.workingSetBytes)),
-      usageBytes: amount(memory.usageBytes),
-      rssBytes: amount(memory.rssBytes),
-      pageFaults: amount(memory.pageFaults),
-      majorPageFaults: amount(memory.majorPageFaults),
-      psi: pressure && psiOf(pressure.memory),
+      workingSetBytes: uint64Value(memory.workingSetBytes),
+      availableBytes: uint64Value(availableBytes(memory.limitBytes, memory.workingSetBytes)),
+      usageBytes: uint64Value(memory.usageBytes),
+      rssBytes: uint64Value(memory.rssBytes),
+      pageFaults: uint64Value(memory.pageFaults),
+      majorPageFaults: uint64Value(memory.majorPageFaults),
+      psi: pressure && psiMessage(pressure.memory),
     }),
     swap:
       swap &&
       SwapUsage.create({
         timestamp,
-        swapUsageBytes: amount(swap.usageBytes),
-        swapAvailableBytes: amount(available(swap.limitBytes, swap.usageBytes)),
+        swapUsageBytes: uint64Value(swap.usageBytes),
+        swapAvailableBytes: uint64Value(availableBytes(swap.limitBytes, swap.usageBytes)),
       }),
-    io: pressure && IoUsage.create({ timestamp, psi: psiOf(pressure.io) }),
+    io: pressure && IoUsage.create({ timestamp, psi: psiMessage(pressure.io) }),
   };
 }
 
 /** Without a limit there is nothing to tell: what the machine has left is no business of one container. */
-function available(limit: number | undefined, used: number): number | undefined {
+function availableBytes(limit: number | undefined, used: number): number | undefined {
   return limit === undefined ? undefined : Math.max(0, limit - used);
 }
 
-function psiOf({ full, some }: PressureStall): PsiStats {
+function psiMessage({ full, some }: PressureStall): PsiStats {
   return PsiStats.create({ Full: psiData(full), Some: psiData(some) });
 }
 
@@ -77,13 +77,13 @@ export function networkMessage(interfaces: readonly InterfaceCounters[], timesta
 function interfaceMessage({ name, received, sent }: InterfaceCounters): NetworkInterfaceUsage {
   return NetworkInterfaceUsage.create({
     name,
-    rxBytes: amount(received.bytes),
-    rxErrors: amount(received.errors),
-    txBytes: amount(sent.bytes),
-    txErrors: amount(sent.errors),
+    rxBytes: uint64Value(received.bytes),
+    rxErrors: uint64Value(received.errors),
+    txBytes: uint64Value(sent.bytes),
+    txErrors: uint64Value(sent.errors),
   });
 }
 
-export function amount(value: number | bigint | undefined): UInt64Value | undefined {
+export function uint64Value(value: number | bigint | undefined): UInt64Value | undefined {
   return value === undefined ? undefined : UInt64Value.create({ value: BigInt(value) });
 }

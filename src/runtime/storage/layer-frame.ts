@@ -1,6 +1,6 @@
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import { CutOffError } from '../images/archive/byte-reader.ts';
-import { wholeOf } from '../images/archive/image-archive.ts';
+import { UnexpectedEofError } from '../images/archive/byte-reader.ts';
+import { streamAll } from '../images/archive/image-archive.ts';
 import { DigestChecker, DigestError } from './digest.ts';
 import { type KeptContent, keptBytes } from './kept-contents.ts';
 import { rebuiltTar } from './rebuilt-tar.ts';
@@ -50,7 +50,7 @@ export async function isExact(
     return true;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof DigestError || error instanceof CutOffError) return false;
+    if (error instanceof DigestError || error instanceof UnexpectedEofError) return false;
     if (error instanceof FileSystemError) return false;
     throw error;
   }
@@ -59,5 +59,5 @@ export async function isExact(
 async function* bytesOf(fs: FileSystem, path: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   await using file = await fs.openFile(path);
   const { size } = await file.stat();
-  yield* wholeOf({ size, read: (offset, length) => file.read(offset, length) }, signal);
+  yield* streamAll({ size, read: (offset, length) => file.read(offset, length) }, signal);
 }

@@ -1,4 +1,4 @@
-import { Sequencer } from '../../base/sequencer.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import type { TreeUsage } from '../../host/tree.ts';
@@ -54,7 +54,7 @@ export class LayerStore {
   readonly #deps: LayerStoreDeps;
   /** By the hex part of their chain ids; what they take on the disk where that is known. */
   readonly #present: Map<string, TreeUsage | undefined>;
-  readonly #sequencer = new Sequencer();
+  readonly #sequencer = new KeyedMutex();
 
   constructor(deps: LayerStoreDeps, present: Iterable<string>) {
     this.#deps = deps;

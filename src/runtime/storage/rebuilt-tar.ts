@@ -1,7 +1,7 @@
 import { fileNameOf } from '../../host/file-name.ts';
 import type { FileExtent } from '../../host/tree.ts';
-import { ByteReader, CutOffError } from '../images/archive/byte-reader.ts';
-import { decompressed } from '../images/archive/decompress.ts';
+import { ByteReader, UnexpectedEofError } from '../images/archive/byte-reader.ts';
+import { decompress } from '../images/archive/decompress.ts';
 import { CONTENT_HEADER_BYTES, NUMBER_BYTES, RAW_HEADER_BYTES, RECORD } from './tar-frame-format.ts';
 
 /** What a member held that was put at a path: asked for when it begins, in the order of the archive. */
@@ -12,10 +12,10 @@ export async function* rebuiltTar(
   frame: AsyncIterable<Uint8Array>,
   contentOf: ContentSource,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const records = new ByteReader(decompressed(frame));
+  const records = new ByteReader(decompress(frame));
   try {
     let file: { readonly path: string; readonly read: ReturnType<ContentSource> } | undefined;
-    for (let kind = await records.exactly(1); kind; kind = await records.exactly(1)) {
+    for (let kind = await records.readExactly(1); kind; kind = await records.readExactly(1)) {
       if (kind[0] === RECORD.raw) {
         yield* raw(records);
         continue;
@@ -32,8 +32,8 @@ export async function* rebuiltTar(
 async function* raw(records: ByteReader): AsyncGenerator<Uint8Array, void, void> {
   const header = await needed(records, RAW_HEADER_BYTES - 1);
   for (let left = header.readUInt32BE(0); left > 0; ) {
-    const some = await records.some(left);
-    if (some === undefined) throw new CutOffError('a frame has lost its end');
+    const some = await records.read(left);
+    if (some === undefined) throw new UnexpectedEofError('a frame has lost its end');
     left -= some.byteLength;
     yield some;
   }
@@ -48,8 +48,8 @@ async function content(records: ByteReader): Promise<{ readonly path: string; re
 }
 
 async function needed(records: ByteReader, length: number): Promise<Buffer> {
-  const found = await records.exactly(length);
-  if (found === undefined) throw new CutOffError('a frame has lost its end');
+  const found = await records.readExactly(length);
+  if (found === undefined) throw new UnexpectedEofError('a frame has lost its end');
   return Buffer.from(found.buffer, found.byteOffset, found.byteLength);
 }
 
@@ -60,5 +60,5 @@ async function* exactly(source: AsyncIterable<Uint8Array>, length: number, path:
     left -= chunk.byteLength;
     yield chunk;
   }
-  if (left !== 0) throw new CutOffError(`${path}: has lost its end`);
+  if (left !== 0) throw new UnexpectedEofError(`${path}: has lost its end`);
 }

@@ -1,6 +1,6 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import { ByteReader } from '../images/archive/byte-reader.ts';
-import { decompressed } from '../images/archive/decompress.ts';
+import { decompress } from '../images/archive/decompress.ts';
 import { readTar } from '../images/archive/read-tar.ts';
 import { TarError } from '../images/archive/tar-header.ts';
 import { DigestChecker } from './digest.ts';
@@ -51,7 +51,7 @@ export async function receiveLayer(
   const space = new SpaceGuard(fs, layout.root);
   const kept = new KeptContents({ fs, space }, keptFile(folder));
   const source = archive.open(signal);
-  const whole = content.passing(decompressed(coming ? coming.passing(source) : source));
+  const whole = content.passing(decompress(coming ? coming.passing(source) : source));
   const bytes = new ByteReader(frame.passing(space.passing(whole)));
   try {
     await using files = await fs.openTree(folder);
@@ -81,7 +81,7 @@ export async function receiveLayer(
 
 async function drainTail(bytes: ByteReader): Promise<void> {
   let left = MOST_TAIL;
-  for (let some = await bytes.some(left); some; some = await bytes.some(left)) {
+  for (let some = await bytes.read(left); some; some = await bytes.read(left)) {
     left -= some.byteLength;
     if (left === 0) throw new TarError(`more than ${MOST_TAIL} bytes after the end of the archive`);
   }

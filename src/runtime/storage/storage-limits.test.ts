@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { createMemoryHost, type MemoryHost } from '../../host/fake/memory-host.ts';
-import { archiveOf, configOf, type FakeFiles, layerOf, ociArchiveOf } from '../images/fake/image-archives.ts';
+import { buildArchive, buildConfig, type FakeFiles, buildLayer, buildOciArchive } from '../images/fake/image-archives.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import { chainIds, digestOf, hexOf } from './digest.ts';
 
@@ -17,7 +17,7 @@ function open(host: MemoryHost): Promise<Storage> {
 }
 
 async function load(storage: Storage, ...layers: readonly Uint8Array[]): Promise<void> {
-  await storage.loader.loadArchive(await ociArchiveOf({ names: ['app:1'], layers }), {}, signal);
+  await storage.loader.loadArchive(await buildOciArchive({ names: ['app:1'], layers }), {}, signal);
 }
 
 async function save(storage: Storage): Promise<number> {
@@ -36,7 +36,7 @@ function imageSpec(image: string) {
 }
 
 async function withoutEnd(files: FakeFiles): Promise<Uint8Array> {
-  return (await layerOf(files)).subarray(0, -1024);
+  return (await buildLayer(files)).subarray(0, -1024);
 }
 
 /** A file whose pax records make a hole of it. */
@@ -79,7 +79,7 @@ test('a file of holes that another replaces is kept as long as it is small', asy
 test('what is kept counts for the disk as well', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  const [first, second] = [await withoutEnd({ a: 'x'.repeat(9000) }), await layerOf({ a: 'y' })];
+  const [first, second] = [await withoutEnd({ a: 'x'.repeat(9000) }), await buildLayer({ a: 'y' })];
   let room = first.byteLength + second.byteLength;
   host.fs.usage = async () => {
     const availableBytes = GIBIBYTE + room;
@@ -98,9 +98,9 @@ test('a hole further away than any file reaches is refused', async () => {
 
 test('configurations that an archive names again and again do not pile up', async () => {
   const storage = await open(createMemoryHost());
-  const config = Buffer.concat([configOf({ layers: [] }), Buffer.alloc(4_000_000, ' ')]);
+  const config = Buffer.concat([buildConfig({ layers: [] }), Buffer.alloc(4_000_000, ' ')]);
   const entries = Array.from({ length: 50 }, () => ({ Config: 'c.json', RepoTags: [], Layers: [] }));
-  const archive = await archiveOf([
+  const archive = await buildArchive([
     ['c.json', config],
     ['manifest.json', Buffer.from(JSON.stringify(entries))],
   ]);
@@ -110,11 +110,11 @@ test('configurations that an archive names again and again do not pile up', asyn
 test('a layer that could not be moved away is still here, and goes with the next try', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await load(storage, await layerOf({ a: 'x' }));
+  await load(storage, await buildLayer({ a: 'x' }));
   host.fs.faults.failNext('rename', 'ENOSPC');
   const remove = () => storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
   await assert.rejects(remove(), { code: 'ENOSPC' });
-  await load(storage, await layerOf({ a: 'x' }));
+  await load(storage, await buildLayer({ a: 'x' }));
   assert.ok((await save(storage)) > 0);
   await remove();
   assert.deepEqual(await layerFiles(host), []);
@@ -125,7 +125,7 @@ test('what a loss of power left of a claim does not keep images from being remov
   await host.fs.makeDirectory(`${ROOT}/snapshots/c`);
   await host.fs.writeFile(`${ROOT}/snapshots/c/layers`, '');
   const storage = await open(host);
-  await load(storage, await layerOf({ a: 'x' }));
+  await load(storage, await buildLayer({ a: 'x' }));
   await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
   assert.deepEqual(await layerFiles(host), []);
 });
@@ -133,10 +133,10 @@ test('what a loss of power left of a claim does not keep images from being remov
 test('images can be removed after a failure to see who uses layers', async () => {
   const host = createMemoryHost();
   const storage = await open(host);
-  await load(storage, await layerOf({ a: 'x' }));
+  await load(storage, await buildLayer({ a: 'x' }));
   host.fs.faults.failNext('readDirectory', 'EIO', `${ROOT}/snapshots`);
   await assert.rejects(storage.imageService().removeImage({ image: imageSpec('app:1') }, signal), { code: 'EIO' });
-  await load(storage, await layerOf({ a: 'x' }));
+  await load(storage, await buildLayer({ a: 'x' }));
   await storage.imageService().removeImage({ image: imageSpec('app:1') }, signal);
   assert.deepEqual(await layerFiles(host), []);
 });
@@ -145,7 +145,7 @@ test('marks count for the disk when they are made, with the folders on their way
   const host = createMemoryHost();
   const storage = await open(host);
   const marks = Array.from({ length: 100 }, (_, number) => [`${number}/${'a/'.repeat(50)}.wh.x`, ''] as const);
-  const layer = await layerOf(Object.fromEntries(marks));
+  const layer = await buildLayer(Object.fromEntries(marks));
   let looks = 0;
   host.fs.usage = async () => {
     const free = { capacityBytes: 9 * GIBIBYTE, availableBytes: 9 * GIBIBYTE, inodes: 100_000 };
@@ -159,7 +159,7 @@ for (const life of ['the same', 'the next']) {
   test(`layers whose image is gone go with the last container or view, in ${life} life`, async () => {
     const host = createMemoryHost();
     let storage = await open(host);
-    const layers = [await layerOf({ a: 'x' }), await layerOf({ b: 'y' })];
+    const layers = [await buildLayer({ a: 'x' }), await buildLayer({ b: 'y' })];
     await load(storage, ...layers);
     for (const containerId of ['c', 'd']) {
       await storage.snapshots.mount({ containerId, imageId: 'app:1', target: `/${containerId}` }, signal);

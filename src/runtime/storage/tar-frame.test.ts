@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { ByteReader } from '../images/archive/byte-reader.ts';
 import { readTar } from '../images/archive/read-tar.ts';
-import { layerOf } from '../images/fake/image-archives.ts';
+import { buildLayer } from '../images/fake/image-archives.ts';
 import { rebuiltTar } from './rebuilt-tar.ts';
 import { TarFrameWriter } from './tar-frame-writer.ts';
 
@@ -42,7 +42,7 @@ async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 test('a frame and the files are the archive again, however it comes', async () => {
-  const archive = await layerOf({
+  const archive = await buildLayer({
     a: null,
     'a/file': 'x'.repeat(5000),
     'a/empty': '',
@@ -58,7 +58,7 @@ test('a frame and the files are the archive again, however it comes', async () =
 
 test('a frame holds nothing of the files', async () => {
   const { fs } = createMemoryHost();
-  const archive = await layerOf({
+  const archive = await buildLayer({
     big: randomBytes(60_000).toString('latin1'),
   });
   const frame = new TarFrameWriter(fs, '/frame');
@@ -74,18 +74,18 @@ test('a frame with more than one block, and any mix of members, is exact', async
   const files = fc.dictionary(name, fc.string({ maxLength: 1500 }), { maxKeys: 30 });
   await fc.assert(
     fc.asyncProperty(files, fc.integer({ min: 1, max: 3000 }), async (given, chunk) => {
-      const archive = await layerOf(given);
+      const archive = await buildLayer(given);
       assert.deepEqual(await thereAndBack(archive, chunk), Buffer.from(archive));
     }),
     { numRuns: 50 },
   );
-  const many = await layerOf(Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`f${index}`, 'z'])));
+  const many = await buildLayer(Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`f${index}`, 'z'])));
   assert.deepEqual(await thereAndBack(many, 100_000), Buffer.from(many));
 });
 
 test('a file that became shorter is told', async () => {
   const { fs } = createMemoryHost();
-  const archive = await layerOf({ file: 'text' });
+  const archive = await buildLayer({ file: 'text' });
   const frame = new TarFrameWriter(fs, '/frame');
   const bytes = new ByteReader(frame.passing(once(archive)));
   for await (const member of readTar(bytes)) await frame.member(member, member.name);

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Log } from '../../base/log.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 
@@ -28,7 +28,7 @@ export class Trash {
     await fs.rename(folder, doomed);
     this.#emptied = this.#emptied
       .then(() => fs.removeTree(doomed))
-      .catch((error: unknown) => log.warn('a folder cannot be removed', { path: doomed, error: textOf(error) }));
+      .catch((error: unknown) => log.warn('a folder cannot be removed', { path: doomed, error: errorText(error) }));
   }
 
   /** Resolves when all that was discarded so far is off the disk, as far as it goes. */

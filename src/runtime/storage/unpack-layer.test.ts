@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { ByteReader } from '../images/archive/byte-reader.ts';
 import { readTar } from '../images/archive/read-tar.ts';
-import { type FakeFiles, layerOf } from '../images/fake/image-archives.ts';
+import { type FakeFiles, buildLayer } from '../images/fake/image-archives.ts';
 import { type MarkForm, type UnpackedLayer, unpackLayer } from './unpack-layer.ts';
 
 const OPAQUE = 'trusted.overlay.opaque';
@@ -21,7 +21,7 @@ async function unpack(files: FakeFiles, form: MarkForm = overlay): Promise<Unpac
   const { fs } = createMemoryHost();
   await fs.makeDirectory('/data/layer');
   await fs.writeFile('/data/outside', 'untouched');
-  const archive = await layerOf(files);
+  const archive = await buildLayer(files);
   const bytes = (async function* () {
     yield archive;
   })();

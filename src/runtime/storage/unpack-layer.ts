@@ -1,6 +1,6 @@
 import { fileNameLength } from '../../host/file-name.ts';
 import type { TreeAttributes, TreeNode, TreeWriter } from '../../host/tree.ts';
-import { insidePath, MOST_PATH } from '../images/archive/inside-path.ts';
+import { cleanArchivePath, MAX_PATH_BYTES } from '../images/archive/archive-path.ts';
 import type { TarMember } from '../images/archive/read-tar.ts';
 import { TarError } from '../images/archive/tar-header.ts';
 
@@ -74,7 +74,7 @@ export async function unpackLayer(
   let [hasRoot, count] = [false, 0];
   for await (const member of members) {
     if (++count > mostMembers) throw new TarError(`the layer has more than ${mostMembers} files`);
-    const path = insidePath(member.name);
+    const path = cleanArchivePath(member.name);
     const isMark = mark(path, marked);
     const watched: Promise<void> | undefined = watch?.(member, isMark ? undefined : path);
     if (watched !== undefined) await watched;
@@ -132,16 +132,16 @@ function mark(path: string, { removed, opaque }: Marked): boolean {
 }
 
 function cleaned(name: string, node: TreeNode): TreeNode {
-  if (node.kind === 'hardLink') return { ...node, target: insidePath(node.target) };
+  if (node.kind === 'hardLink') return { ...node, target: cleanArchivePath(node.target) };
   if (node.kind === 'symlink' && !isLinkTarget(node.target)) {
-    throw new TarError(`${name}: a link to ${JSON.stringify(node.target.slice(0, MOST_PATH))}`);
+    throw new TarError(`${name}: a link to ${JSON.stringify(node.target.slice(0, MAX_PATH_BYTES))}`);
   }
   if (!node.xattrs) return node;
   return { ...node, xattrs: new Map([...node.xattrs].filter(([key]) => !OVERLAY_XATTR.test(key))) };
 }
 
 function isLinkTarget(target: string): boolean {
-  return target !== '' && !target.includes('\0') && fileNameLength(target) <= MOST_PATH;
+  return target !== '' && !target.includes('\0') && fileNameLength(target) <= MAX_PATH_BYTES;
 }
 
 /**

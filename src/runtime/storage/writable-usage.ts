@@ -1,4 +1,4 @@
-import { inGroups } from '../../base/in-groups.ts';
+import { mapInBatches } from '../../base/map-in-batches.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { DiskUsage, Snapshots } from './snapshots.ts';
 
@@ -32,7 +32,7 @@ export class WritableUsage {
   }
 
   async #walk(): Promise<DiskUsage> {
-    const found = await inGroups(await this.#snapshots.list(), AT_ONCE, (id) => this.#snapshots.usage(id));
+    const found = await mapInBatches(await this.#snapshots.list(), AT_ONCE, (id) => this.#snapshots.usage(id));
     return {
       bytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
       inodes: found.reduce((sum, { inodes }) => sum + inodes, 0),

@@ -29,10 +29,10 @@ export interface ContainerRecord {
    * which only `config.json` in the bundle has. Absent while creating.
    */
   readonly spec?: OciSpec;
-  readonly life: ContainerLife;
+  readonly state: ContainerRecordState;
 }
 
-export type ContainerLife =
+export type ContainerRecordState =
   | { readonly phase: 'creating' }
   | { readonly phase: 'created' }
   | { readonly phase: 'starting' }

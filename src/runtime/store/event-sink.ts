@@ -3,10 +3,10 @@ import type { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 /** Where verbs tell what happened, after the record says so. */
 export interface EventSink {
   /** A sandbox is told with its own id as container id, as containerd does. */
-  publish(event: RuntimeHappening): void;
+  publish(event: LifecycleEvent): void;
 }
 
-export interface RuntimeHappening {
+export interface LifecycleEvent {
   readonly type: ContainerEventType;
   readonly sandboxId: string;
   readonly containerId: string;

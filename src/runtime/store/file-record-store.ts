@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../../base/log.ts';
-import { Sequencer } from '../../base/sequencer.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import { recordPath } from './record-path.ts';
 import type { PutOptions, RecordStore } from './record-store.ts';
@@ -24,34 +24,34 @@ export interface RecordStoreOptions<R extends { readonly id: string }> {
  * Where the newest state of a record is while it is not on the disk. The overflow folder never holds an older state than
  * the disk does.
  */
-type Elsewhere = 'overflow' | 'memory';
+type OffDisk = 'overflow' | 'memory';
 
 export class FileRecordStore<R extends { readonly id: string }> implements RecordStore<R> {
   readonly #options: RecordStoreOptions<R>;
   readonly #all: Map<string, R>;
-  readonly #elsewhere: Map<string, Elsewhere>;
+  readonly #offDisk: Map<string, OffDisk>;
   /** Ids with a file in the overflow folder. */
   readonly #overflowed: Set<string>;
   /** `writeBack` goes on beside the writes of the owner. */
-  readonly #writes = new Sequencer();
+  readonly #writes = new KeyedMutex();
 
   constructor(options: RecordStoreOptions<R>, records: readonly R[], overflowed: readonly string[]) {
     this.#options = options;
     this.#all = new Map(records.map((record) => [record.id, record]));
     this.#overflowed = new Set(overflowed);
-    this.#elsewhere = new Map(overflowed.map((id) => [id, 'overflow']));
+    this.#offDisk = new Map(overflowed.map((id) => [id, 'overflow']));
   }
 
   get all(): ReadonlyMap<string, R> {
     return this.#all;
   }
 
-  find(idOrBeginning: string): R | undefined {
-    const exact = this.#all.get(idOrBeginning);
-    if (exact !== undefined || idOrBeginning === '') return exact;
+  find(idOrPrefix: string): R | undefined {
+    const exact = this.#all.get(idOrPrefix);
+    if (exact !== undefined || idOrPrefix === '') return exact;
     let found: R | undefined;
     for (const [id, record] of this.#all) {
-      if (!id.startsWith(idOrBeginning)) continue;
+      if (!id.startsWith(idOrPrefix)) continue;
       if (found !== undefined) return undefined;
       found = record;
     }
@@ -76,35 +76,35 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
   }
 
   async writeBack(): Promise<boolean> {
-    for (const id of [...this.#elsewhere.keys()]) {
+    for (const id of [...this.#offDisk.keys()]) {
       await this.#writes.run(id, async () => {
         const record = this.#all.get(id);
-        if (record === undefined || !this.#elsewhere.has(id)) return;
-        await this.#write(record, { mayLag: true }).catch((error: unknown) => {
+        if (record === undefined || !this.#offDisk.has(id)) return;
+        await this.#write(record, { mayDefer: true }).catch((error: unknown) => {
           this.#options.log.warn('cannot write a record to the disk', { path: this.#diskPath(id), error });
         });
       });
     }
-    return this.#elsewhere.size === 0;
+    return this.#offDisk.size === 0;
   }
 
-  async #write(record: R, { mayLag = false }: PutOptions): Promise<void> {
+  async #write(record: R, { mayDefer: mayLag = false }: PutOptions): Promise<void> {
     const { id } = record;
     const text = recordToText(record);
     // Before the disk has the new state, the overflow folder has it: a crash in between must not bring an older one back.
-    const isOverflowing = this.#overflowed.has(id) && (await this.#overflow(id, text)) === undefined;
-    const full = await outOfSpace(this.#writeFile(this.#diskPath(id), text));
+    const isOverflowing = this.#overflowed.has(id) && (await this.#writeOverflow(id, text)) === undefined;
+    const full = await outOfSpaceError(this.#writeFile(this.#diskPath(id), text));
     if (full === undefined) return this.#dropOverflow(id);
     if (!this.#all.has(id)) throw full;
-    const everywhereFull = isOverflowing ? undefined : await this.#overflow(id, text);
+    const everywhereFull = isOverflowing ? undefined : await this.#writeOverflow(id, text);
     if (everywhereFull !== undefined && !mayLag) throw full;
-    this.#note(id, everywhereFull === undefined ? 'overflow' : 'memory', full);
+    this.#noteOffDisk(id, everywhereFull === undefined ? 'overflow' : 'memory', full);
   }
 
   /** The error when there is no space either. */
-  async #overflow(id: string, text: string): Promise<FileSystemError | undefined> {
+  async #writeOverflow(id: string, text: string): Promise<FileSystemError | undefined> {
     const { fs, overflowFolder } = this.#options;
-    const full = await outOfSpace(
+    const full = await outOfSpaceError(
       fs.makeDirectory(overflowFolder, 0o700).then(() => this.#writeFile(this.#overflowPath(id), text)),
     );
     if (full === undefined) this.#overflowed.add(id);
@@ -114,21 +114,21 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
   async #dropOverflow(id: string): Promise<void> {
     if (this.#overflowed.has(id)) await this.#options.fs.remove(this.#overflowPath(id));
     this.#overflowed.delete(id);
-    if (this.#elsewhere.delete(id) && this.#elsewhere.size === 0) {
+    if (this.#offDisk.delete(id) && this.#offDisk.size === 0) {
       this.#options.log.info('every record is on the disk again', { folder: this.#options.folder });
     }
   }
 
-  #note(id: string, where: Elsewhere, error: FileSystemError): void {
+  #noteOffDisk(id: string, where: OffDisk, error: FileSystemError): void {
     const { log, folder, overflowFolder } = this.#options;
-    if (this.#elsewhere.size === 0) {
+    if (this.#offDisk.size === 0) {
       log.warn('the disk is full: changes of records are kept elsewhere until it has space', {
         folder,
         overflowFolder,
         error,
       });
     }
-    this.#elsewhere.set(id, where);
+    this.#offDisk.set(id, where);
   }
 
   #writeFile(path: string, text: string): Promise<void> {
@@ -144,7 +144,7 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
   }
 }
 
-async function outOfSpace(write: Promise<void>): Promise<FileSystemError | undefined> {
+async function outOfSpaceError(write: Promise<void>): Promise<FileSystemError | undefined> {
   try {
     await write;
     return undefined;

@@ -1,6 +1,6 @@
 import { FileSystemError } from '../../host/file-system.ts';
 import { FileRecordStore, type RecordStoreOptions } from './file-record-store.ts';
-import { idOfRecordFile, recordPath } from './record-path.ts';
+import { recordIdFromFileName, recordPath } from './record-path.ts';
 import type { OpenedStore } from './record-store.ts';
 import { recordFromText } from './record-text.ts';
 
@@ -8,7 +8,7 @@ import { recordFromText } from './record-text.ts';
  * The disk has lost this one file. Anything else (no descriptors left, say) may be over the next time, and is no reason to
  * take a pod away.
  */
-const LOST_CODES = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
+const UNREADABLE_CODES = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
 
 /** Reads all that is there. What cannot be read is told as damaged, and stays until `remove` is called for it. */
 export async function openRecordStore<R extends { readonly id: string }>(
@@ -16,14 +16,14 @@ export async function openRecordStore<R extends { readonly id: string }>(
 ): Promise<OpenedStore<R>> {
   const { folder, overflowFolder, fs, log } = options;
   await fs.makeDirectory(folder, 0o700);
-  const [onDisk, overflow] = [await idsIn(folder, options), await overflowIds(options)];
+  const [onDisk, overflow] = [await listRecordFiles(folder, options), await listOverflowFiles(options)];
   const isKnown = new Set(onDisk.ids);
   // Its record was removed from the disk before.
   const removed = overflow.ids.filter((id) => !isKnown.has(id)).map((id) => recordPath(overflowFolder, id));
   const [read, changed] = await Promise.all([
     Promise.all(onDisk.ids.map((id) => readRecord(id, folder, options))),
     Promise.all(overflow.ids.filter((id) => isKnown.has(id)).map((id) => readRecord(id, overflowFolder, options))),
-    Promise.all([...onDisk.strays, ...overflow.strays, ...removed].map((path) => removeStray(path, { fs, log }))),
+    Promise.all([...onDisk.strays, ...overflow.strays, ...removed].map((path) => removeLeftover(path, { fs, log }))),
   ]);
   const records = new Map([...read, ...changed].flatMap((record) => (record ? [[record.id, record]] : [])));
   const damaged = onDisk.ids.filter((id) => !records.has(id));
@@ -31,29 +31,29 @@ export async function openRecordStore<R extends { readonly id: string }>(
   return { store: new FileRecordStore(options, [...records.values()], overflowed), damaged };
 }
 
-interface FoundFiles {
+interface RecordFiles {
   readonly ids: readonly string[];
   /** Paths of what a crash left. */
   readonly strays: readonly string[];
 }
 
-async function overflowIds<R extends { readonly id: string }>(options: RecordStoreOptions<R>): Promise<FoundFiles> {
+async function listOverflowFiles<R extends { readonly id: string }>(options: RecordStoreOptions<R>): Promise<RecordFiles> {
   const { fs, overflowFolder } = options;
-  return (await fs.stat(overflowFolder)) === undefined ? { ids: [], strays: [] } : idsIn(overflowFolder, options);
+  return (await fs.stat(overflowFolder)) === undefined ? { ids: [], strays: [] } : listRecordFiles(overflowFolder, options);
 }
 
-async function idsIn<R extends { readonly id: string }>(
+async function listRecordFiles<R extends { readonly id: string }>(
   folder: string,
   { fs, log }: Pick<RecordStoreOptions<R>, 'fs' | 'log'>,
-): Promise<FoundFiles> {
+): Promise<RecordFiles> {
   const entries = await fs.readDirectory(folder);
   for (const { name } of entries.filter(({ kind }) => kind !== 'file')) {
     log.warn('what is no file is passed over among the records', { path: `${folder}/${name}` });
   }
   const names = entries.filter(({ kind }) => kind === 'file').map(({ name }) => name);
   return {
-    ids: names.map(idOfRecordFile).filter((id) => id !== undefined),
-    strays: names.filter((name) => idOfRecordFile(name) === undefined).map((name) => `${folder}/${name}`),
+    ids: names.map(recordIdFromFileName).filter((id) => id !== undefined),
+    strays: names.filter((name) => recordIdFromFileName(name) === undefined).map((name) => `${folder}/${name}`),
   };
 }
 
@@ -64,7 +64,7 @@ async function readRecord<R extends { readonly id: string }>(
 ): Promise<R | undefined> {
   const path = recordPath(folder, id);
   const text = await fs.readText(path).catch((error: unknown) => {
-    if (!(error instanceof FileSystemError && LOST_CODES.has(error.code))) throw error;
+    if (!(error instanceof FileSystemError && UNREADABLE_CODES.has(error.code))) throw error;
     log.warn('a record cannot be read', { path, error });
     return undefined;
   });
@@ -77,7 +77,7 @@ async function readRecord<R extends { readonly id: string }>(
   }
 }
 
-async function removeStray(
+async function removeLeftover(
   path: string,
   { fs, log }: Pick<RecordStoreOptions<{ readonly id: string }>, 'fs' | 'log'>,
 ): Promise<void> {

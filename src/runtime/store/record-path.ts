@@ -5,6 +5,6 @@ export function recordPath(folder: string, id: string): string {
 }
 
 /** `undefined` for a file that is not a record: what a crash left of a write. */
-export function idOfRecordFile(name: string): string | undefined {
+export function recordIdFromFileName(name: string): string | undefined {
   return name.endsWith(ENDING) ? name.slice(0, -ENDING.length) : undefined;
 }

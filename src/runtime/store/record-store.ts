@@ -9,7 +9,7 @@
 export interface RecordStore<R extends { readonly id: string }> {
   readonly all: ReadonlyMap<string, R>;
   /** By id, or by a beginning of it that only one has (what crictl prints). */
-  find(idOrBeginning: string): R | undefined;
+  find(idOrPrefix: string): R | undefined;
   /** Written, then shown. Two at once for one id are a bug of the caller's. */
   put(record: R, options?: PutOptions): Promise<void>;
   /** Needs no space. */
@@ -23,7 +23,7 @@ export interface PutOptions {
    * The record is shown even if neither folder has space for it, and is written by a later `put` or `writeBack`. Only for
    * an end: recovery finds out from the machine that what an older record describes is gone.
    */
-  readonly mayLag?: boolean;
+  readonly mayDefer?: boolean;
 }
 
 /** What a start found. */

@@ -19,26 +19,26 @@ function toJson(value: unknown): unknown {
   const members = Object.entries(value).map(([key, member]) => [key, toJson(member)] as const);
   const object = Object.fromEntries(members);
   // Labels of a pod may look like one of our marks.
-  return soleMark(object) === undefined ? object : { $object: object };
+  return singleMark(object) === undefined ? object : { $object: object };
 }
 
 function fromJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(fromJson);
   if (typeof value !== 'object' || value === null) return value;
-  const mark = soleMark(value);
-  if (mark === undefined) return withMembersRead(value);
+  const mark = singleMark(value);
+  if (mark === undefined) return membersFromJson(value);
   const [name, content] = mark;
   if (name === '$bigint' && typeof content === 'string') return BigInt(content);
   if (name === '$bytes' && typeof content === 'string') return new Uint8Array(Buffer.from(content, 'base64'));
-  if (name === '$object' && typeof content === 'object' && content !== null) return withMembersRead(content);
+  if (name === '$object' && typeof content === 'object' && content !== null) return membersFromJson(content);
   throw new SyntaxError(`unknown mark ${name} in a record`);
 }
 
-function withMembersRead(object: object): Record<string, unknown> {
+function membersFromJson(object: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).map(([key, member]) => [key, fromJson(member)]));
 }
 
-function soleMark(object: object): readonly [name: string, content: unknown] | undefined {
+function singleMark(object: object): readonly [name: string, content: unknown] | undefined {
   const [first, ...others] = Object.entries(object);
   return first?.[0].startsWith(MARK) && others.length === 0 ? first : undefined;
 }

@@ -16,7 +16,7 @@ export interface SandboxRecord {
   readonly config: PodSandboxConfig;
   readonly runtimeHandler: string;
   readonly createdAtNs: bigint;
-  readonly life: SandboxLife;
+  readonly state: SandboxRecordState;
   /** The file `<paths.sandbox(id)>/ns/<kind>` of each namespace that it has of its own; absent: the machine's. */
   readonly namespaces: SandboxNamespaces;
   /** Its files are in `paths.sandboxFiles(id)`; absent: an older version put them into `paths.sandbox(id)`. */
@@ -33,7 +33,7 @@ export interface SandboxRecord {
   readonly bootId?: string;
 }
 
-export type SandboxLife =
+export type SandboxRecordState =
   | { readonly phase: 'creating' }
   | { readonly phase: 'ready' }
   /**

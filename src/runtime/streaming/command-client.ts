@@ -1,5 +1,5 @@
 import type { CommandOutcome } from './command-outcome.ts';
-import type { TerminalSize } from './terminal-sizes.ts';
+import type { TerminalSize } from './terminal-size-parser.ts';
 
 /** What a client of exec and attach may ask for; who does not ask for a stream neither gets nor gives it. */
 export interface CommandStreams {

@@ -15,11 +15,11 @@ interface Status {
 
 /** What a client is told: a `Status` of the Kubernetes API, or to old ones a text, which is empty when all went well. */
 export function outcomeText(outcome: CommandOutcome, form: 'status' | 'text'): string {
-  const status = statusOf(outcome);
+  const status = toStatus(outcome);
   return form === 'status' ? JSON.stringify({ metadata: {}, ...status }) : (status.message ?? '');
 }
 
-function statusOf(outcome: CommandOutcome): Status {
+function toStatus(outcome: CommandOutcome): Status {
   if (outcome.kind === 'failed') {
     const { message } = outcome;
     return {

@@ -1,9 +1,9 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { AttachedStreams } from '../oci/oci-runtime.ts';
-import { type CommandSession, clientLost, followSizes, forwardInput, serveCommand } from './carry-command.ts';
+import { type CommandSession, rejectWhenClientGone, forwardResizes, forwardInput, serveCommand } from './command-session.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import type { CommandOutcome } from './command-outcome.ts';
-import type { SessionClock } from './session-limits.ts';
+import type { SessionClock } from './session-timeouts.ts';
 
 export interface AttachSessionOptions {
   readonly streams: CommandStreams;
@@ -23,16 +23,16 @@ export function serveAttach(
   clock: SessionClock,
 ): Promise<void> {
   return serveCommand(client, clock, async (session) => {
-    const joined = await join(session.gone).catch((error: unknown) => textOf(error));
+    const joined = await join(session.gone).catch((error: unknown) => errorText(error));
     if (typeof joined === 'string') {
       return { kind: 'failed', message: `error attaching to container: ${joined}` };
     }
-    return carry(client, joined, options, session);
+    return forwardStreams(client, joined, options, session);
   });
 }
 
 /** Rejects when the client is gone. */
-async function carry(
+async function forwardStreams(
   client: CommandClient,
   attached: AttachedStreams,
   { streams: wanted, endsInput }: AttachSessionOptions,
@@ -52,9 +52,9 @@ async function carry(
     },
   };
   try {
-    void followSizes(client, attached);
+    void forwardResizes(client, attached);
     const input = wanted.stdin ? forwardInput(client, sink, idle) : Promise.resolve();
-    const ends = [forwardOutput(), clientLost(client, input, session)];
+    const ends = [forwardOutput(), rejectWhenClientGone(client, input, session)];
     if (wanted.stdin && !endsInput) ends.push(input);
     await Promise.race(ends);
     return { kind: 'detached' };

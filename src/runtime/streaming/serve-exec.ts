@@ -1,9 +1,9 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { ExecStreams } from '../oci/oci-runtime.ts';
-import { type CommandSession, clientLost, followSizes, forwardInput, serveCommand } from './carry-command.ts';
+import { type CommandSession, rejectWhenClientGone, forwardResizes, forwardInput, serveCommand } from './command-session.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import type { CommandOutcome } from './command-outcome.ts';
-import type { IdleLimit, SessionClock } from './session-limits.ts';
+import type { IdleTimeout, SessionClock } from './session-timeouts.ts';
 
 export interface ExecSessionOptions {
   readonly command: readonly string[];
@@ -18,16 +18,16 @@ export function serveExec(
   clock: SessionClock,
 ): Promise<void> {
   return serveCommand(client, clock, async (session) => {
-    const started = await start(session.gone).catch((error: unknown) => textOf(error));
+    const started = await start(session.gone).catch((error: unknown) => errorText(error));
     if (typeof started === 'string') {
       return { kind: 'failed', message: `error executing command in container: ${started}` };
     }
-    return carry(client, started, options, session);
+    return forwardStreams(client, started, options, session);
   });
 }
 
 /** Rejects when the client is gone. */
-async function carry(
+async function forwardStreams(
   client: CommandClient,
   process: ExecStreams,
   { command, streams: wanted }: ExecSessionOptions,
@@ -36,13 +36,13 @@ async function carry(
   const { idle } = session;
   try {
     const output = Promise.all([
-      forward(process.stdout, wanted.stdout && ((data) => client.stdout(data)), idle),
-      forward(process.stderr, wanted.stderr && ((data) => client.stderr(data)), idle),
+      forwardOutput(process.stdout, wanted.stdout && ((data) => client.stdout(data)), idle),
+      forwardOutput(process.stderr, wanted.stderr && ((data) => client.stderr(data)), idle),
     ]);
     const exited = output.then(() => process.exited);
-    void followSizes(client, process);
+    void forwardResizes(client, process);
     const input = forwardInput(client, process, idle);
-    const exitCode = await Promise.race([exited, clientLost(client, input, session)]);
+    const exitCode = await Promise.race([exited, rejectWhenClientGone(client, input, session)]);
     return { kind: 'exited', exitCode, command };
   } catch (error) {
     await process.kill();
@@ -51,10 +51,10 @@ async function carry(
 }
 
 /** What nobody wants is read all the same: the process must not wait for it. */
-async function forward(
+async function forwardOutput(
   chunks: AsyncIterable<Uint8Array>,
   take: CommandClient['stdout'] | false,
-  idle: IdleLimit,
+  idle: IdleTimeout,
 ): Promise<void> {
   for await (const chunk of chunks) {
     idle.touch();

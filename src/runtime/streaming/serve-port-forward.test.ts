@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ByteStream } from '../../host/network.ts';
-import { placeOf } from './fake/command-clients.ts';
-import { connectForwarder, type SpdyCarrier, type SpdyForwarder, textOf } from './fake/forward-clients.ts';
+import { urlTarget } from './fake/command-clients.ts';
+import { connectForwarder, type SpdyCarrier, type SpdyForwarder, readText } from './fake/forward-clients.ts';
 import { streamingWorld } from './fake/streaming-world.ts';
 import { servePortForward } from './serve-port-forward.ts';
 
@@ -25,7 +25,7 @@ async function forwardWorld(ports: readonly number[] = []) {
     stream.end();
   });
   listen(81, async (stream) => {
-    await stream.write(Buffer.from(`all of ${await textOf(stream.chunks)}`));
+    await stream.write(Buffer.from(`all of ${await readText(stream.chunks)}`));
     stream.end();
   });
   listen(82, async () => {});
@@ -72,7 +72,7 @@ for (const carrier of CARRIERS) {
       assert.equal(String(Buffer.from((await answers.next()).value)), `got ${word}`);
     }
     await data.end();
-    assert.deepEqual([(await answers.next()).done, await textOf(error.chunks)], [true, '']);
+    assert.deepEqual([(await answers.next()).done, await readText(error.chunks)], [true, '']);
   });
 
   test(`${name}: each side ends by itself`, async () => {
@@ -80,7 +80,7 @@ for (const carrier of CARRIERS) {
     const { data, error } = await client.connect(81);
     await data.write(Buffer.from('a request'));
     await data.end();
-    assert.deepEqual([await textOf(data.chunks), await textOf(error.chunks)], ['all of a request', '']);
+    assert.deepEqual([await readText(data.chunks), await readText(error.chunks)], ['all of a request', '']);
   });
 
   test(`${name}: the pod may end first`, async () => {
@@ -88,10 +88,10 @@ for (const carrier of CARRIERS) {
     const { data } = await client.connect(82);
     await host.clock.advance(0);
     opened[0]?.end();
-    assert.equal(await textOf(data.chunks), '');
+    assert.equal(await readText(data.chunks), '');
     await data.write(Buffer.from('still said'));
     await data.end();
-    assert.equal(await textOf(opened[0]?.chunks ?? []), 'still said');
+    assert.equal(await readText(opened[0]?.chunks ?? []), 'still said');
   });
 
   test(`${name}: what a pod that is gone does not take stands in nobody's way`, async () => {
@@ -102,7 +102,7 @@ for (const carrier of CARRIERS) {
     opened[0]?.close();
     for (let count = 0; count < 8; count++) await data.write(new Uint8Array(512 * 1024));
     await other.data.end();
-    assert.equal(await textOf(other.data.chunks), 'all of ');
+    assert.equal(await readText(other.data.chunks), 'all of ');
   });
 
   test(`${name}: many connections at once`, async () => {
@@ -111,7 +111,7 @@ for (const carrier of CARRIERS) {
       const { data } = await client.connect(81);
       await data.write(Buffer.from(`request ${index}`));
       await data.end();
-      return textOf(data.chunks);
+      return readText(data.chunks);
     });
     assert.deepEqual(
       await Promise.all(answers),
@@ -123,16 +123,16 @@ for (const carrier of CARRIERS) {
     const { client } = await forwarder(carrier);
     const { data, error } = await client.connect(8080);
     const why = 'error forwarding port 8080 to pod s1, uid : connect ECONNREFUSED 127.0.0.1:8080';
-    assert.deepEqual([await textOf(error.chunks), await textOf(data.chunks)], [why, '']);
+    assert.deepEqual([await readText(error.chunks), await readText(data.chunks)], [why, '']);
     const other = await client.connect(81);
     await other.data.end();
-    assert.equal(await textOf(other.data.chunks), 'all of ');
+    assert.equal(await readText(other.data.chunks), 'all of ');
   });
 
   test(`${name}: where ports were named, no other`, async () => {
     const { client } = await forwarder(carrier, [80]);
     const { error } = await client.connect(81);
-    assert.equal(await textOf(error.chunks), 'error forwarding port 81 to pod s1, uid : the port was not asked for');
+    assert.equal(await readText(error.chunks), 'error forwarding port 81 to pod s1, uid : the port was not asked for');
   });
 
   test(`${name}: a client that reads nothing slows the pod down`, async () => {
@@ -172,7 +172,7 @@ for (const carrier of CARRIERS) {
     await host.clock.advance(0);
     client.leave();
     const [pod] = opened;
-    assert.equal(await textOf(pod?.chunks ?? []), 'last words');
+    assert.equal(await readText(pod?.chunks ?? []), 'last words');
     await host.clock.advance(10_000);
     assert.equal(await isClosed(pod), true);
   });
@@ -183,7 +183,7 @@ for (const carrier of CARRIERS) {
     await host.clock.advance(29_999);
     assert.equal(await Promise.race([error.closed, 'open']), 'open');
     await host.clock.advance(1);
-    assert.equal(await textOf(error.chunks), '(request=r) timed out waiting for streams');
+    assert.equal(await readText(error.chunks), '(request=r) timed out waiting for streams');
   });
 
   test(`${name}: streams of clients that number no requests`, async () => {
@@ -191,7 +191,7 @@ for (const carrier of CARRIERS) {
     const error = await client.session.open({ port: ['81'], streamtype: ['error'] }, never);
     const data = await client.session.open({ port: ['81'], streamtype: ['data'] }, never);
     await data.end();
-    assert.deepEqual([await textOf(data.chunks), await textOf(error.chunks)], ['all of ', '']);
+    assert.deepEqual([await readText(data.chunks), await readText(error.chunks)], ['all of ', '']);
   });
 }
 
@@ -221,14 +221,14 @@ test('port-forward by SPDY: the same stream twice', async () => {
   await (await open('error')).closed;
   const data = await open('data');
   await data.end();
-  assert.equal(await textOf(data.chunks), 'all of ');
-  assert.equal(await textOf(error.chunks), 'error processing stream for request 7: error stream already assigned');
+  assert.equal(await readText(data.chunks), 'all of ');
+  assert.equal(await readText(error.chunks), 'error processing stream for request 7: error stream already assigned');
 });
 
 async function stillServes(client: SpdyForwarder): Promise<void> {
   const { data } = await client.connect(81);
   await data.end();
-  assert.equal(await textOf(data.chunks), 'all of ');
+  assert.equal(await readText(data.chunks), 'all of ');
 }
 
 for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
@@ -238,7 +238,7 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
     isBase64 ? `${channel}${Buffer.from(text).toString('base64')}` : String.fromCharCode(channel) + text;
   const connect = async (ports: readonly number[]) => {
     const world = await forwardWorld(ports);
-    const request = { ...placeOf(world.url), protocols: protocol === '' ? [] : [protocol] };
+    const request = { ...urlTarget(world.url), protocols: protocol === '' ? [] : [protocol] };
     const connection = await world.host.network.webSocket(request, never);
     const messages = connection.messages[Symbol.asyncIterator]();
     const next = async (): Promise<string> => Buffer.from((await messages.next()).value).toString('latin1');
@@ -288,6 +288,6 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
 
 test('port-forward by WebSocket without ports is over at once', async () => {
   const { host, url } = await forwardWorld();
-  const connection = await host.network.webSocket({ ...placeOf(url), protocols: ['v4.channel.k8s.io'] }, never);
+  const connection = await host.network.webSocket({ ...urlTarget(url), protocols: ['v4.channel.k8s.io'] }, never);
   assert.deepEqual(await Array.fromAsync(connection.messages), []);
 });

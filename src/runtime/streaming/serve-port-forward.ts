@@ -1,10 +1,10 @@
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import type { ByteStream } from '../../host/network.ts';
 import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';
-import { IdleLimit, lastWordsOver, type SessionClock } from './session-limits.ts';
+import { IdleTimeout, drainTimeout, type SessionClock } from './session-timeouts.ts';
 
 /** Connects to a port of the pod. What comes from there need be good only until more is asked for. */
-export type PortDialler = (port: number, signal: AbortSignal) => Promise<ByteStream>;
+export type PortDialer = (port: number, signal: AbortSignal) => Promise<ByteStream>;
 
 export interface PortForwardOptions {
   readonly sandboxId: string;
@@ -16,23 +16,23 @@ export interface PortForwardOptions {
 export async function servePortForward(
   client: PortForwardClient,
   options: PortForwardOptions,
-  dial: PortDialler,
+  dial: PortDialer,
   clock: SessionClock,
 ): Promise<void> {
   const over = new AbortController();
-  const idle = new IdleLimit(clock);
+  const idle = new IdleTimeout(clock);
   void idle.watch(() => client.close(), over.signal);
   const carried = new Set<Promise<void>>();
   const accept = async (): Promise<void> => {
     for await (const connection of client.connections) {
-      const carrying = carry(connection, options, { dial, idle, over: over.signal });
+      const carrying = serveConnection(connection, options, { dial, idle, over: over.signal });
       carried.add(carrying);
       void carrying.finally(() => carried.delete(carrying));
     }
   };
   try {
     await Promise.race([accept(), client.gone]);
-    await Promise.race([Promise.all(carried), lastWordsOver(clock, over.signal)]);
+    await Promise.race([Promise.all(carried), drainTimeout(clock, over.signal)]);
   } finally {
     over.abort();
     client.close();
@@ -40,35 +40,35 @@ export async function servePortForward(
 }
 
 interface Session {
-  readonly dial: PortDialler;
-  readonly idle: IdleLimit;
+  readonly dial: PortDialer;
+  readonly idle: IdleTimeout;
   readonly over: AbortSignal;
 }
 
 /** One connection to its end. Never rejects: a client that cannot be told of a failure is gone. */
-async function carry(connection: ForwardedConnection, options: PortForwardOptions, session: Session): Promise<void> {
+async function serveConnection(connection: ForwardedConnection, options: PortForwardOptions, session: Session): Promise<void> {
   try {
-    const pod = await dialled(connection.port, options, session);
-    await carryBoth(connection, pod, session);
+    const pod = await dialAllowedPort(connection.port, options, session);
+    await forwardBoth(connection, pod, session);
     await connection.close();
   } catch (error) {
     const { port } = connection;
-    const message = `error forwarding port ${port} to pod ${options.sandboxId}, uid : ${textOf(error)}`;
+    const message = `error forwarding port ${port} to pod ${options.sandboxId}, uid : ${errorText(error)}`;
     await connection.fail(message).catch(() => {});
   }
 }
 
-async function dialled(port: number, { ports }: PortForwardOptions, { dial, over }: Session): Promise<ByteStream> {
+async function dialAllowedPort(port: number, { ports }: PortForwardOptions, { dial, over }: Session): Promise<ByteStream> {
   if (ports.length > 0 && !ports.includes(port)) throw new Error('the port was not asked for');
   return dial(port, over);
 }
 
 /** Rejects when the client takes no more. */
-async function carryBoth(connection: ForwardedConnection, pod: ByteStream, { idle, over }: Session): Promise<void> {
+async function forwardBoth(connection: ForwardedConnection, pod: ByteStream, { idle, over }: Session): Promise<void> {
   const close = (): void => pod.close();
   over.addEventListener('abort', close, { once: true });
   try {
-    const input = toPod(connection, pod, idle);
+    const input = forwardToPod(connection, pod, idle);
     connection.closed.then(() => input).then(close, close); // a pod that says nothing would never be told
     try {
       for await (const chunk of pod.chunks) {
@@ -86,12 +86,12 @@ async function carryBoth(connection: ForwardedConnection, pod: ByteStream, { idl
 }
 
 /** What a pod does not take any more is read all the same: it would stand in the way of the client's other connections. */
-async function toPod({ chunks }: ForwardedConnection, pod: ByteStream, idle: IdleLimit): Promise<void> {
+async function forwardToPod({ chunks }: ForwardedConnection, pod: ByteStream, idle: IdleTimeout): Promise<void> {
   let listens = true;
   try {
     for await (const chunk of chunks) {
       idle.touch();
-      if (listens) listens = await isTaken(pod, chunk);
+      if (listens) listens = await isWritten(pod, chunk);
     }
   } catch {
     // A client that broke off in the middle has nothing more to say either.
@@ -99,7 +99,7 @@ async function toPod({ chunks }: ForwardedConnection, pod: ByteStream, idle: Idl
   pod.end();
 }
 
-async function isTaken(pod: ByteStream, chunk: Uint8Array): Promise<boolean> {
+async function isWritten(pod: ByteStream, chunk: Uint8Array): Promise<boolean> {
   try {
     await pod.write(chunk);
     return true;

@@ -5,7 +5,7 @@ import type { CommandClient, CommandStreams } from './command-client.ts';
 import { outcomeText } from './command-outcome.ts';
 import { discard } from './discard.ts';
 import type { SpdyCommandProtocol } from './protocols.ts';
-import { type TerminalSize, TerminalSizes } from './terminal-sizes.ts';
+import { type TerminalSize, TerminalSizeParser } from './terminal-size-parser.ts';
 
 /** How long a client may take to open its streams. */
 const STREAM_CREATION_MS = 30_000;
@@ -26,8 +26,8 @@ export async function openSpdyCommandClient(
   });
   late.catch(() => {}); // it is not waited for when the streams are there
   try {
-    const streams = await Promise.race([openedStreams(session, expectedTypes(wanted, protocol)), late]);
-    return clientOf(session, streams, protocol);
+    const streams = await Promise.race([waitForStreams(session, expectedTypes(wanted, protocol)), late]);
+    return createClient(session, streams, protocol);
   } catch (error) {
     void session.close();
     throw error;
@@ -46,7 +46,7 @@ function expectedTypes({ stdin, stdout, stderr, tty }: CommandStreams, { hasResi
 }
 
 /** Goes on to send away what else the client opens. Rejects when it goes before it has opened all. */
-function openedStreams(session: SpdySession, expected: ReadonlySet<string>): Promise<CommandSpdyStreams> {
+function waitForStreams(session: SpdySession, expected: ReadonlySet<string>): Promise<CommandSpdyStreams> {
   const { promise, resolve, reject } = Promise.withResolvers<CommandSpdyStreams>();
   const found = new Map<StreamType, SpdyStream>();
   const collect = async (): Promise<never> => {
@@ -72,12 +72,12 @@ function streamTypeOf({ headers }: SpdyStream): StreamType | undefined {
     : undefined;
 }
 
-function clientOf(session: SpdySession, streams: CommandSpdyStreams, protocol: SpdyCommandProtocol): CommandClient {
+function createClient(session: SpdySession, streams: CommandSpdyStreams, protocol: SpdyCommandProtocol): CommandClient {
   const [error, stdout, stderr] = [streams.get('error'), streams.get('stdout'), streams.get('stderr')];
   for (const stream of [error, stdout, stderr]) if (stream) void discard(stream.chunks);
   return {
-    stdin: streams.get('stdin')?.chunks ?? nothing(),
-    resizes: sizesOf(streams.get('resize')),
+    stdin: streams.get('stdin')?.chunks ?? emptyStream(),
+    resizes: readSizes(streams.get('resize')),
     stdout: async (data) => stdout?.write(data),
     stderr: async (data) => stderr?.write(data),
     finish: async (outcome) => {
@@ -92,16 +92,16 @@ function clientOf(session: SpdySession, streams: CommandSpdyStreams, protocol: S
   };
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+async function* emptyStream(): AsyncGenerator<Uint8Array> {}
 
 /** Read as they come: a size that waits must not hold back the other streams. */
-function sizesOf(stream: SpdyStream | undefined): AsyncIterable<TerminalSize> {
+function readSizes(stream: SpdyStream | undefined): AsyncIterable<TerminalSize> {
   const newest = new Inbox<TerminalSize>({ kept: 'newest' });
   const read = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
-    const sizes = new TerminalSizes();
+    const sizes = new TerminalSizeParser();
     for await (const chunk of chunks) for (const size of sizes.push(chunk)) newest.put(size);
   };
-  void read(stream?.chunks ?? nothing())
+  void read(stream?.chunks ?? emptyStream())
     .catch(() => {})
     .finally(() => newest.end());
   return newest;

@@ -8,7 +8,7 @@ import type { ForwardedConnection, PortForwardClient } from './port-forward-clie
 const STREAM_CREATION_MS = 30_000;
 
 /** So many connections of a client may wait for their second stream. */
-const MOST_INCOMPLETE = 1000;
+const MAX_INCOMPLETE = 1000;
 
 type StreamType = 'data' | 'error';
 
@@ -34,7 +34,7 @@ export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Cloc
     const pair = incomplete.get(requestId) ?? newPair(requestId);
     if (pair.streams.has(type)) {
       const why = `error processing stream for request ${requestId}: ${type} stream already assigned`;
-      void tellQuietly(pair, why);
+      void reportError(pair, why);
       void stream.reset();
       return;
     }
@@ -43,7 +43,7 @@ export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Cloc
     if (!data || !error) return;
     incomplete.delete(requestId);
     pair.complete.abort();
-    connections.put(connectionOf(data, error));
+    connections.put(toConnection(data, error));
   };
   const newPair = (requestId: string): Pair => {
     const pair = { streams: new Map(), complete: new AbortController() };
@@ -58,14 +58,14 @@ export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Cloc
       return; // complete, or the client is gone
     }
     incomplete.delete(requestId);
-    await tellQuietly(pair, `(request=${requestId}) timed out waiting for streams`);
+    await reportError(pair, `(request=${requestId}) timed out waiting for streams`);
     await pair.streams.get('data')?.reset();
     await pair.streams.get('error')?.end();
   };
   const listen = async (): Promise<void> => {
     for await (const stream of session.incoming) {
-      const found = forwardStream(stream);
-      const isTooMany = found && incomplete.size >= MOST_INCOMPLETE && !incomplete.has(found.requestId);
+      const found = parseForwardStream(stream);
+      const isTooMany = found && incomplete.size >= MAX_INCOMPLETE && !incomplete.has(found.requestId);
       if (!found || isTooMany) void stream.reset();
       else add(found);
     }
@@ -77,26 +77,26 @@ export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Cloc
 }
 
 /** `undefined`: it is none of ours. */
-function forwardStream(stream: SpdyStream): ForwardStream | undefined {
+function parseForwardStream(stream: SpdyStream): ForwardStream | undefined {
   const [port, type, requestId] = ['port', 'streamtype', 'requestid'].map((name) => stream.headers[name]?.[0] ?? '');
   if (!/^\d{1,5}$/.test(port ?? '') || Number(port) < 1 || Number(port) > 65_535) return undefined;
   if (type !== 'data' && type !== 'error') return undefined;
-  return { stream, type, port: Number(port), requestId: requestId || guessedRequest(stream, type) };
+  return { stream, type, port: Number(port), requestId: requestId || inferRequestId(stream, type) };
 }
 
 /** Old clients name none: they open the stream for errors, and then the one for data. */
-function guessedRequest({ id }: SpdyStream, type: StreamType): string {
+function inferRequestId({ id }: SpdyStream, type: StreamType): string {
   return String(type === 'error' ? id : id - 2);
 }
 
-async function tellQuietly({ streams }: Pair, message: string): Promise<void> {
+async function reportError({ streams }: Pair, message: string): Promise<void> {
   await streams
     .get('error')
     ?.write(Buffer.from(message))
     .catch(() => {});
 }
 
-function connectionOf(data: SpdyStream, error: SpdyStream): ForwardedConnection {
+function toConnection(data: SpdyStream, error: SpdyStream): ForwardedConnection {
   void discard(error.chunks);
   return {
     port: Number(data.headers['port']?.[0]),

@@ -7,8 +7,8 @@ import { type ByteStream, type Network, NetworkError } from '../../host/network.
 import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
 import { memoryExecStreams } from '../oci/fake/memory-exec.ts';
 import type { CommandStreams } from './command-client.ts';
-import { COMMAND_TRANSPORTS, connectCommandClient, placeOf } from './fake/command-clients.ts';
-import { textOf } from './fake/forward-clients.ts';
+import { COMMAND_TRANSPORTS, connectCommandClient, urlTarget } from './fake/command-clients.ts';
+import { readText } from './fake/forward-clients.ts';
 import { streamingWorld } from './fake/streaming-world.ts';
 import { serveExec } from './serve-exec.ts';
 import { servePortForward } from './serve-port-forward.ts';
@@ -36,13 +36,13 @@ async function plainAnswer(
   url: string,
   headers: ReadonlyArray<readonly [string, string]> = [],
 ) {
-  const answer = await network.request({ ...placeOf(url), method: 'GET', headers }, never);
-  return [answer.status, await textOf(answer.body)];
+  const answer = await network.request({ ...urlTarget(url), method: 'GET', headers }, never);
+  return [answer.status, await readText(answer.body)];
 }
 
 async function upgraded({ network }: MemoryHost, url: string, protocol: string, signal = never): Promise<ByteStream> {
   const headers = [['X-Stream-Protocol-Version', protocol]] as const;
-  const request = { ...placeOf(url), method: 'POST', upgrade: 'SPDY/3.1', headers } as const;
+  const request = { ...urlTarget(url), method: 'POST', upgrade: 'SPDY/3.1', headers } as const;
   return (await network.upgrade(request, signal)).stream;
 }
 
@@ -58,7 +58,7 @@ for (const [name, change] of Object.entries(paths)) {
     const { host, server } = streamingWorld();
     const url = change(await server.urlFor(unserved));
     assert.deepEqual(await plainAnswer(host, url), [404, '404 page not found\n']);
-    await assert.rejects(host.network.webSocket({ ...placeOf(url), protocols: [V4] }, never), { code: 'EPROTO' });
+    await assert.rejects(host.network.webSocket({ ...urlTarget(url), protocols: [V4] }, never), { code: 'EPROTO' });
     await assert.rejects(upgraded(host, url, V4), { code: 'EPROTO', message: /404/ });
   });
 }
@@ -80,10 +80,10 @@ test('a client of SPDY is told which protocol was chosen, or which there are', a
   const offering = (...protocols: string[]) => protocols.map((each) => ['X-Stream-Protocol-Version', each] as const);
   const url = await echoUrl({ host, server });
   const headers = offering('v9.channel.k8s.io', 'v3.channel.k8s.io', V4);
-  const taken = await host.network.upgrade({ ...request, ...placeOf(url), headers }, never);
+  const taken = await host.network.upgrade({ ...request, ...urlTarget(url), headers }, never);
   assert.equal(taken.headers['x-stream-protocol-version'], 'v3.channel.k8s.io');
   taken.stream.close();
-  const refusing = { ...placeOf(await server.urlFor(unserved)), headers: offering('v9.channel.k8s.io') };
+  const refusing = { ...urlTarget(await server.urlFor(unserved)), headers: offering('v9.channel.k8s.io') };
   const answer = await host.network.request({ ...refusing, method: 'POST' }, never);
   assert.deepEqual(
     [answer.status, answer.headers['x-accepted-stream-protocol-versions']],
@@ -114,7 +114,7 @@ test('a client of SPDY that opens too much has what it needs', async () => {
   await (await open('stdout')).closed;
   await stdin.write(Buffer.from('typed'));
   await stdin.end();
-  assert.deepEqual([await textOf(stdout.chunks), JSON.parse(await textOf(error.chunks)).status], ['typed', 'Success']);
+  assert.deepEqual([await readText(stdout.chunks), JSON.parse(await readText(error.chunks)).status], ['typed', 'Success']);
 });
 
 test('a client that hears of the end and does not hang up is cut off a while later', async () => {
@@ -181,7 +181,7 @@ test('hostile messages end a session or say nothing, and the next client is serv
     fc.asyncProperty(fc.constantFrom(...transports), anyMessages, async ({ protocol }, messages) => {
       const client = new AbortController();
       const protocols = protocol === '' ? [] : [protocol];
-      const place = placeOf(await echoUrl(world));
+      const place = urlTarget(await echoUrl(world));
       const connection = await world.host.network.webSocket({ ...place, protocols }, client.signal);
       for (const [channel, data] of messages) {
         await connection.send(Uint8Array.of(channel, ...data)).catch(() => {});

@@ -3,13 +3,13 @@ import type { Clock } from '../../host/clock.ts';
 import type { ByteStream, Network, UpgradeOffer, UpgradeVerdict, WebSocketConnection } from '../../host/network.ts';
 import type { TcpServer } from '../../host/tcp-server.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
-import { negotiate, refusal } from './negotiate.ts';
+import { negotiateUpgrade, rejectUpgrade } from './negotiate-upgrade.ts';
 import { openClientSession } from './open-client-session.ts';
 import type { PortForwardClient } from './port-forward-client.ts';
 import { COMMAND_PROTOCOLS, FORWARD_PROTOCOLS } from './protocols.ts';
 import { openSpdyCommandClient } from './spdy-command-client.ts';
 import { openSpdyPortForwardClient } from './spdy-port-forward-client.ts';
-import { StreamingTokens, type StreamingTokensDeps } from './streaming-tokens.ts';
+import { StreamingTokenCache, type StreamingTokensDeps } from './streaming-token-cache.ts';
 import { webSocketByteStream } from './web-socket-byte-stream.ts';
 import { openWebSocketCommandClient } from './web-socket-command-client.ts';
 import { openWebSocketPortForwardClient } from './web-socket-port-forward-client.ts';
@@ -43,13 +43,13 @@ export interface StreamingServer {
 }
 
 export function createStreamingServer(deps: StreamingDeps): StreamingServer {
-  const tokens = new StreamingTokens<StreamingSession>(deps);
+  const tokens = new StreamingTokenCache<StreamingSession>(deps);
   let server: Promise<TcpServer> | undefined;
   const answer = (offer: UpgradeOffer): UpgradeVerdict => {
     const [, kind, token = ''] = offer.path.split('/');
     const session = tokens.take(token);
-    if (!session || session.kind !== kind) return refusal(404, '404 page not found');
-    return verdictOn(offer, session, deps);
+    if (!session || session.kind !== kind) return rejectUpgrade(404, '404 page not found');
+    return answerUpgrade(offer, session, deps);
   };
   const listening = (): Promise<TcpServer> => {
     server ??= deps.network.serveUpgrades(answer).catch((error: unknown) => {
@@ -67,8 +67,8 @@ export function createStreamingServer(deps: StreamingDeps): StreamingServer {
   };
 }
 
-function verdictOn(offer: UpgradeOffer, session: StreamingSession, deps: StreamingDeps): UpgradeVerdict {
-  const negotiated = negotiate(offer, session.kind === 'portforward' ? FORWARD_PROTOCOLS : COMMAND_PROTOCOLS);
+function answerUpgrade(offer: UpgradeOffer, session: StreamingSession, deps: StreamingDeps): UpgradeVerdict {
+  const negotiated = negotiateUpgrade(offer, session.kind === 'portforward' ? FORWARD_PROTOCOLS : COMMAND_PROTOCOLS);
   if (negotiated.kind === 'refuse') return negotiated;
   const { protocol } = negotiated;
   const watched = (served: Promise<void>): void =>

@@ -6,7 +6,7 @@ import { type ChannelMessage, decodeChannel, encodeChannel } from './channel-mes
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import { outcomeText } from './command-outcome.ts';
 import type { WebSocketCommandProtocol } from './protocols.ts';
-import { type TerminalSize, TerminalSizes } from './terminal-sizes.ts';
+import { type TerminalSize, TerminalSizeParser } from './terminal-size-parser.ts';
 
 /** A client whose streams are channels of one WebSocket. Input that is not taken holds back the sizes that come after it. */
 export async function openWebSocketCommandClient(
@@ -16,7 +16,7 @@ export async function openWebSocketCommandClient(
 ): Promise<CommandClient> {
   const stdin = new PacedQueue();
   const resizes = new Inbox<TerminalSize>({ kept: 'newest' });
-  const sizes = new TerminalSizes();
+  const sizes = new TerminalSizeParser();
   const send = (channel: number, data: Uint8Array): Promise<void> =>
     connection.send(encodeChannel(encoding, channel, data));
   const obey = async ({ channel, data }: ChannelMessage): Promise<void> => {

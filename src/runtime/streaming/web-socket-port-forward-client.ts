@@ -5,7 +5,7 @@ import { type ChannelEncoding, decodeChannel, encodeChannel } from './channel-me
 import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';
 
 /** A message begins with one byte for its channel, and a port has two channels. */
-export const MOST_PORTS = 128;
+export const MAX_FORWARDED_PORTS = 128;
 
 /**
  * A client with one connection to each of its ports. A port has two channels: an even one for its data, the odd one after it

@@ -1,6 +1,6 @@
 import { abortable } from '../../base/abortable.ts';
 import { assertNever } from '../../base/assert-never.ts';
-import { textOf } from '../../base/text-of.ts';
+import { errorText } from '../../base/error-text.ts';
 import { type ByteStream, NetworkError } from '../../host/network.ts';
 import { Inbox } from '../inbox.ts';
 import { type ControlFrame, encodeControlFrame } from './encode-frame.ts';
@@ -100,7 +100,7 @@ class LiveSession implements SpdySession {
     try {
       await this.#receiveFrames();
     } catch (error) {
-      this.#outbox.fail(new NetworkError('EPROTO', `the SPDY session has failed: ${textOf(error)}`, { cause: error }));
+      this.#outbox.fail(new NetworkError('EPROTO', `the SPDY session has failed: ${errorText(error)}`, { cause: error }));
     } finally {
       this.#cutOff();
     }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectCri } from '../../../src/cri/client.ts';
-import { CriError, codeOfNumber } from '../../../src/cri/cri-error.ts';
+import { CriError, codeFromNumber } from '../../../src/cri/cri-error.ts';
 import { RPC_CHANNEL } from '../../../src/cri/instrument.ts';
 import { serveCri } from '../../../src/cri/server.ts';
 import { checkRuntimeVersion } from '../../../src/cri/version-check.ts';
@@ -29,11 +29,11 @@ test('an error keeps its code and the text of the runtime', async (t) => {
 
 test('every code goes over the wire', async (t) => {
   const { client } = await connected(t, {
-    startContainer: ({ containerId }) => Promise.reject(new CriError(codeOfNumber(Number(containerId)), containerId)),
+    startContainer: ({ containerId }) => Promise.reject(new CriError(codeFromNumber(Number(containerId)), containerId)),
   });
   for (let number = 1; number <= 16; number++) {
     const failure = await client.runtime.startContainer({ containerId: `${number}` }, forever).catch((error) => error);
-    assert.deepEqual([failure.code, failure.message], [codeOfNumber(number), `${number}`]);
+    assert.deepEqual([failure.code, failure.message], [codeFromNumber(number), `${number}`]);
   }
 });
 

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, readdirSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import koffi from 'koffi';
 import { MemoryPacketSockets } from '../../../src/host/fake/memory-packet-sockets.ts';
 import { linuxPacketSockets } from '../../../src/host/linux/net/linux-packet-sockets.ts';
 import { packetConnection } from '../../../src/host/linux/net/packet-connection.ts';
-import { addressOf } from '../../../src/host/linux/sys/packet-socket-calls.ts';
+import { accept, bind, listen, socket, unixAddress } from '../../../src/host/linux/sys/socket-calls.ts';
 import type { PacketConnection, PacketSockets } from '../../../src/host/packet-sockets.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -35,25 +34,17 @@ packetsContract('memory', async () => {
   return { sockets, path, listen };
 });
 
-const libc = koffi.load('libc.so.6');
-const newSocket = libc.func('int socket(int domain, int type, int protocol)');
-const bind = libc.func('int bind(int fd, const uint8_t *address, unsigned int length)');
-const listen = libc.func('int listen(int fd, int backlog)');
-const accept4 = libc.func('int accept4(int fd, void *address, void *length, int flags)');
 const CLOSE_ON_EXEC = 0o2000000;
 const NON_BLOCKING = 0o4000;
 
 function listenOn(path: string, backlog: number) {
-  const address = addressOf(path);
-  const fd = newSocket(1, 5 | CLOSE_ON_EXEC | NON_BLOCKING, 0);
-  assert.equal(bind(fd, address, address.byteLength), 0);
-  assert.equal(listen(fd, backlog), 0);
+  const address = unixAddress(path);
+  const fd = socket(1, 5 | CLOSE_ON_EXEC | NON_BLOCKING, 0);
+  bind(fd, address, address.byteLength);
+  listen(fd, backlog);
   return {
-    accept: () => {
-      const accepted = accept4(fd, null, null, CLOSE_ON_EXEC | NON_BLOCKING);
-      assert.notEqual(accepted, -1, 'nobody has connected');
-      return packetConnection(accepted);
-    },
+    /** Throws EAGAIN when no client has connected. */
+    accept: () => packetConnection(accept(fd, CLOSE_ON_EXEC | NON_BLOCKING)),
     close: () => closeSync(fd),
   };
 }

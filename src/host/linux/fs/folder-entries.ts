@@ -1,7 +1,7 @@
 import { type Dir, type Dirent, opendirSync } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { fileNameOf } from '../../file-name.ts';
-import { type Place, placeIn } from '../sys/tree-place.ts';
+import { type KernelPath, pathInFolder } from '../sys/kernel-path.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { unlessMissing } from './unless-missing.ts';
 
@@ -23,7 +23,7 @@ const NOT_ASCII = /[^\0-\x7f]/;
  * how many there are, so no more than one batch is in memory. Entries may be removed meanwhile.
  */
 export async function* entriesOf(folder: number): AsyncGenerator<readonly FolderEntry[], void, void> {
-  const place = placeIn(folder, '.');
+  const place = pathInFolder(folder, '.');
   const options = { bufferSize: BATCH_ENTRIES, encoding: AS_BYTES };
   const opening = atDiskPace(
     () => opendirSync(place, options),
@@ -73,7 +73,7 @@ function asEntry(entry: Dirent): FolderEntry {
 }
 
 /** Where an entry of an open folder is. */
-export function placeOfEntry(folder: number, name: string): Place {
+export function placeOfEntry(folder: number, name: string): KernelPath {
   const way = `/proc/self/fd/${folder}/${name}`;
   return NOT_ASCII.test(name) ? Buffer.from(way, 'latin1') : way;
 }

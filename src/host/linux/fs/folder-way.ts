@@ -1,7 +1,7 @@
 import { close, closeSync, constants, fstatSync, open, openSync, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { errnoCode } from '../sys/errno-code.ts';
-import { type Place, placeIn } from '../sys/tree-place.ts';
+import { type KernelPath, pathInFolder } from '../sys/kernel-path.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { placeOfEntry } from './folder-entries.ts';
 
@@ -81,7 +81,7 @@ export class FolderWay implements AsyncDisposable {
   }
 
   async #reopen(folder: Step, child: number): Promise<void> {
-    const above = await openFolder(placeIn(child, '..'));
+    const above = await openFolder(pathInFolder(child, '..'));
     if (above && isSame(above, folder)) folder.fd = above.fd;
     else {
       if (above) await closeFolder(above.fd);
@@ -117,7 +117,7 @@ function isSame({ stats }: OpenFolder, { device, inode }: Step): boolean {
 }
 
 /** `undefined`: no folder is there; a link to one is none. */
-export async function openFolder(place: Place): Promise<OpenFolder | undefined> {
+export async function openFolder(place: KernelPath): Promise<OpenFolder | undefined> {
   try {
     const fd = await atDiskPace(
       () => openSync(place, OPEN_FOLDER),

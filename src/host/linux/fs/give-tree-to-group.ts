@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { chmod, chown, open } from 'node:fs/promises';
-import { inGroups } from '../../../base/in-groups.ts';
+import { mapInBatches } from '../../../base/map-in-batches.ts';
 import type { GroupAccess } from '../../file-system.ts';
-import type { Place } from '../sys/tree-place.ts';
+import type { KernelPath } from '../sys/kernel-path.ts';
 import { placeOfEntry } from './folder-entries.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { walkTree } from './walk-tree.ts';
@@ -15,13 +15,13 @@ export async function giveTreeToGroup(root: string, access: GroupAccess, signal?
   for await (const event of walkTree(root, { order: 'any' }, signal)) {
     if (event.kind === 'leave') await give(placeOfEntry(event.parent, event.name), access);
     if (event.kind !== 'entries') continue;
-    await inGroups(event.entries, AT_ONCE, ({ name }) => give(placeOfEntry(event.folder, name), access));
+    await mapInBatches(event.entries, AT_ONCE, ({ name }) => give(placeOfEntry(event.folder, name), access));
   }
   await give(root, access);
 }
 
 /** Through a handle on the place itself: what takes its name meanwhile is not touched. */
-async function give(place: Place, { gid, fileMode, folderMode }: GroupAccess): Promise<void> {
+async function give(place: KernelPath, { gid, fileMode, folderMode }: GroupAccess): Promise<void> {
   await using handle = await unlessMissing(open(place, O_PATH | constants.O_NOFOLLOW));
   if (handle === undefined) return;
   const itself = `/proc/self/fd/${handle.fd}`;

@@ -15,7 +15,7 @@ async function untilEnd(path: string, signal: AbortSignal): Promise<void> {
   if (fd === undefined) return;
   try {
     beWriterForAMoment(fd, path);
-    const { untilHangUp } = await import('../sys/loop-socket.ts');
+    const { untilHangUp } = await import('../sys/descriptor-stream.ts');
     await untilHangUp(fd, signal);
   } finally {
     close(fd);

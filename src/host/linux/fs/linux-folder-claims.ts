@@ -39,10 +39,11 @@ export const linuxFolderClaims: FolderClaims = {
 
 async function lock(handle: FileHandle, folder: string): Promise<void> {
   // Loading the foreign function interface takes a while, and many commands never need it.
-  const { flock } = await import('../sys/libc.ts');
+  const { flock } = await import('../sys/file-calls.ts');
   for (let tries = 1; ; tries++) {
     try {
-      return await flock(handle.fd, LOCK_EX | LOCK_NB);
+      await flock.async(handle.fd, LOCK_EX | LOCK_NB);
+      return;
     } catch (error) {
       if (errnoCode(error) !== 'EAGAIN') throw error;
       const holder = await holderIn(handle);

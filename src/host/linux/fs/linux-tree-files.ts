@@ -4,7 +4,7 @@ import { bytesOfFileName } from '../../file-name.ts';
 import { FileSystemError } from '../../file-system.ts';
 import type { FileExtent, TreeFiles } from '../../tree.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { openInRoot } from '../sys/tree-calls.ts';
+import { openInRoot } from '../sys/file-calls.ts';
 import { atDiskPace } from './disk-pace.ts';
 
 const O_PATH = 0o10000000;

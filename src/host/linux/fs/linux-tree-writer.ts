@@ -15,8 +15,8 @@ import { bytesOfFileName } from '../../file-name.ts';
 import { type FileKind, FileSystemError } from '../../file-system.ts';
 import type { TreeAttributes, TreeNode, TreeWriter, TreeWriterOptions } from '../../tree.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { makeNode, openInRoot, setXattr, syncFileSystem } from '../sys/tree-calls.ts';
-import { nameIn, type Place, parentOf, placeIn } from '../sys/tree-place.ts';
+import { makeNode, openInRoot, setXattr, syncfs } from '../sys/file-calls.ts';
+import { nameIn, type KernelPath, parentOf, pathInFolder } from '../sys/kernel-path.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { fileKind } from './file-kind.ts';
 import { removeAllIn, removeIn } from './remove-tree.ts';
@@ -90,7 +90,7 @@ export class LinuxTreeWriter implements TreeWriter {
       this.#folderTimes.clear();
       if (!toDisk) return;
       const root = openSync(`/proc/self/fd/${this.#root}/.`, constants.O_RDONLY);
-      await syncFileSystem(root).finally(() => closeSync(root));
+      await syncfs.async(root).finally(() => closeSync(root));
     });
   }
 
@@ -106,7 +106,7 @@ export class LinuxTreeWriter implements TreeWriter {
     this.#folderTimes.set('', node.modifiedMs);
   }
 
-  async #make(path: string, place: Place, node: TreeNode): Promise<void> {
+  async #make(path: string, place: KernelPath, node: TreeNode): Promise<void> {
     switch (node.kind) {
       case 'file':
         return writeTreeFile(place, node);
@@ -131,7 +131,7 @@ export class LinuxTreeWriter implements TreeWriter {
     }
   }
 
-  async #makeFolder(path: string, place: Place, node: TreeAttributes): Promise<void> {
+  async #makeFolder(path: string, place: KernelPath, node: TreeAttributes): Promise<void> {
     try {
       await atDiskPace(
         () => mkdirSync(place, 0o700),
@@ -145,14 +145,14 @@ export class LinuxTreeWriter implements TreeWriter {
     this.#folderTimes.set(path, node.modifiedMs);
   }
 
-  #isSame(place: Place, target: string): boolean {
+  #isSame(place: KernelPath, target: string): boolean {
     const [one, other] = [lstatSync(place), lstatSync(this.#place(target), { throwIfNoEntry: false })];
     if (other?.isDirectory()) throw new FileSystemError('EPERM', 'put', `${this.#shown}/${target}`);
     return one.ino === other?.ino && one.dev === other.dev;
   }
 
   /** In the folder that was found, even if the way to it led through what is replaced. */
-  async #replace(path: string, place: Place, node: TreeNode): Promise<void> {
+  async #replace(path: string, place: KernelPath, node: TreeNode): Promise<void> {
     await this.#options.onReplace?.(path, fileKind(lstatSync(place)));
     try {
       await removeIn(this.#folder(parentOf(path), true), nameIn(path), this.#shown);
@@ -174,7 +174,7 @@ export class LinuxTreeWriter implements TreeWriter {
     this.#forgetFolders();
   }
 
-  #place(path: string): Place {
+  #place(path: string): KernelPath {
     return placeOf(this.#folder(parentOf(path), true), path);
   }
 
@@ -269,11 +269,11 @@ function waysTo(path: string): readonly string[] {
   return [...path.matchAll(/\/|$/g)].map(({ index }) => path.slice(0, index));
 }
 
-function placeOf(folder: number, path: string): Place {
-  return placeIn(folder, nameIn(path));
+function placeOf(folder: number, path: string): KernelPath {
+  return pathInFolder(folder, nameIn(path));
 }
 
-function makeLink(target: Place, place: Place): Promise<void> {
+function makeLink(target: KernelPath, place: KernelPath): Promise<void> {
   return atDiskPace(
     () => symlinkSync(target, place),
     () => symlink(target, place),
@@ -281,7 +281,7 @@ function makeLink(target: Place, place: Place): Promise<void> {
 }
 
 /** One more for what is there. */
-function makeName(known: Place, place: Place): Promise<void> {
+function makeName(known: KernelPath, place: KernelPath): Promise<void> {
   return atDiskPace(
     () => linkSync(known, place),
     () => link(known, place),

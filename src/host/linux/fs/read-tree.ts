@@ -4,8 +4,8 @@ import { fileNameOf } from '../../file-name.ts';
 import { FileSystemError } from '../../file-system.ts';
 import type { TreeAttributes, TreeContent, TreeMember, TreeUsage } from '../../tree.ts';
 import { deviceNumbers } from '../sys/device-numbers.ts';
-import { readXattrs } from '../sys/tree-calls.ts';
-import { type Place, placeIn } from '../sys/tree-place.ts';
+import { readXattrs } from '../sys/file-calls.ts';
+import { type KernelPath, pathInFolder } from '../sys/kernel-path.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { placeOfEntry } from './folder-entries.ts';
 import { LinkedFiles } from './linked-files.ts';
@@ -59,7 +59,7 @@ export async function treeUsage(root: string, signal: AbortSignal): Promise<Tree
 interface Member {
   readonly path: string;
   /** Good until the next one is asked for. */
-  readonly place: Place;
+  readonly place: KernelPath;
   readonly stats: Stats;
 }
 
@@ -67,7 +67,7 @@ async function* membersOf(root: string, signal: AbortSignal): AsyncGenerator<Mem
   let isFolder = false;
   for await (const event of walkTree(root, { order: 'byName' }, signal)) {
     isFolder = true;
-    if (event.kind === 'enter') yield { path: event.path, place: placeIn(event.folder, '.'), stats: event.stats };
+    if (event.kind === 'enter') yield { path: event.path, place: pathInFolder(event.folder, '.'), stats: event.stats };
     if (event.kind !== 'entries') continue;
     for (const { name } of event.entries) {
       const place = placeOfEntry(event.folder, name);
@@ -81,20 +81,20 @@ async function* membersOf(root: string, signal: AbortSignal): AsyncGenerator<Mem
 }
 
 /** 3 µs on this thread, 17 µs through Node's pool, most of which this thread spends as well. */
-function statsOf(place: Place): Promise<Stats | undefined> {
+function statsOf(place: KernelPath): Promise<Stats | undefined> {
   return atDiskPace(
     () => lstatSync(place, { throwIfNoEntry: false }),
     () => unlessMissing(lstat(place)),
   );
 }
 
-function attributesOf(place: Place, stats: Stats): TreeAttributes {
+function attributesOf(place: KernelPath, stats: Stats): TreeAttributes {
   const xattrs = readXattrs(place);
   const { uid, gid, mtimeMs } = stats;
   return { mode: stats.mode & 0o7777, uid, gid, modifiedMs: mtimeMs, ...(xattrs.size > 0 ? { xattrs } : {}) };
 }
 
-async function contentOf(place: Place, stats: Stats, signal: AbortSignal): Promise<TreeContent | undefined> {
+async function contentOf(place: KernelPath, stats: Stats, signal: AbortSignal): Promise<TreeContent | undefined> {
   if (stats.isFile()) return { kind: 'file', size: stats.size, content: bytesOf(place, stats, signal) };
   if (stats.isDirectory()) return { kind: 'directory' };
   if (stats.isSymbolicLink()) return { kind: 'symlink', target: fileNameOf(await readlink(place, 'buffer')) };
@@ -105,7 +105,7 @@ async function contentOf(place: Place, stats: Stats, signal: AbortSignal): Promi
 }
 
 /** Opened only when it is read. */
-async function* bytesOf(place: Place, stats: Stats, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+async function* bytesOf(place: KernelPath, stats: Stats, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   if (stats.size === 0) return;
   await using file = await openSame(place, stats);
   const { fd } = file;
@@ -120,7 +120,7 @@ async function* bytesOf(place: Place, stats: Stats, signal: AbortSignal): AsyncG
 }
 
 /** Opens the file that was looked at, and not a link or a device that has taken its place. */
-async function openSame(place: Place, { dev, ino }: Stats): Promise<FileHandle> {
+async function openSame(place: KernelPath, { dev, ino }: Stats): Promise<FileHandle> {
   await using found = await open(place, O_PATH | constants.O_NOFOLLOW);
   const now = await found.stat();
   // The number of a removed file may be that of a new link.

@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { lstat, open, readFile, realpath, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { inGroups } from '../../../base/in-groups.ts';
+import { mapInBatches } from '../../../base/map-in-batches.ts';
 import { FileSystemError } from '../../file-system.ts';
 import { parseMountinfo } from '../proc/mountinfo.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { type Place, placeIn } from '../sys/tree-place.ts';
+import { type KernelPath, pathInFolder } from '../sys/kernel-path.ts';
 import { type FolderEntry, placeOfEntry } from './folder-entries.ts';
 import { unlessMissing } from './unless-missing.ts';
 import { walkTree } from './walk-tree.ts';
@@ -34,12 +34,12 @@ export async function removeTree(path: string, signal?: AbortSignal): Promise<vo
   await using folder = await open(parent, OPEN_DIRECTORY);
   // The parent's device: so `path` itself may not be a mount point either.
   const { dev } = await folder.stat();
-  await removeFolder(placeIn(folder.fd, basename(path)), { device: dev, shown: path }, signal);
+  await removeFolder(pathInFolder(folder.fd, basename(path)), { device: dev, shown: path }, signal);
 }
 
 /** The same for a name in an open folder, in which nothing is mounted. */
 export async function removeIn(folder: number, name: string, shown: string): Promise<void> {
-  const place = placeIn(folder, name);
+  const place = pathInFolder(folder, name);
   const top = await unlessMissing(lstat(place));
   if (top === undefined) return;
   if (top.isDirectory()) await removeFolder(place, { device: top.dev, shown });
@@ -48,7 +48,7 @@ export async function removeIn(folder: number, name: string, shown: string): Pro
 
 /** The same for all that is in an open folder, which itself stays. */
 export async function removeAllIn(folder: number, shown: string): Promise<void> {
-  const place = placeIn(folder, '.');
+  const place = pathInFolder(folder, '.');
   const { dev } = await lstat(place);
   await empty(place, { device: dev, shown });
 }
@@ -59,7 +59,7 @@ interface Removal {
   readonly shown: string;
 }
 
-async function removeFolder(place: Place, removal: Removal, signal?: AbortSignal): Promise<void> {
+async function removeFolder(place: KernelPath, removal: Removal, signal?: AbortSignal): Promise<void> {
   for (let round = 1; ; round++) {
     await empty(place, removal, signal);
     try {
@@ -72,7 +72,7 @@ async function removeFolder(place: Place, removal: Removal, signal?: AbortSignal
 }
 
 /** Removes what is there now. What others remove or add meanwhile is fine. */
-async function empty(place: Place, { device, shown }: Removal, signal?: AbortSignal): Promise<void> {
+async function empty(place: KernelPath, { device, shown }: Removal, signal?: AbortSignal): Promise<void> {
   for await (const event of walkTree(place, { order: 'any' }, signal)) {
     switch (event.kind) {
       case 'enter':
@@ -89,7 +89,7 @@ async function empty(place: Place, { device, shown }: Removal, signal?: AbortSig
 
 /** A folder that has taken the place of a file is removed in the next round. */
 async function unlinkAll(folder: number, entries: readonly FolderEntry[]): Promise<void> {
-  await inGroups(entries, AT_ONCE, ({ name }) => unless('EISDIR', unlessMissing(unlink(placeOfEntry(folder, name)))));
+  await mapInBatches(entries, AT_ONCE, ({ name }) => unless('EISDIR', unlessMissing(unlink(placeOfEntry(folder, name)))));
 }
 
 async function unless(code: string, result: Promise<void>): Promise<void> {

@@ -5,7 +5,7 @@ import { unlessMissing } from './unless-missing.ts';
 /** `false`: `to` is taken. */
 export async function renameUnlessTaken(from: string, to: string): Promise<boolean> {
   // Loading the foreign function interface takes a while, and many commands never need it.
-  const { renameNoReplace } = await import('../sys/libc.ts');
+  const { renameNoReplace } = await import('../sys/file-calls.ts');
   try {
     await renameNoReplace(from, to);
     return true;

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import type { Place } from '../sys/tree-place.ts';
+import type { KernelPath } from '../sys/kernel-path.ts';
 import { FirstNames, type NamesInOrder } from './first-names.ts';
 import { entriesOf, type FolderEntry, nameOfEntry } from './folder-entries.ts';
 import { FolderWay, openFolder } from './folder-way.ts';
@@ -49,7 +49,7 @@ interface Level {
  * folder. What goes away meanwhile is not visited.
  */
 export async function* walkTree(
-  root: Place,
+  root: KernelPath,
   { order, pageNames = PAGE_NAMES }: WalkOptions,
   signal?: AbortSignal,
 ): AsyncGenerator<WalkEvent, void, void> {

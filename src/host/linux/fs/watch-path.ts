@@ -1,7 +1,7 @@
 import { type FSWatcher, watch as nodeWatch, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { ChangeBell } from '../../../base/change-bell.ts';
+import { ChangeSignal } from '../../../base/change-signal.ts';
 import { FileSystemError } from '../../file-system.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
@@ -35,24 +35,24 @@ export async function* followPath<T>(
   const folder = isFolder ? path : dirname(path);
   const { dev, ino } = await statOf(folder, path);
 
-  const bell = new ChangeBell();
+  const bell = new ChangeSignal();
   const name = basename(path);
   const reader = attempt(path, () => openFolder(folder, isFolder ? undefined : name));
   const watcher = watchFolder(folder, path, reader, (changed) => {
     // Without a name: the kernel dropped events, or the folder itself is concerned.
-    if (isFolder || changed === null || changed === name || changed === basename(folder)) bell.ring();
+    if (isFolder || changed === null || changed === name || changed === basename(folder)) bell.notify();
   });
   watcher.on('error', (error) => bell.fail(asWatchError(error, path)));
   const onAbort = (): void => {
-    bell.silence();
+    bell.close();
     watcher.close(); // not left to the caller, who may never ask again
     reader.close();
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort(); // it may have aborted while we looked
   try {
-    bell.ring();
-    while (await bell.heard()) {
+    bell.notify();
+    while (await bell.next()) {
       const failure = await checkFolder(folder, path, { dev, ino });
       if (signal.aborted) return;
       const taken = reader.take();

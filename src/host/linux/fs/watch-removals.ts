@@ -1,24 +1,17 @@
 import { closeSync, readSync } from 'node:fs';
-import koffi from 'koffi';
 import { errnoCode } from '../sys/errno-code.ts';
-import { errnoName, SystemCallError } from '../sys/libc.ts';
+import { openInotify } from '../sys/event-calls.ts';
 import { type FolderReader, followPath } from './watch-path.ts';
 
-const libc = koffi.load('libc.so.6');
-const inotifyInit = libc.func('int inotify_init1(int flags)');
-const inotifyAddWatch = libc.func('int inotify_add_watch(int fd, const char *path, uint32_t mask)');
-
-const IN_NONBLOCK = 0o4000;
-const IN_CLOEXEC = 0o2000000;
 const IN_MOVED_FROM = 0x40;
 const IN_DELETE = 0x200;
 const IN_ONLYDIR = 0x1000000;
 
-/** Before the name: watch descriptor, mask, cookie and the length of the name, four bytes each. */
+/** `struct inotify_event` before the name: watch descriptor, mask, cookie and the name's length, four bytes each. */
 const HEADER_BYTES = 16;
 const BUFFER_BYTES = 64 * 1024;
 
-/** Node.js gives one kind of event to a file that is removed and to one that is renamed over another: inotify itself is read. */
+/** Reads inotify itself: Node.js reports a removed file and a file that another was renamed over as the same event. */
 export async function* watchRemovals(
   path: string,
   signal: AbortSignal,
@@ -34,20 +27,15 @@ export async function* watchRemovals(
   }
 }
 
-/** The names that were removed from a folder, or moved out of it. */
+/** Reads the names that were removed from a folder or moved out of it. */
 class RemovalReader implements FolderReader<ReadonlySet<string>> {
   readonly #fd: number;
   readonly #only: string | undefined;
   #isClosed = false;
 
   constructor(folder: string, only: string | undefined) {
-    this.#fd = inotifyInit(IN_NONBLOCK | IN_CLOEXEC);
-    if (this.#fd === -1) throw new SystemCallError('inotify_init1', errnoName(koffi.errno()));
+    this.#fd = openInotify(folder, IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
     this.#only = only;
-    if (inotifyAddWatch(this.#fd, folder, IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR) !== -1) return;
-    const code = errnoName(koffi.errno());
-    this.close();
-    throw new SystemCallError('inotify_add_watch', code);
   }
 
   take(): ReadonlySet<string> | undefined {
@@ -66,7 +54,7 @@ class RemovalReader implements FolderReader<ReadonlySet<string>> {
     this.#isClosed = true;
   }
 
-  /** Zero when there is nothing more. */
+  /** Zero: no more events are pending. */
   #read(buffer: Buffer): number {
     if (this.#isClosed) return 0;
     try {
@@ -78,7 +66,7 @@ class RemovalReader implements FolderReader<ReadonlySet<string>> {
   }
 }
 
-/** Events that the kernel dropped, or that the watch itself ended, have no such mask. */
+/** An overflow of the queue and the end of the watch itself have other masks and are skipped. */
 function* removedNames(events: Buffer): Generator<string> {
   for (let at = 0; at + HEADER_BYTES <= events.length; ) {
     const mask = events.readUInt32LE(at + 4);

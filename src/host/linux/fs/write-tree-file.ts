@@ -17,8 +17,8 @@ import { promisify } from 'node:util';
 import type { TreeAttributes, TreeNode } from '../../tree.ts';
 import { hasPassed } from '../process/passing-buffers.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { setXattr } from '../sys/tree-calls.ts';
-import type { Place } from '../sys/tree-place.ts';
+import { setXattr } from '../sys/file-calls.ts';
+import type { KernelPath } from '../sys/kernel-path.ts';
 import { atDiskPace } from './disk-pace.ts';
 
 const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -28,7 +28,7 @@ const openPlace = promisify(open);
 
 type File = Extract<TreeNode, { readonly kind: 'file' }>;
 
-export async function writeTreeFile(place: Place, node: File): Promise<void> {
+export async function writeTreeFile(place: KernelPath, node: File): Promise<void> {
   const fd = await atDiskPace(
     () => openSync(place, CREATE_FILE, 0o600),
     () => openPlace(place, CREATE_FILE, 0o600),
@@ -78,7 +78,7 @@ async function writeChunk(fd: number, chunk: Uint8Array, position: number | null
   hasPassed(chunk.byteLength);
 }
 
-export function setTreeAttributes(place: Place, node: TreeAttributes, { isLink = false } = {}): void {
+export function setTreeAttributes(place: KernelPath, node: TreeAttributes, { isLink = false } = {}): void {
   lchownSync(place, node.uid, node.gid);
   if (!isLink) chmodSync(place, node.mode);
   setXattrs(place, node);
@@ -86,7 +86,7 @@ export function setTreeAttributes(place: Place, node: TreeAttributes, { isLink =
 }
 
 /** After chown(2), which takes capabilities away. */
-function setXattrs(place: Place, { xattrs }: TreeAttributes): void {
+function setXattrs(place: KernelPath, { xattrs }: TreeAttributes): void {
   for (const [name, value] of xattrs ?? []) {
     try {
       setXattr(place, name, value);

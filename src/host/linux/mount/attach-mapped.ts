@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import type { MountIdMap } from '../../mounts.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { attachMount, mapMountIds, openTreeClone, type TreeReach } from '../sys/tree-calls.ts';
+import { attachMount, mapMountIds, openTreeClone, type TreeReach } from '../sys/mount-calls.ts';
 import { openUserNamespace } from './user-namespace.ts';
 
 /** What the kernel answers where a mount below cannot be mapped: its file system cannot, or it is mapped already. */

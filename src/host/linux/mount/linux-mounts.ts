@@ -21,19 +21,19 @@ export const linuxMounts: Mounts = {
 };
 
 /** Loading the foreign function interface takes a while, and many commands never mount. */
-function loadLibc() {
-  return import('../sys/libc.ts');
+function loadMountCalls() {
+  return import('../sys/mount-calls.ts');
 }
 
 async function mount(request: MountRequest): Promise<void> {
   const { target } = request;
-  const libc = await loadLibc();
+  const calls = await loadMountCalls();
   for (const [index, call] of mountCalls(request).entries()) {
     try {
-      await libc.mount(call.source, call.target, call.type, call.flags, call.data);
+      await calls.mount.async(call.source, call.target, call.type, call.flags, call.data);
     } catch (error) {
       // The first call made a mount that is not what was asked for; a remount made none.
-      if (index > 0 && !request.flags?.includes('remount')) await libc.umount2(target, UMOUNT_NOFOLLOW | MNT_DETACH);
+      if (index > 0 && !request.flags?.includes('remount')) await calls.umount2.async(target, UMOUNT_NOFOLLOW | MNT_DETACH);
       throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
     }
   }
@@ -74,9 +74,9 @@ async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
 }
 
 async function unmount(target: string, { lazy = false }: { readonly lazy?: boolean } = {}): Promise<void> {
-  const libc = await loadLibc();
+  const calls = await loadMountCalls();
   try {
-    await libc.umount2(target, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0));
+    await calls.umount2.async(target, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0));
   } catch (error) {
     const code = errnoCode(error) ?? 'EIO';
     if (code === 'ENOENT') return;

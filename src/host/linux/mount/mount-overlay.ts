@@ -2,8 +2,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path';
 import { MountError, type MountIdMap, type OverlayRequest } from '../../mounts.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import { mount, umount2 } from '../sys/libc.ts';
-import { attachMount, mapMountIds, openTreeClone } from '../sys/tree-calls.ts';
+import { attachMount, mapMountIds, mount, openTreeClone, umount2 } from '../sys/mount-calls.ts';
 import { openUserNamespace } from './user-namespace.ts';
 
 const MNT_DETACH = 2;
@@ -37,7 +36,7 @@ async function mountLayers(request: OverlayRequest, lower: readonly string[]): P
 }
 
 async function mountWith({ target, upper }: OverlayRequest, options: string): Promise<void> {
-  await mount('overlay', target, 'overlay', upper ? 0 : MS_RDONLY, options);
+  await mount.async('overlay', target, 'overlay', upper ? 0 : MS_RDONLY, options);
 }
 
 /**
@@ -75,7 +74,7 @@ async function attachedBelow(scratch: string, clone: number, work: (folder: stri
     try {
       await work(place);
     } finally {
-      await umount2(place, MNT_DETACH);
+      await umount2.async(place, MNT_DETACH);
     }
   } finally {
     rmdirSync(place);

@@ -5,7 +5,6 @@
  */
 import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import koffi from 'koffi';
 import type { NamespaceKind } from '../../namespaces.ts';
 import {
   type InternetFamily,
@@ -42,18 +41,6 @@ const IFF_UP = 1;
 /** `struct ifreq`: a name of 16 bytes, then a union whose first member here is `short ifr_flags`. */
 const IFREQ_BYTES = 40;
 const IFREQ_FLAGS_OFFSET = 16;
-
-const libc = koffi.load('libc.so.6');
-const unshare = systemCall('int unshare(int flags)');
-const setns = systemCall('int setns(int fd, int nstype)');
-const sethostname = systemCall('int sethostname(const char *name, size_t len)');
-const socket = systemCall('int socket(int domain, int type, int protocol)');
-const close = systemCall('int close(int fd)');
-const ioctl = systemCall('int ioctl(int fd, unsigned long request, _Inout_ uint8_t *argument)');
-const mount = systemCall(
-  'int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)',
-);
-const umount2 = systemCall('int umount2(const char *target, int flags)');
 
 /** A thread is born in the namespaces of the one that makes it: the machine's. */
 const home = (['network', 'ipc', 'uts'] as const).map((kind) => ({
@@ -215,16 +202,4 @@ function step<T>(what: string, work: () => T, sysctl?: string): T {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
-}
-
-/** A system call that throws an error with the errno name in `code`. */
-function systemCall(prototype: string): (...args: readonly unknown[]) => number {
-  const native = libc.func(prototype);
-  return (...args) => {
-    const result: number = native(...args);
-    if (result !== -1) return result;
-    const number = koffi.errno();
-    const name = Object.entries(koffi.os.errno).find(([, value]) => value === number)?.[0] ?? `errno ${number}`;
-    throw Object.assign(new Error(`${native.info.name}: ${name}`), { code: name });
-  };
 }

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { MessageQueue } from '../../message-queue.ts';
 import { NetworkError } from '../../network.ts';
 import type { PacketConnection } from '../../packet-sockets.ts';
-import { loopSocket } from '../sys/loop-socket.ts';
-import { connectedPacketSocket } from '../sys/packet-socket-calls.ts';
+import { openDescriptorStream } from '../sys/descriptor-stream.ts';
+import { connectPacketSocket } from './connect-packet-socket.ts';
 import { asNetworkError } from './network-error.ts';
 
 /** More than a socket of the usual size takes in one piece. */
@@ -13,7 +13,7 @@ const MOST_PACKET_BYTES = 256 * 1024;
 let received: Buffer | undefined;
 
 export async function connectPackets(socketPath: string, signal: AbortSignal): Promise<PacketConnection> {
-  return packetConnection(await connectedPacketSocket(socketPath, signal));
+  return packetConnection(await connectPacketSocket(socketPath, signal));
 }
 
 /** A connected socket as the port shows it; owns the descriptor. */
@@ -26,7 +26,7 @@ export function packetConnection(fd: number): PacketConnection {
     packets.push(Uint8Array.prototype.slice.call(buffer, 0, bytes));
     return true;
   };
-  const socket = loopSocket(fd, { allowHalfOpen: true, onread: { buffer, callback } });
+  const socket = openDescriptorStream(fd, { allowHalfOpen: true, onread: { buffer, callback } });
   socket.on('error', () => {}); // followed by `close`
   socket.once('end', () => packets.end());
   socket.once('close', () => packets.end());

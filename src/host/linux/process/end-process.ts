@@ -6,7 +6,7 @@ import process from 'node:process';
  * kernel, on a mount that does not answer for example; _exit(2) does not.
  */
 export async function endProcess(exitCode: number): Promise<never> {
-  const { exitNow } = await import('../sys/libc.ts');
+  const { exitNow } = await import('../sys/process-calls.ts');
   flushCompileCache();
   exitNow(exitCode);
   return process.exit(exitCode);

@@ -118,7 +118,10 @@ async function resizeTerminal(process: ProcessIdentity, size: TerminalSize): Pro
 
 /** Of one that is no child of ours. */
 async function exitOfStranger(process: ProcessIdentity, signal: AbortSignal): Promise<void> {
-  const { openPidfd, untilReady } = await import('../sys/loop-socket.ts');
+  const [{ openPidfd }, { untilReady }] = await Promise.all([
+    import('../sys/event-calls.ts'),
+    import('../sys/descriptor-stream.ts'),
+  ]);
   const fd = openPidfd(process.pid);
   if (fd === undefined) return;
   // Only now: as long as we hold it, its number means this process.

@@ -1,39 +1,12 @@
-/** A process that has no descriptor left (EMFILE) still knows how its programs end, and still ends them. */
+/** An agent without a free descriptor (EMFILE) still kills its programs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import koffi from 'koffi';
-import { exitStatusOf } from '../sys/exit-status.ts';
-import { openPidfd } from '../sys/loop-socket.ts';
-import { spawnInSession } from '../sys/posix-spawn.ts';
+import { withoutDescriptors } from '../sys/no-descriptors.fixture.ts';
 import { spawnStreamed } from './spawn-streamed.ts';
 
-const libc = koffi.load('libc.so.6');
-const getLimit = libc.func('int getrlimit(int resource, _Out_ uint64_t *limit)');
-const setLimit = libc.func('int setrlimit(int resource, const uint64_t *limit)');
-const RLIMIT_NOFILE = 7;
 const env = { PATH: '/usr/bin:/bin' };
 
-/** No new descriptor until it is disposed of. */
-function withoutDescriptors(): Disposable {
-  const limits = [0n, 0n];
-  assert.equal(getLimit(RLIMIT_NOFILE, limits), 0);
-  assert.equal(setLimit(RLIMIT_NOFILE, [0n, limits[1] ?? 0n]), 0);
-  return { [Symbol.dispose]: () => void setLimit(RLIMIT_NOFILE, limits) };
-}
-
-for (const [line, status] of Object.entries({ 'exit 3': 3, 'sleep 0.2; exit 4': 4, 'kill -9 $$': 137 })) {
-  test(`exitStatusOf() without a descriptor: ${line}`, async () => {
-    const { pid } = spawnInSession({ program: '/bin/sh', args: ['-c', line], env, ends: [null, null, null] });
-    const exited = (() => {
-      using _ = withoutDescriptors();
-      assert.throws(() => openPidfd(pid), /pidfd_open: errno 24/);
-      return exitStatusOf(pid);
-    })();
-    assert.equal(await exited, status);
-  });
-}
-
-test('kill() without a descriptor rejects, and the program is killed all the same', async () => {
+test('kill() without a free descriptor rejects and still kills the program', async () => {
   const program = await spawnStreamed({
     program: '/bin/sh',
     args: ['-c', 'sleep 60 & echo started; wait'],

@@ -12,8 +12,8 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
   ]);
   signal.throwIfAborted();
   const { program, args, env = process.env, cwd, input, sealed, maxOutputBytes = Number.POSITIVE_INFINITY } = command;
-  const ends = [input === undefined ? null : 'reads', 'writes', 'writes'] as const;
-  const { pid, ours } = spawnInSession({ program, args, env, cwd, ends, sealed });
+  const descriptors = [input === undefined ? null : 'reads', 'writes', 'writes'] as const;
+  const { pid, ours } = spawnInSession({ program, args, env, cwd, descriptors, sealed });
   const [stdin, ...outputs] = ours;
   feed(stdin, input);
   const streams = outputs.flatMap((fd) => (fd === undefined ? [] : [new Socket({ fd, readable: true })]));

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { ProcessIdentity, RunningProgram, StreamedCommand, TerminalSize } from '../../processes.ts';
 import { parseProcStat } from '../proc/proc-stat.ts';
 import { errnoCode } from '../sys/errno-code.ts';
-import type { ChildEnd } from '../sys/posix-spawn.ts';
+import type { ChildDescriptor } from '../sys/posix-spawn.ts';
 import type { PseudoTerminal } from '../terminal/pseudo-terminal.ts';
 import { childrenOf, killBelow, killTree, sendSignal } from './kill-tree.ts';
 import { startError } from './spawn-program.ts';
@@ -93,21 +93,21 @@ function inTerminal(
 
 /** The program makes the terminal, and we get our end of it. */
 async function spawnWithOwnTerminal(command: StreamedCommand, socketPath: string): Promise<RunningProgram> {
-  const [{ openTerminalDoor }, { ourEnd }] = await Promise.all([
-    import('../terminal/received-terminal.ts'),
+  const [{ openTerminalListener }, { terminalOnDescriptor }] = await Promise.all([
+    import('../terminal/terminal-listener.ts'),
     import('../terminal/pseudo-terminal.ts'),
   ]);
-  const door = openTerminalDoor(socketPath);
-  const over = new AbortController();
-  const terminal = door
-    .received(over.signal)
-    .then(ourEnd)
+  const listener = openTerminalListener(socketPath);
+  const programEnded = new AbortController();
+  const terminal = listener
+    .receive(programEnded.signal)
+    .then(terminalOnDescriptor)
     .catch(() => undefined);
   const { identity, exited, ours } = await startProgram(command, [null, null, 'writes']).catch((error: unknown) => {
-    over.abort();
+    programEnded.abort();
     throw error;
   });
-  onExit(exited, () => over.abort());
+  onExit(exited, () => programEnded.abort());
   const words = collected(outputStream(ours[2]));
   const write = async (data: Uint8Array): Promise<void> => (await terminal)?.write(data);
   return {
@@ -155,13 +155,13 @@ interface Started {
 
 async function startProgram(
   { program, args, env, sealed }: StreamedCommand,
-  ends: readonly ChildEnd[],
+  descriptors: readonly ChildDescriptor[],
 ): Promise<Started> {
   const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
     import('../sys/posix-spawn.ts'),
     import('../sys/exit-status.ts'),
   ]);
-  const { pid, ours } = spawnInSession({ program, args, env, ends, sealed });
+  const { pid, ours } = spawnInSession({ program, args, env, descriptors, sealed });
   const exited = exitStatusOf(pid);
   try {
     // One that is dead already can be read until it is collected.

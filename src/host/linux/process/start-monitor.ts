@@ -12,7 +12,7 @@ export async function startMonitor(command: MonitorCommand, signal: AbortSignal)
     import('../sys/exit-status.ts'),
   ]);
   signal.throwIfAborted();
-  const { pid, ours } = spawnInSession({ ...command, ends: [null, null, 'writes', 'writes', 'reads'] });
+  const { pid, ours } = spawnInSession({ ...command, descriptors: [null, null, 'writes', 'writes', 'reads'] });
   const [, , errors, toUs, fromUs] = ours.map((fd, descriptor) => streamOf(fd, descriptor !== 4));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;

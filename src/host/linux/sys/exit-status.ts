@@ -1,41 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import koffi from 'koffi';
-import { openPidfd, untilReady } from './loop-socket.ts';
+import { untilReady } from './descriptor-stream.ts';
+import { openPidfd } from './event-calls.ts';
+import { waitpid } from './process-calls.ts';
 
-const waitpid = koffi.load('libc.so.6').func('int waitpid(int pid, _Out_ int *status, int options)');
+/** The status of a process whose real one cannot be known. containerd uses the same. */
+export const UNKNOWN_EXIT_STATUS = 255;
 
 const WNOHANG = 1;
 const POLL_MS = 50;
 const never = new AbortController().signal;
 
 /**
- * How a child of ours ended, as shells tell it: 128 + signal. It is collected here: until then its number is not given to
- * another one. Never rejects: without a descriptor to wait with (EMFILE) the kernel is asked again and again.
+ * Collects a child and returns its exit status as shells do: 128 + signal. The pid is not reused until then. Never rejects:
+ * without a descriptor to wait with (EMFILE) the child is polled.
  */
 export async function exitStatusOf(pid: number): Promise<number> {
   try {
     const fd = openPidfd(pid);
     if (fd !== undefined) await untilReady(fd, never);
   } catch {
-    return polledStatus(pid);
+    // Polled instead.
   }
-  return collect(pid) ?? 0;
-}
-
-async function polledStatus(pid: number): Promise<number> {
   for (let status = collect(pid); ; status = collect(pid)) {
     if (status !== undefined) return status;
     await sleep(POLL_MS);
   }
 }
 
-/** `undefined`: it runs. One that is collected already has 0. */
+/** `undefined`: it still runs. */
 function collect(pid: number): number | undefined {
   const status = [0];
-  const found = waitpid(pid, status, WNOHANG);
-  if (found === 0) return undefined;
-  if (found !== pid) return 0;
+  try {
+    if (waitpid(pid, status, WNOHANG) === 0) return undefined;
+  } catch {
+    return UNKNOWN_EXIT_STATUS; // ECHILD: it was collected before, or is not a child of this process
+  }
   const [number = 0] = status;
-  const killedBy = number & 0x7f;
-  return killedBy === 0 ? (number >> 8) & 0xff : 128 + killedBy;
+  const signal = number & 0x7f;
+  return signal === 0 ? (number >> 8) & 0xff : 128 + signal;
 }

@@ -1,111 +1,155 @@
-import koffi from 'koffi';
-import { ProcessStartError } from '../../processes.ts';
-import { errnoName } from './libc.ts';
-import { newPipe, type ProgramPipe } from './new-pipe.ts';
-import { sealedCopy } from './sealed-copy.ts';
-
 /**
- * posix_spawn(3) of glibc: the new process borrows our memory until it runs the program. Node.js forks instead, which
- * copies the page tables of all that we have and makes every page fault once more, on the thread that does all the work.
+ * posix_spawn(3) of glibc: the new process shares our memory until it runs the program. Node.js forks instead, which copies
+ * all page tables and makes every page fault once more, on the main thread.
  */
-const libc = koffi.load('libc.so.6');
-const posixSpawn = libc.func(
+import { ProcessStartError } from '../../processes.ts';
+import { closeDescriptor, newPipe } from './descriptor-calls.ts';
+import { declareCall, declareErrnoCall } from './ffi.ts';
+import { STRUCT_SIZES } from './layout.ts';
+import { sealedCopy } from './sealed-copy.ts';
+import { SystemCallError } from './system-call-error.ts';
+
+type Args = readonly (string | null)[];
+
+const posixSpawn = declareErrnoCall<
+  [pid: number[], path: string, actions: Buffer, attributes: Buffer, argv: Args, envp: Args]
+>(
   'int posix_spawn(_Out_ int *pid, const char *path, uint8_t *actions, uint8_t *attributes, const char **argv, const char **envp)',
+  (_pid, path) => path,
 );
-const initActions = libc.func('int posix_spawn_file_actions_init(_Out_ uint8_t *actions)');
-const addDup2 = libc.func('int posix_spawn_file_actions_adddup2(_Inout_ uint8_t *actions, int from, int to)');
-const addOpen = libc.func(
+const initActions = declareErrnoCall<[actions: Buffer]>('int posix_spawn_file_actions_init(_Out_ uint8_t *actions)');
+const addDup2 = declareErrnoCall<[actions: Buffer, from: number, to: number]>(
+  'int posix_spawn_file_actions_adddup2(_Inout_ uint8_t *actions, int from, int to)',
+);
+const addOpen = declareErrnoCall<[actions: Buffer, fd: number, path: string, flags: number, mode: number]>(
   'int posix_spawn_file_actions_addopen(_Inout_ uint8_t *actions, int fd, const char *path, int flags, unsigned int mode)',
 );
-const addChdir = libc.func('int posix_spawn_file_actions_addchdir_np(_Inout_ uint8_t *actions, const char *path)');
-const destroyActions = libc.func('int posix_spawn_file_actions_destroy(_Inout_ uint8_t *actions)');
-const initAttributes = libc.func('int posix_spawnattr_init(_Out_ uint8_t *attributes)');
-const setFlags = libc.func('int posix_spawnattr_setflags(_Inout_ uint8_t *attributes, short flags)');
-const setDefaultSignals = libc.func('int posix_spawnattr_setsigdefault(_Inout_ uint8_t *attributes, uint8_t *signals)');
-const setSignalMask = libc.func('int posix_spawnattr_setsigmask(_Inout_ uint8_t *attributes, uint8_t *signals)');
-const fillSignals = libc.func('int sigfillset(_Out_ uint8_t *signals)');
-const close = libc.func('int close(int fd)');
+const addChdir = declareErrnoCall<[actions: Buffer, path: string]>(
+  'int posix_spawn_file_actions_addchdir_np(_Inout_ uint8_t *actions, const char *path)',
+);
+const destroyActions = declareErrnoCall<[actions: Buffer]>(
+  'int posix_spawn_file_actions_destroy(_Inout_ uint8_t *actions)',
+);
+const initAttributes = declareErrnoCall<[attributes: Buffer]>('int posix_spawnattr_init(_Out_ uint8_t *attributes)');
+const setFlags = declareErrnoCall<[attributes: Buffer, flags: number]>(
+  'int posix_spawnattr_setflags(_Inout_ uint8_t *attributes, short flags)',
+);
+const setDefaultSignals = declareErrnoCall<[attributes: Buffer, signals: Buffer]>(
+  'int posix_spawnattr_setsigdefault(_Inout_ uint8_t *attributes, uint8_t *signals)',
+);
+const setSignalMask = declareErrnoCall<[attributes: Buffer, signals: Buffer]>(
+  'int posix_spawnattr_setsigmask(_Inout_ uint8_t *attributes, uint8_t *signals)',
+);
+const fillSignals = declareCall<[signals: Buffer]>('int sigfillset(_Out_ uint8_t *signals)');
 
-/** ENOENT, EACCES, ENOTDIR. */
-const ELSEWHERE: ReadonlySet<number> = new Set([2, 13, 20]);
+/** Errors after which the next folder of `PATH` is tried. */
+const NOT_FOUND: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR']);
 const O_RDWR = 2;
-/** What glibc has on 64 bits is 80 and 336 bytes. */
-const STRUCT_BYTES = 512;
-const SETSIGDEF = 0x04;
-const SETSIGMASK = 0x08;
-const SETSID = 0x80;
-const SIGSET_BYTES = 128;
+const POSIX_SPAWN_SETSIGDEF = 0x04;
+const POSIX_SPAWN_SETSIGMASK = 0x08;
+const POSIX_SPAWN_SETSID = 0x80;
 
-const attributes = newSession();
+let sessionAttributes: Buffer | undefined;
 
-/** A session of its own, every signal as it is by default, none held back. */
-function newSession(): Buffer {
-  const made = Buffer.alloc(STRUCT_BYTES);
-  const signals = Buffer.alloc(SIGSET_BYTES);
-  initAttributes(made);
-  setFlags(made, SETSIGDEF | SETSIGMASK | SETSID);
-  setSignalMask(made, signals);
+/** A new session, all signals with their default action, none blocked. */
+function newSessionAttributes(): Buffer {
+  const attributes = Buffer.alloc(STRUCT_SIZES.posix_spawn);
+  const signals = Buffer.alloc(STRUCT_SIZES.sigset_t);
+  initAttributes(attributes);
+  setFlags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+  setSignalMask(attributes, signals);
   fillSignals(signals);
-  setDefaultSignals(made, signals);
-  return made;
+  setDefaultSignals(attributes, signals);
+  return attributes;
 }
 
-/** `null`: /dev/null. A number: this descriptor of ours, which stays ours. Otherwise a pipe, of which the program has this end. */
-export type ChildEnd = 'reads' | 'writes' | number | null;
+/** `null`: /dev/null. A number: a descriptor of the caller, which keeps it. Otherwise a pipe that the program reads or writes. */
+export type ChildDescriptor = 'reads' | 'writes' | number | null;
 
-export interface Spawned {
+export interface SpawnedProcess {
   readonly pid: number;
-  /** Our ends, in the order of the descriptors; the caller closes them. */
+  /** Our ends of the pipes, by the program's descriptor; the caller closes them. */
   readonly ours: ReadonlyArray<number | undefined>;
 }
 
-export interface SpawnOrder {
+export interface SpawnRequest {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string | undefined;
-  /** Of descriptor 0 and up. */
-  readonly ends: readonly ChildEnd[];
+  /** From descriptor 0 on. */
+  readonly descriptors: readonly ChildDescriptor[];
+  /** Runs a sealed copy of the program. */
   readonly sealed?: boolean | undefined;
 }
 
-/** A session and a process group of its own. Whoever starts it collects it with `exitStatusOf`. */
-export function spawnInSession({ program, args, env, cwd, ends, sealed = false }: SpawnOrder): Spawned {
-  const pipes = newPipes(ends, program);
-  const actions = Buffer.alloc(STRUCT_BYTES);
-  initActions(actions);
-  ends.forEach((end, descriptor) => {
-    const theirs = typeof end === 'number' ? end : pipes[descriptor]?.theirs;
-    if (theirs === undefined) addOpen(actions, descriptor, '/dev/null', O_RDWR, 0);
-    else addDup2(actions, theirs, descriptor);
-  });
-  if (cwd !== undefined) addChdir(actions, cwd);
-  const pid = [0];
-  const variables = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
-  let failure = 0;
-  for (const path of sealed ? [sealedCopy(program), program] : candidates(program, env['PATH'])) {
-    failure = posixSpawn(pid, path, actions, attributes, [program, ...args, null], [...variables, null]);
-    if (!ELSEWHERE.has(failure)) break;
-  }
-  destroyActions(actions);
-  for (const pipe of pipes) if (pipe !== undefined) close(pipe.theirs);
-  if (failure === 0 && pid[0] !== undefined) return { pid: pid[0], ours: pipes.map((pipe) => pipe?.ours) };
-  for (const pipe of pipes) if (pipe !== undefined) close(pipe.ours);
-  throw new ProcessStartError(errnoName(failure), program);
+/** Pipes of their own: Node.js makes sockets, which the program cannot open as `/dev/stdout`. */
+interface ChildPipe {
+  readonly ours: number;
+  readonly theirs: number;
 }
 
-/** A bare name is looked for in the `PATH` that the program gets. */
-function candidates(program: string, path = '/usr/bin:/bin'): readonly string[] {
-  return program.includes('/') ? [program] : path.split(':').map((folder) => `${folder || '.'}/${program}`);
-}
-
-function newPipes(ends: readonly ChildEnd[], program: string): ReadonlyArray<ProgramPipe | undefined> {
-  const pipes: Array<ProgramPipe | undefined> = [];
+/** Starts a program in a new session and process group. The caller collects it with `exitStatusOf`. */
+export function spawnInSession(request: SpawnRequest): SpawnedProcess {
+  const pipes: Array<ChildPipe | undefined> = [];
   try {
-    for (const end of ends) pipes.push(typeof end === 'string' ? newPipe(end, program) : undefined);
-    return pipes;
+    for (const descriptor of request.descriptors) pipes.push(pipeFor(descriptor));
+    const pid = spawnWith(request, pipes);
+    return { pid, ours: pipes.map((pipe) => pipe?.ours) };
   } catch (error) {
-    for (const pipe of pipes) for (const fd of pipe === undefined ? [] : [pipe.ours, pipe.theirs]) close(fd);
-    throw error;
+    for (const pipe of pipes) if (pipe !== undefined) closeDescriptor(pipe.ours);
+    if (!(error instanceof SystemCallError)) throw error;
+    throw new ProcessStartError(error.code, request.program, { cause: error });
+  } finally {
+    for (const pipe of pipes) if (pipe !== undefined) closeDescriptor(pipe.theirs);
   }
+}
+
+function spawnWith(request: SpawnRequest, pipes: ReadonlyArray<ChildPipe | undefined>): number {
+  const { program, args, env, cwd, descriptors } = request;
+  sessionAttributes ??= newSessionAttributes();
+  const actions = Buffer.alloc(STRUCT_SIZES.posix_spawn);
+  initActions(actions);
+  try {
+    for (const [number, descriptor] of descriptors.entries()) {
+      const theirs = typeof descriptor === 'number' ? descriptor : pipes[number]?.theirs;
+      if (theirs === undefined) addOpen(actions, number, '/dev/null', O_RDWR, 0);
+      else addDup2(actions, theirs, number);
+    }
+    if (cwd !== undefined) addChdir(actions, cwd);
+    const variables = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
+    return spawnFirst(candidatePaths(request), (pid, path) =>
+      posixSpawn(pid, path, actions, sessionAttributes ?? actions, [program, ...args, null], [...variables, null]),
+    );
+  } finally {
+    destroyActions(actions);
+  }
+}
+
+/** The pid of the first path that exists and may be run. */
+function spawnFirst(paths: readonly string[], spawn: (pid: number[], path: string) => void): number {
+  const pid = [0];
+  for (const [index, path] of paths.entries()) {
+    try {
+      spawn(pid, path);
+      break;
+    } catch (error) {
+      const isNotFound = error instanceof SystemCallError && NOT_FOUND.has(error.code);
+      if (!isNotFound || index === paths.length - 1) throw error;
+    }
+  }
+  return pid[0] ?? 0;
+}
+
+/** A bare name is searched for in the `PATH` that the program gets. */
+function candidatePaths({ program, env, sealed = false }: SpawnRequest): readonly string[] {
+  if (sealed) return [sealedCopy(program), program];
+  if (program.includes('/')) return [program];
+  return (env['PATH'] ?? '/usr/bin:/bin').split(':').map((folder) => `${folder || '.'}/${program}`);
+}
+
+function pipeFor(descriptor: ChildDescriptor): ChildPipe | undefined {
+  if (typeof descriptor !== 'string') return undefined;
+  const { readEnd, writeEnd } = newPipe();
+  return descriptor === 'reads' ? { ours: writeEnd, theirs: readEnd } : { ours: readEnd, theirs: writeEnd };
 }

@@ -16,10 +16,10 @@ export function ago(seconds: number): number {
 export const QUIET: WorkerProgress = {
   phaseSinceMs: ago(600),
   removed: false,
-  nextPassMs: undefined,
-  pauseEndsMs: undefined,
+  nextSyncMs: undefined,
+  backoffEndsMs: undefined,
   graceEndsMs: undefined,
-  failure: undefined,
+  lastError: undefined,
 };
 
 /** What can be changed about the pod `hello`, whose container `web` runs and is ready for 10 minutes. */

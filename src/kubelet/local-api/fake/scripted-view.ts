@@ -19,14 +19,14 @@ export class ScriptedView implements AgentView {
   /** What `putAside()` answers. */
   readonly aside: Pod[] = [];
 
-  putAside(): readonly Pod[] {
+  manuallyStopped(): readonly Pod[] {
     return this.aside;
   }
 
   /** What `troubles()` answers. */
   readonly nodeTroubles: string[] = [];
 
-  async troubles(): Promise<readonly string[]> {
+  async nodeErrors(): Promise<readonly string[]> {
     return this.nodeTroubles;
   }
 

@@ -1,5 +1,5 @@
 import type { Lease, Node } from '../../../api/generated/core-v1.ts';
-import { GrowingPause } from '../../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../../base/exponential-backoff.ts';
 import type { Log } from '../../../base/log.ts';
 import { formatMicroTime } from '../../../base/rfc3339.ts';
 import type { Clock } from '../../../host/clock.ts';
@@ -114,7 +114,7 @@ export class NodeLease {
   /** Waits until the server answers. Nothing when there is no node that a new lease could belong to. */
   async #ensure(signal: AbortSignal): Promise<{ readonly lease: Lease | undefined; readonly isNew: boolean }> {
     const { clock, log } = this.#deps;
-    const pause = new GrowingPause(RETRY);
+    const pause = new ExponentialBackoff(RETRY);
     for (;;) {
       try {
         return await this.#find(signal);

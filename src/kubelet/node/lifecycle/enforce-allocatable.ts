@@ -1,5 +1,5 @@
 import type { Quantity } from '../../../base/quantity.ts';
-import { textOf } from '../../../base/text-of.ts';
+import { errorText } from '../../../base/error-text.ts';
 import type { Cgroups, CgroupValues } from '../../../host/cgroups.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { FileSystem } from '../../../host/file-system.ts';
@@ -48,7 +48,7 @@ export async function enforceAllocatable(
       events.record('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
       return;
     } catch (error) {
-      const message = `Failed to update Node Allocatable Limits ${JSON.stringify(podsCgroup)}: ${textOf(error)}`;
+      const message = `Failed to update Node Allocatable Limits ${JSON.stringify(podsCgroup)}: ${errorText(error)}`;
       events.record('Warning', 'FailedNodeAllocatableEnforcement', message);
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);
     }

@@ -1,6 +1,6 @@
 import type { Node } from '../../../api/generated/core-v1.ts';
 import type { Log } from '../../../base/log.ts';
-import { together } from '../../../base/together.ts';
+import { runAllOrAbort } from '../../../base/run-all-or-abort.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
@@ -64,12 +64,12 @@ async function keepNode(settings: NodeSettings, own: OwnNode, deps: KeepNodeDeps
     if (registration.kind !== 'absent') own.seen(registration.node);
     teller.tell([...news, ...readyNews(registration, settings)]);
     const lease = new NodeLease(settings, deps);
-    await together([(each) => own.follow(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
+    await runAllOrAbort([(each) => own.follow(deps, each), (each) => status.run(each), (each) => lease.run(each)], until);
   };
   try {
     // The first word on the node is to be the runtime's as it is, not that it was never asked.
     await readiness.look(signal);
-    await together([(each) => readiness.run(each), live], signal);
+    await runAllOrAbort([(each) => readiness.run(each), live], signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

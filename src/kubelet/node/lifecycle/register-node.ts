@@ -1,5 +1,5 @@
 import type { Lease, Node } from '../../../api/generated/core-v1.ts';
-import { GrowingPause } from '../../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../../base/exponential-backoff.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
@@ -40,7 +40,7 @@ export async function registerNode(
   signal: AbortSignal,
 ): Promise<Registration> {
   const { clock, log } = deps;
-  const pause = new GrowingPause(RETRY);
+  const pause = new ExponentialBackoff(RETRY);
   const claim = new NodeClaim(settings, deps);
   for (;;) {
     try {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { GrowingPause } from '../../../base/growing-pause.ts';
+import { ExponentialBackoff } from '../../../base/exponential-backoff.ts';
 import type { Log } from '../../../base/log.ts';
 import type { RuntimeService } from '../../../cri/services.ts';
 import type { Clock } from '../../../host/clock.ts';
@@ -67,7 +67,7 @@ export class RuntimeReadiness {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const pause = new GrowingPause(NOT_READY);
+    const pause = new ExponentialBackoff(NOT_READY);
     while (!signal.aborted) {
       await this.look(signal);
       const isReady = this.troubles().length === 0;

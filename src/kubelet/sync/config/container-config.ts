@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../../api/generated/core-v1.ts';
-import { textOf } from '../../../base/text-of.ts';
+import { errorText } from '../../../base/error-text.ts';
 import { ContainerConfig, type Mount, type UserNamespace } from '../../../cri/generated/runtime-v1.ts';
 import { PodError } from '../../pod/pod-error.ts';
 import { containerLogPath } from '../../pod/pod-paths.ts';
@@ -46,9 +46,9 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   try {
     return buildConfig(input);
   } catch (error) {
-    throw new PodError('CreateContainerConfigError', textOf(error), {
+    throw new PodError('CreateContainerConfigError', errorText(error), {
       cause: error,
-      eventMessage: `Error: ${textOf(error)}`,
+      eventMessage: `Error: ${errorText(error)}`,
     });
   }
 }

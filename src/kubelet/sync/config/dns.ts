@@ -69,7 +69,7 @@ export function parseResolvConf(text: string): Resolver {
     }
     // With and without the dot at its end it is the same domain.
     if (keyword === 'search') searches = values.filter((path) => path !== '.').map((path) => path.replace(/\.$/, ''));
-    if (keyword === 'options') for (const option of values) options.set(nameOf(option), option);
+    if (keyword === 'options') for (const option of values) options.set(optionName(option), option);
   }
   return { servers, searches, options: [...options.values()] };
 }
@@ -101,7 +101,7 @@ function clusterSearches(pod: Pod, { clusterDomain }: DnsSettings, host: Resolve
 
 function mergeOptions(existing: readonly string[], added: readonly PodDNSConfigOption[]): string[] {
   const options = new Map<string, string>();
-  for (const option of existing) options.set(nameOf(option), option.slice(nameOf(option).length + 1));
+  for (const option of existing) options.set(optionName(option), option.slice(optionName(option).length + 1));
   for (const { name = '', value = '' } of added) options.set(name, value);
   return [...options].map(([name, value]) => (value === '' ? name : `${name}:${value}`));
 }
@@ -129,7 +129,7 @@ function fitSearches(searches: readonly string[], warnings: DnsWarning[]): strin
   return fitting;
 }
 
-function nameOf(option: string): string {
+function optionName(option: string): string {
   return option.split(':', 1)[0] ?? option;
 }
 

@@ -21,22 +21,22 @@ export function envFileValue(text: string, key: string): string {
 
 function assignment(line: string, number: number): { name: string; value: string } {
   const end = line.indexOf('=');
-  if (end < 0) throw fault(number, "missing '='");
+  if (end < 0) throw formatError(number, "missing '='");
   const name = line.slice(0, end);
-  if (name.replace(/[ \t]+$/, '') === '') throw fault(number, 'empty variable name');
-  if (/[ \t]$/.test(name)) throw fault(number, "whitespace before '=' is not allowed");
+  if (name.replace(/[ \t]+$/, '') === '') throw formatError(number, 'empty variable name');
+  if (/[ \t]$/.test(name)) throw formatError(number, "whitespace before '=' is not allowed");
   return { name, value: line.slice(end + 1) };
 }
 
 /** What stands between the quotes; takes further lines as long as they are open. */
 function quoted(value: string, number: number, lines: Iterator<NumberedLine>): string {
-  if (!value.startsWith("'")) throw fault(number, 'value must be enclosed in single quotes');
+  if (!value.startsWith("'")) throw formatError(number, 'value must be enclosed in single quotes');
   let content = '';
   let rest = value.slice(1);
   for (let last = number; ; last++) {
     const end = rest.indexOf("'");
     if (end >= 0) {
-      if (!/^[ \t]*(#|$)/.test(rest.slice(end + 1))) throw fault(last, 'unexpected content after closing quote');
+      if (!/^[ \t]*(#|$)/.test(rest.slice(end + 1))) throw formatError(last, 'unexpected content after closing quote');
       return content + rest.slice(0, end);
     }
     content += `${rest}\n`;
@@ -65,6 +65,6 @@ function* linesOf(text: string): Generator<NumberedLine, undefined> {
 
 const INVALID = 'invalid environment variable format';
 
-function fault(line: number, what: string): Error {
+function formatError(line: number, what: string): Error {
   return new Error(`${INVALID} at line ${line}: ${what}`);
 }

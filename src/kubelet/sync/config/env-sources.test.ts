@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ConfigMap, Container, EnvVarSource, Secret } from '../../../api/generated/core-v1.ts';
-import { type Answer, type EnvironmentSources, NO_SOURCES } from './env-sources.ts';
+import { type ObjectLookup, type EnvironmentSources, NO_SOURCES } from './env-sources.ts';
 import { containerEnvironment, expandIn } from './environment.ts';
 import { examplePod } from './pod.fixture.ts';
 
 const metadata = { name: 'any' };
 const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64');
-const found = <T>(value: T): Answer<T> => ({ kind: 'found', value });
-const missing: Answer<never> = { kind: 'failed', message: 'configmap "absent" not found', isMissing: true };
-const unknown: Answer<never> = {
+const found = <T>(value: T): ObjectLookup<T> => ({ kind: 'found', value });
+const missing: ObjectLookup<never> = { kind: 'failed', message: 'configmap "absent" not found', isMissing: true };
+const unknown: ObjectLookup<never> = {
   kind: 'failed',
   message: 'failed to sync secret cache: timed out waiting for the condition',
   isMissing: false,
@@ -21,13 +21,13 @@ const sources: EnvironmentSources = {
     ['KUBERNETES_SERVICE_HOST', '10.0.0.1'],
     ['color', 'service'],
   ]),
-  configMaps: new Map<string, Answer<ConfigMap>>([
+  configMaps: new Map<string, ObjectLookup<ConfigMap>>([
     ['settings', found({ metadata, data: { color: 'red', size: '$(color) grün', constructor: 'c' } })],
     ['more', found({ metadata, data: { color: 'blue', 'a.b-c': 'odd' }, binaryData: { raw: base64('x') } })],
     ['empty', found({ metadata })],
     ['absent', missing],
   ]),
-  secrets: new Map<string, Answer<Secret>>([
+  secrets: new Map<string, ObjectLookup<Secret>>([
     ['login', found({ metadata, data: { user: base64('me'), color: base64('green') } })],
     ['absent', { ...missing, message: 'secret "absent" not found' }],
     ['unknown', unknown],

@@ -5,16 +5,16 @@ export interface EnvironmentSources {
   /** `KUBERNETES_SERVICE_HOST` and the like. */
   readonly services: ReadonlyMap<string, string>;
   /** By name, all of the pod's own namespace. */
-  readonly configMaps: ReadonlyMap<string, Answer<ConfigMap>>;
-  readonly secrets: ReadonlyMap<string, Answer<Secret>>;
+  readonly configMaps: ReadonlyMap<string, ObjectLookup<ConfigMap>>;
+  readonly secrets: ReadonlyMap<string, ObjectLookup<Secret>>;
   /** By `envFileId`. */
   readonly files: ReadonlyMap<string, EnvFile>;
 }
 
-export type Answer<T> =
+export type ObjectLookup<T> =
   | { readonly kind: 'found'; readonly value: T }
   /** The message is kubelet's own; what is missing may have been optional. */
-  | { readonly kind: 'failed'; readonly message: string; readonly isMissing: boolean };
+  | { readonly kind: 'failed'; readonly message: string; readonly isMissing: boolean; readonly cause?: unknown };
 
 /** What a `fileKeyRef` leads to. */
 export type EnvFile =

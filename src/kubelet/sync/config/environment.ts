@@ -7,8 +7,9 @@ import type {
 } from '../../../api/generated/core-v1.ts';
 import { expandEnv } from '../../../base/env-expand.ts';
 import { goQuote } from '../../../base/go/go-quote.ts';
+import { CausedError } from '../../pod/pod-cause.ts';
 import { envFileValue } from './env-file.ts';
-import { type Answer, type EnvironmentSources, envFileId } from './env-sources.ts';
+import { type ObjectLookup, type EnvironmentSources, envFileId } from './env-sources.ts';
 import { type PodFieldContext, podFieldText } from './pod-field.ts';
 import { type ResourceFieldContext, resourceFieldText } from './resource-field.ts';
 
@@ -82,13 +83,13 @@ function sourceValue(source: EnvVarSource, input: EnvironmentInput): ByteText | 
 
 function configMapValue(ref: ConfigMapKeySelector, { sources, pod }: EnvironmentInput): ByteText | undefined {
   const found = resolve(sources.configMaps, ref);
-  const value = found && keyOf(found.data, ref, `ConfigMap ${pod.metadata.namespace}/${ref.name}`);
+  const value = found && valueOfKey(found.data, ref, 'configmap', pod.metadata.namespace);
   return value === undefined ? undefined : ofText(value);
 }
 
 function secretValue(ref: SecretKeySelector, { sources, pod }: EnvironmentInput): ByteText | undefined {
   const found = resolve(sources.secrets, ref);
-  const value = found && keyOf(found.data, ref, `Secret ${pod.metadata.namespace}/${ref.name}`);
+  const value = found && valueOfKey(found.data, ref, 'secret', pod.metadata.namespace);
   return value === undefined ? undefined : ofBase64(value);
 }
 
@@ -97,7 +98,7 @@ function fileValue(ref: FileKeySelector, { sources }: EnvironmentInput): ByteTex
   if (file === undefined || file.kind === 'noVolume') {
     throw new Error(`cannot find the volume ${goQuote(ref.volumeName)} referenced by FileKeyRef`);
   }
-  if (file.kind === 'unreadable') throw new Error(BAD_FILE);
+  if (file.kind === 'unreadable') throw new CausedError(BAD_FILE, { kind: 'envFileInvalid' });
   const value = parsed(file.bytes, ref.key);
   if (value !== '') return value;
   if (ref.optional) return undefined;
@@ -111,26 +112,29 @@ function parsed(bytes: Uint8Array, key: string): ByteText {
   try {
     return envFileValue(Buffer.from(bytes).toString('latin1'), key);
   } catch (error) {
-    throw new Error(BAD_FILE, { cause: error });
+    throw new CausedError(BAD_FILE, { kind: 'envFileInvalid' }, { cause: error });
   }
 }
 
 function resolve<T>(
-  answers: ReadonlyMap<string, Answer<T>>,
+  answers: ReadonlyMap<string, ObjectLookup<T>>,
   { name = '', optional = false }: { readonly name?: string | undefined; readonly optional?: boolean | undefined },
 ): T | undefined {
   const answer = answers.get(name);
   if (answer?.kind === 'found') return answer.value;
   if (answer?.isMissing && optional) return undefined;
-  throw new Error(answer?.message ?? `cannot resolve ${name}`);
+  throw new Error(answer?.message ?? `cannot resolve ${name}`, { cause: answer?.cause });
 }
 
-function keyOf(
+function valueOfKey(
   data: Readonly<Record<string, string>> | undefined,
-  { key, optional }: { readonly key: string; readonly optional?: boolean | undefined },
-  shown: string,
+  { name: objectName, key, optional }: ConfigMapKeySelector | SecretKeySelector,
+  object: 'configmap' | 'secret',
+  namespace: string | undefined,
 ): string | undefined {
   if (data && Object.hasOwn(data, key)) return data[key];
   if (optional) return undefined;
-  throw new Error(`couldn't find key ${key} in ${shown}`);
+  const name = `${namespace}/${objectName}`;
+  const message = `couldn't find key ${key} in ${object === 'secret' ? 'Secret' : 'ConfigMap'} ${name}`;
+  throw new CausedError(message, { kind: 'keyNotFound', object, name, key });
 }

@@ -16,6 +16,7 @@ import {
   SupplementalGroupsPolicy,
   type UserNamespace,
 } from '../../../cri/generated/runtime-v1.ts';
+import { CausedError } from '../../pod/pod-cause.ts';
 import { namespaceOptions } from './namespaces.ts';
 
 /** The user that an image asks for; kubelet takes an image that says nothing for root. */
@@ -137,18 +138,21 @@ function verifyNonRoot({ pod, container, imageUser }: ContainerSecurityInput, ef
   const subject = `(pod: "${formatPod(pod)}", container: ${container.name})`;
   if (effective.runAsUser !== undefined) {
     if (effective.runAsUser !== 0) return;
-    throw new Error(`container's runAsUser breaks non-root policy ${subject}`);
+    const message = `container's runAsUser breaks non-root policy ${subject}`;
+    throw new CausedError(message, { kind: 'runsAsRoot', from: 'spec' });
   }
   // A runtime may look such a number up as a name, or cut it off at 32 bits: either way it may be root.
   const isOutOfRange = imageUser.uid !== undefined && !isId(imageUser.uid);
   const { uid, username } = isOutOfRange ? { uid: undefined, username: String(imageUser.uid) } : imageUser;
   if (uid === undefined && username !== '') {
-    throw new Error(
+    throw new CausedError(
       `container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root ${subject}`,
+      { kind: 'userNotNumeric', user: username },
     );
   }
   if (uid === undefined || uid === 0n) {
-    throw new Error(`container has runAsNonRoot and image will run as root ${subject}`);
+    const message = `container has runAsNonRoot and image will run as root ${subject}`;
+    throw new CausedError(message, { kind: 'runsAsRoot', from: 'image' });
   }
 }
 

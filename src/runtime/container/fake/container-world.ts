@@ -14,7 +14,7 @@ import type { OciSpec } from '../../oci/oci-spec.ts';
 import { type Containers, createContainers } from '../../server/create-containers.ts';
 import { type RuntimePaths, runtimePaths } from '../../settings/runtime-paths.ts';
 import type { SpecMachine, SpecRequest } from '../../spec/spec-request.ts';
-import type { RuntimeHappening } from '../../store/event-sink.ts';
+import type { LifecycleEvent } from '../../store/event-sink.ts';
 import { openRecordStore } from '../../store/open-record-store.ts';
 import type { SandboxRecord } from '../../store/sandbox-record.ts';
 import { decodeContainerRecord } from '../decode-container-record.ts';
@@ -66,7 +66,7 @@ export interface ContainerWorld {
   readonly snapshots: MemorySnapshots;
   readonly sandboxes: Map<string, SandboxRecord>;
   readonly images: StoredImage[];
-  readonly told: RuntimeHappening[];
+  readonly told: LifecycleEvent[];
   readonly warnings: Array<{ readonly message: string; readonly fields: LogFields | undefined }>;
   bootId: string;
   containers: Containers;
@@ -133,7 +133,7 @@ async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpe
       list: () => images,
     },
     nri: { ...noNri, ...nri },
-    events: { publish: (happening: RuntimeHappening) => void world.told.push(happening) },
+    events: { publish: (happening: LifecycleEvent) => void world.told.push(happening) },
     machine: MACHINE,
     buildSpec: buildSpec ?? (async (request: SpecRequest) => plainSpec(request)),
     ociCommand: async (_program: string, [command, id]: readonly string[]) =>
@@ -167,7 +167,7 @@ export function sandboxRecord(id: string): SandboxRecord {
     }),
     runtimeHandler: '',
     createdAtNs: 1n,
-    life: { phase: 'ready' },
+    state: { phase: 'ready' },
     namespaces: {},
     pause: false,
     ips: [],

@@ -1,20 +1,23 @@
-/** The stream ended in the middle of something. */
-export class CutOffError extends Error {
+/** The stream ended in the middle of a record. */
+export class UnexpectedEofError extends Error {
   override readonly name = 'CutOffError';
 }
 
-/** Bytes one after the other. */
-export interface Bytes {
-  /** At least one byte and at most `most`; `undefined` at the end. */
-  some(most: number): Promise<Uint8Array | undefined>;
-  /** So many bytes; `undefined` when there is none left. Throws a `CutOffError` when there are fewer. */
-  exactly(length: number): Promise<Uint8Array | undefined>;
-  /** Throws a `CutOffError` when there are fewer. */
+/** Sequential access to bytes. */
+export interface ByteInput {
+  /** Returns at least one byte and at most `most`; `undefined` at the end. */
+  read(most: number): Promise<Uint8Array | undefined>;
+  /**
+   * Returns exactly `length` bytes; `undefined` at the end of the data. Throws `CutOffError` if only some of them are
+   * left.
+   */
+  readExactly(length: number): Promise<Uint8Array | undefined>;
+  /** Throws `CutOffError` if fewer bytes are left. */
   skip(length: number): Promise<void>;
 }
 
-/** A stream of chunks, by the byte. */
-export class ByteReader implements Bytes {
+/** Reads a stream of chunks byte by byte. */
+export class ByteReader implements ByteInput {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
 
@@ -22,7 +25,7 @@ export class ByteReader implements Bytes {
     this.#chunks = source[Symbol.asyncIterator]();
   }
 
-  async some(most: number): Promise<Uint8Array | undefined> {
+  async read(most: number): Promise<Uint8Array | undefined> {
     while (this.#rest.byteLength === 0) {
       const next = await this.#chunks.next();
       if (next.done) return undefined;
@@ -33,14 +36,14 @@ export class ByteReader implements Bytes {
     return taken;
   }
 
-  async exactly(length: number): Promise<Uint8Array | undefined> {
-    const first = await this.some(length);
+  async readExactly(length: number): Promise<Uint8Array | undefined> {
+    const first = await this.read(length);
     if (first === undefined || first.byteLength === length) return first;
     const whole = new Uint8Array(length);
     whole.set(first);
     for (let filled = first.byteLength; filled < length; ) {
-      const more = await this.some(length - filled);
-      if (more === undefined) throw new CutOffError(`unexpected end of data after ${filled} of ${length} bytes`);
+      const more = await this.read(length - filled);
+      if (more === undefined) throw new UnexpectedEofError(`unexpected end of data after ${filled} of ${length} bytes`);
       whole.set(more, filled);
       filled += more.byteLength;
     }
@@ -49,18 +52,18 @@ export class ByteReader implements Bytes {
 
   async skip(length: number): Promise<void> {
     for (let left = length; left > 0; ) {
-      const some = await this.some(left);
-      if (some === undefined) throw new CutOffError(`unexpected end of data, ${left} bytes are missing`);
+      const some = await this.read(left);
+      if (some === undefined) throw new UnexpectedEofError(`unexpected end of data, ${left} bytes are missing`);
       left -= some.byteLength;
     }
   }
 
-  /** To the end. */
+  /** Reads to the end. */
   async drain(): Promise<void> {
-    while ((await this.some(Number.MAX_SAFE_INTEGER)) !== undefined);
+    while ((await this.read(Number.MAX_SAFE_INTEGER)) !== undefined);
   }
 
-  /** Lets go of the source. */
+  /** Releases the source. */
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }

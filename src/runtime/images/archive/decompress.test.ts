@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { decompressed } from './decompress.ts';
+import { decompress } from './decompress.ts';
 
 const text = 'the same words again and again. '.repeat(5000);
 const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
@@ -11,7 +11,7 @@ async function read(bytes: Uint8Array): Promise<string> {
     for (let start = 0; start < bytes.byteLength; start += 1000) yield bytes.subarray(start, start + 1000);
   })();
   const parts: Uint8Array[] = [];
-  for await (const part of decompressed(chunks)) parts.push(part);
+  for await (const part of decompress(chunks)) parts.push(part);
   return Buffer.concat(parts).toString();
 }
 

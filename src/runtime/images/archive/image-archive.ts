@@ -1,31 +1,31 @@
-import { type Bytes, CutOffError } from './byte-reader.ts';
-import { insidePath } from './inside-path.ts';
+import { type ByteInput, UnexpectedEofError } from './byte-reader.ts';
+import { cleanArchivePath } from './archive-path.ts';
 import { readTar } from './read-tar.ts';
 import { TarError } from './tar-header.ts';
 
-/** Bytes that can be read from anywhere: a file, or memory. */
+/** Bytes with random access: a file, or memory. */
 export interface RandomAccess {
   readonly size: number;
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
 const CHUNK_BYTES = 512 * 1024;
-/** What is not a layer: manifests, configurations. Of one, and of all that are read. */
-const MOST_METADATA = 8 * 1024 * 1024;
-const MOST_METADATA_IN_ALL = 64 * 1024 * 1024;
-/** An image has some hundred; more is an attack. */
-const MOST_FILES = 100_000;
-/** Of the names of them, which are in memory. */
-const MOST_NAMES = 32 * 1024 * 1024;
-/** As many links one after the other, and it is a circle. */
-const MOST_LINKS = 8;
+/** Limits for manifests and configurations: one document, and all of them together. */
+const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
+const MAX_METADATA_BYTES = 64 * 1024 * 1024;
+/** Images have a few hundred files; a larger number is an attack. */
+const MAX_FILES = 100_000;
+/** Limit for the sum of all file names, which are held in memory. */
+const MAX_NAME_BYTES = 32 * 1024 * 1024;
+/** A longer chain of links is a loop. */
+const MAX_LINKS = 8;
 
 interface Extent {
   readonly offset: number;
   readonly size: number;
 }
 
-/** The files of a tar archive by their names, wherever in it they stand. */
+/** The files of a tar archive by name, in any order. */
 export class ImageArchive {
   readonly #source: RandomAccess;
   readonly #files: ReadonlyMap<string, Extent>;
@@ -38,20 +38,20 @@ export class ImageArchive {
     this.#links = links;
   }
 
-  /** Reads the headers, and skips what is between. Throws a `TarError`. */
+  /** Reads the headers and skips the contents. Throws `TarError`. */
   static async open(source: RandomAccess, signal: AbortSignal): Promise<ImageArchive> {
     const files = new Map<string, Extent>();
     const links = new Map<string, string>();
     let names = 0;
     for await (const { name, node, offset } of membersOf(source, signal)) {
       names += name.length;
-      if (names > MOST_NAMES) throw new TarError('the archive has too many long names');
-      if (files.size + links.size >= MOST_FILES) throw new TarError(`the archive has more than ${MOST_FILES} files`);
-      const path = insidePath(name);
+      if (names > MAX_NAME_BYTES) throw new TarError('the archive has too many long names');
+      if (files.size + links.size >= MAX_FILES) throw new TarError(`the archive has more than ${MAX_FILES} files`);
+      const path = cleanArchivePath(name);
       if (node.kind === 'file') files.set(path, { offset, size: node.size });
-      // Docker once saved a layer that two images share as a link.
-      if (node.kind === 'symlink') links.set(path, insidePath(`${path}/../${node.target}`));
-      if (node.kind === 'hardLink') links.set(path, insidePath(node.target));
+      // Old versions of `docker save` wrote a layer that two images share as a link.
+      if (node.kind === 'symlink') links.set(path, cleanArchivePath(`${path}/../${node.target}`));
+      if (node.kind === 'hardLink') links.set(path, cleanArchivePath(node.target));
     }
     return new ImageArchive(source, files, links);
   }
@@ -66,9 +66,9 @@ export class ImageArchive {
 
   async read(name: string): Promise<Uint8Array> {
     const { offset, size } = this.#extent(name);
-    if (size > MOST_METADATA) throw new TarError(`${name}: ${size} bytes are too many`);
+    if (size > MAX_DOCUMENT_BYTES) throw new TarError(`${name}: ${size} bytes are too many`);
     this.#metadata += size;
-    if (this.#metadata > MOST_METADATA_IN_ALL) throw new TarError('the manifests of the archive are too many');
+    if (this.#metadata > MAX_METADATA_BYTES) throw new TarError('the manifests of the archive are too many');
     return this.#source.read(offset, size);
   }
 
@@ -84,7 +84,7 @@ export class ImageArchive {
 
   #find(name: string): Extent | undefined {
     let path = name;
-    for (let links = 0; links < MOST_LINKS; links++) {
+    for (let links = 0; links < MAX_LINKS; links++) {
       const next = this.#links.get(path);
       if (next === undefined) return this.#files.get(path);
       path = next;
@@ -93,7 +93,7 @@ export class ImageArchive {
   }
 }
 
-/** Who gave us something else altogether should be told that, and not what its first bytes lack. */
+/** Reports data that is not an archive at all as such, instead of as a header error of its first bytes. */
 async function* membersOf(source: RandomAccess, signal: AbortSignal): ReturnType<typeof readTar> {
   let isArchive = false;
   try {
@@ -102,13 +102,13 @@ async function* membersOf(source: RandomAccess, signal: AbortSignal): ReturnType
       yield member;
     }
   } catch (error) {
-    if (isArchive || !(error instanceof TarError || error instanceof CutOffError)) throw error;
+    if (isArchive || !(error instanceof TarError || error instanceof UnexpectedEofError)) throw error;
     throw new TarError('it is not an image archive (tar, gzip or zstd)', { cause: error });
   }
 }
 
-/** Everything from the beginning. */
-export async function* wholeOf(source: RandomAccess, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+/** Streams the whole source. */
+export async function* streamAll(source: RandomAccess, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   yield* chunks(source, { offset: 0, size: source.size }, signal);
 }
 
@@ -122,8 +122,8 @@ async function* chunks(source: RandomAccess, { offset, size }: Extent, signal: A
   }
 }
 
-/** Does not read what nobody asks for. */
-class SeekingReader implements Bytes {
+/** Skips by seeking instead of reading. */
+class SeekingReader implements ByteInput {
   readonly #source: RandomAccess;
   readonly #signal: AbortSignal;
   #position = 0;
@@ -133,23 +133,23 @@ class SeekingReader implements Bytes {
     this.#signal = signal;
   }
 
-  async some(most: number): Promise<Uint8Array | undefined> {
+  async read(most: number): Promise<Uint8Array | undefined> {
     this.#signal.throwIfAborted();
     const bytes = await this.#source.read(this.#position, Math.min(most, CHUNK_BYTES));
     this.#position += bytes.byteLength;
     return bytes.byteLength === 0 ? undefined : bytes;
   }
 
-  async exactly(length: number): Promise<Uint8Array | undefined> {
+  async readExactly(length: number): Promise<Uint8Array | undefined> {
     this.#signal.throwIfAborted();
     const bytes = await this.#source.read(this.#position, length);
     this.#position += bytes.byteLength;
     if (bytes.byteLength === 0 || bytes.byteLength === length) return bytes.byteLength === 0 ? undefined : bytes;
-    throw new CutOffError(`unexpected end of data after ${bytes.byteLength} of ${length} bytes`);
+    throw new UnexpectedEofError(`unexpected end of data after ${bytes.byteLength} of ${length} bytes`);
   }
 
   async skip(length: number): Promise<void> {
     this.#position += length;
-    if (this.#position > this.#source.size) throw new CutOffError('unexpected end of data');
+    if (this.#position > this.#source.size) throw new UnexpectedEofError('unexpected end of data');
   }
 }

@@ -5,7 +5,7 @@ import { TarError } from './tar-header.ts';
 const XATTR = 'SCHILY.xattr.';
 const SPARSE = 'GNU.sparse.';
 
-/** What a pax header says of the member after it; what is absent stands in the member's own header. */
+/** The fields of a pax header for the next member. Absent fields come from the member's own header. */
 export interface PaxFields {
   readonly path?: string;
   readonly linkPath?: string;
@@ -17,10 +17,13 @@ export interface PaxFields {
   readonly sparse?: PaxSparse;
 }
 
-/** Records are `LENGTH KEY=VALUE\n`, the length counting itself; values may hold any byte. Throws a `TarError`. */
+/**
+ * Parses records of the form `LENGTH KEY=VALUE\n`. The length includes itself; values may hold any byte. Throws
+ * `TarError`.
+ */
 export function parsePaxRecords(data: Uint8Array): PaxFields {
   const values = new Map<string, Uint8Array>();
-  /** Its first version told each part in records of the same names. */
+  /** Sparse format 0.0 repeats the same record names for each extent. */
   const sparsePairs: number[] = [];
   for (let rest = data; rest.byteLength > 0; ) {
     const space = rest.indexOf(0x20);
@@ -31,38 +34,38 @@ export function parsePaxRecords(data: Uint8Array): PaxFields {
     if (length > rest.byteLength || equals < 1 || record.at(-1) !== 0x0a) throw new TarError('invalid pax record');
     const key = fileNameOf(record.subarray(0, equals));
     values.set(key, record.slice(equals + 1, -1));
-    if (key === `${SPARSE}offset` || key === `${SPARSE}numbytes`) sparsePairs.push(decimalOf(values, key));
+    if (key === `${SPARSE}offset` || key === `${SPARSE}numbytes`) sparsePairs.push(decimalValue(values, key));
     rest = rest.subarray(length);
   }
-  return { ...fieldsOf(values), ...sparseOf(values, sparsePairs) };
+  return { ...parseFields(values), ...parseSparseFields(values, sparsePairs) };
 }
 
-function sparseOf(
+function parseSparseFields(
   values: ReadonlyMap<string, Uint8Array>,
   pairs: readonly number[],
 ): Pick<PaxFields, 'path' | 'sparse'> {
   if (![...values.keys()].some((key) => key.startsWith(SPARSE))) return {};
-  const path = textOf(values, `${SPARSE}name`);
-  const size = decimalOf(values, values.has(`${SPARSE}realsize`) ? `${SPARSE}realsize` : `${SPARSE}size`);
-  const version = `${textOf(values, `${SPARSE}major`) ?? '0'}.${textOf(values, `${SPARSE}minor`) ?? '0'}`;
+  const path = stringValue(values, `${SPARSE}name`);
+  const size = decimalValue(values, values.has(`${SPARSE}realsize`) ? `${SPARSE}realsize` : `${SPARSE}size`);
+  const version = `${stringValue(values, `${SPARSE}major`) ?? '0'}.${stringValue(values, `${SPARSE}minor`) ?? '0'}`;
   if (!['0.0', '0.1', '1.0'].includes(version)) throw new TarError(`unsupported version ${version} of a sparse file`);
-  const list = textOf(values, `${SPARSE}map`)?.split(',').map(decimal);
+  const list = stringValue(values, `${SPARSE}map`)?.split(',').map(decimal);
   const sparse = version === '1.0' ? { size } : { size, map: list ?? pairs };
   return { ...(path === undefined ? {} : { path }), sparse };
 }
 
-function decimalOf(values: ReadonlyMap<string, Uint8Array>, key: string): number {
-  return decimal(textOf(values, key) ?? '');
+function decimalValue(values: ReadonlyMap<string, Uint8Array>, key: string): number {
+  return decimal(stringValue(values, key) ?? '');
 }
 
-function fieldsOf(values: ReadonlyMap<string, Uint8Array>): PaxFields {
+function parseFields(values: ReadonlyMap<string, Uint8Array>): PaxFields {
   const xattrs = [...values].filter(([key]) => key.startsWith(XATTR));
-  const path = textOf(values, 'path');
-  const linkPath = textOf(values, 'linkpath');
-  const size = numberOf(values, 'size');
-  const uid = numberOf(values, 'uid');
-  const gid = numberOf(values, 'gid');
-  const modifiedSeconds = numberOf(values, 'mtime');
+  const path = stringValue(values, 'path');
+  const linkPath = stringValue(values, 'linkpath');
+  const size = numberValue(values, 'size');
+  const uid = numberValue(values, 'uid');
+  const gid = numberValue(values, 'gid');
+  const modifiedSeconds = numberValue(values, 'mtime');
   return {
     ...(path === undefined ? {} : { path }),
     ...(linkPath === undefined ? {} : { linkPath }),
@@ -74,18 +77,18 @@ function fieldsOf(values: ReadonlyMap<string, Uint8Array>): PaxFields {
   };
 }
 
-/** An empty value takes a former one back. */
-function textOf(values: ReadonlyMap<string, Uint8Array>, key: string): string | undefined {
+/** An empty value cancels an earlier one. */
+function stringValue(values: ReadonlyMap<string, Uint8Array>, key: string): string | undefined {
   const value = values.get(key);
   return value === undefined || value.byteLength === 0 ? undefined : fileNameOf(value);
 }
 
-function numberOf(values: ReadonlyMap<string, Uint8Array>, key: string): number | undefined {
-  const told = textOf(values, key);
-  if (told === undefined) return undefined;
-  const value = Number(told);
-  if (!/^-?\d+(\.\d*)?$/.test(told) || Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    throw new TarError(`invalid pax record: ${key} is ${JSON.stringify(told)}`);
+function numberValue(values: ReadonlyMap<string, Uint8Array>, key: string): number | undefined {
+  const text = stringValue(values, key);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!/^-?\d+(\.\d*)?$/.test(text) || Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    throw new TarError(`invalid pax record: ${key} is ${JSON.stringify(text)}`);
   }
   return value;
 }

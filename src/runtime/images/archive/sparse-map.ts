@@ -1,38 +1,38 @@
 import type { FileExtent } from '../../../host/tree.ts';
-import { type Bytes, CutOffError } from './byte-reader.ts';
-import { BLOCK_BYTES, MOST_FILE_BYTES, numberAt, TarError } from './tar-header.ts';
+import { type ByteInput, UnexpectedEofError } from './byte-reader.ts';
+import { BLOCK_BYTES, MAX_FILE_BYTES, numberAt, TarError } from './tar-header.ts';
 
 /** https://www.gnu.org/software/tar/manual/html_node/Sparse-Formats.html */
 export interface SparseMap {
-  /** Of the file with its holes. */
+  /** Size of the file including its holes. */
   readonly size: number;
   readonly extents: readonly FileExtent[];
-  /** What was read for it: behind the header, and of what counts as the member's content. */
+  /** Bytes read for the map: after the header, and as part of the member's content. */
   readonly headerBytes: number;
   readonly contentBytes: number;
 }
 
-/** What pax records say of a sparse member. */
+/** The sparse fields of pax records. */
 export interface PaxSparse {
   readonly size: number;
-  /** Offsets and lengths; absent: they stand at the beginning of the content. */
+  /** Offsets and lengths; absent: the map is at the beginning of the content. */
   readonly map?: readonly number[];
 }
 
-/** A map that is longer is an attack. */
-const MOST_BYTES = 1024 * 1024;
+/** A longer map is an attack. */
+const MAX_MAP_BYTES = 1024 * 1024;
 const PAIR_BYTES = 24;
 const OLD_PAIRS = { offset: 386, count: 4, more: 482, size: 483 } as const;
 const MORE_PAIRS = { count: 21, more: 504 } as const;
 
-/** The map in the header of GNU's own kind of member, and in the blocks after it. */
-export async function oldSparseMap(header: Uint8Array, bytes: Bytes, stored: number): Promise<SparseMap> {
+/** Reads the map of the old GNU format: in the header, and in the blocks after it. */
+export async function oldSparseMap(header: Uint8Array, bytes: ByteInput, stored: number): Promise<SparseMap> {
   const numbers = pairsAt(header, OLD_PAIRS.offset, OLD_PAIRS.count);
   let headerBytes = 0;
   let hasMore = header[OLD_PAIRS.more] === 1;
   while (hasMore) {
-    if (headerBytes >= MOST_BYTES) throw new TarError('invalid tar header: a sparse map is too long');
-    const block = await blockOf(bytes);
+    if (headerBytes >= MAX_MAP_BYTES) throw new TarError('invalid tar header: a sparse map is too long');
+    const block = await readBlock(bytes);
     headerBytes += BLOCK_BYTES;
     numbers.push(...pairsAt(block, 0, MORE_PAIRS.count));
     hasMore = block[MORE_PAIRS.more] === 1;
@@ -41,13 +41,13 @@ export async function oldSparseMap(header: Uint8Array, bytes: Bytes, stored: num
   return { size, extents: checkedExtents(numbers, size, stored), headerBytes, contentBytes: 0 };
 }
 
-/** The map in pax records, or in the first blocks of the content. */
-export async function paxSparseMap({ size, map }: PaxSparse, bytes: Bytes, stored: number): Promise<SparseMap> {
+/** Reads the map from pax records, or from the first blocks of the content. */
+export async function paxSparseMap({ size, map }: PaxSparse, bytes: ByteInput, stored: number): Promise<SparseMap> {
   if (map) return { size, extents: checkedExtents(map, size, stored), headerBytes: 0, contentBytes: 0 };
   const lines: string[] = [];
   let rest = '';
-  for (let contentBytes = BLOCK_BYTES; contentBytes <= Math.min(MOST_BYTES, stored); contentBytes += BLOCK_BYTES) {
-    const parts = `${rest}${Buffer.from(await blockOf(bytes)).toString('latin1')}`.split('\n');
+  for (let contentBytes = BLOCK_BYTES; contentBytes <= Math.min(MAX_MAP_BYTES, stored); contentBytes += BLOCK_BYTES) {
+    const parts = `${rest}${Buffer.from(await readBlock(bytes)).toString('latin1')}`.split('\n');
     rest = parts.pop() ?? '';
     lines.push(...parts);
     const [count] = lines;
@@ -69,9 +69,9 @@ function pairsAt(block: Uint8Array, offset: number, count: number): number[] {
   return numbers;
 }
 
-async function blockOf(bytes: Bytes): Promise<Uint8Array> {
-  const block = await bytes.exactly(BLOCK_BYTES);
-  if (block === undefined) throw new CutOffError('unexpected end of data in a sparse map');
+async function readBlock(bytes: ByteInput): Promise<Uint8Array> {
+  const block = await bytes.readExactly(BLOCK_BYTES);
+  if (block === undefined) throw new UnexpectedEofError('unexpected end of data in a sparse map');
   return block;
 }
 
@@ -91,6 +91,6 @@ function checkedExtents(numbers: readonly number[], size: number, stored: number
     if (length > 0) extents.push({ offset, length });
   }
   if (sum !== stored) throw new TarError('invalid sparse map: not of this content');
-  if (size > MOST_FILE_BYTES) throw new TarError(`invalid sparse map: a file of ${size} bytes`);
+  if (size > MAX_FILE_BYTES) throw new TarError(`invalid sparse map: a file of ${size} bytes`);
   return extents;
 }

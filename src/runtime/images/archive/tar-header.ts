@@ -1,6 +1,6 @@
 import { fileNameOf } from '../../../host/file-name.ts';
 
-/** An archive that cannot be read, or not without doing something else than it says. */
+/** An archive that is malformed or unsafe. */
 export class TarError extends Error {
   override readonly name = 'TarError';
 }
@@ -13,7 +13,7 @@ export interface TarHeader {
   readonly gid: number;
   readonly size: number;
   readonly modifiedSeconds: number;
-  /** One character; NUL is told as `0`. */
+  /** One character; NUL is returned as `0`. */
   readonly type: string;
   readonly linkName: string;
   readonly major: number;
@@ -22,12 +22,12 @@ export interface TarHeader {
 
 export const BLOCK_BYTES = 512;
 /** No file is larger. */
-export const MOST_FILE_BYTES = 2 ** 47;
+export const MAX_FILE_BYTES = 2 ** 47;
 
-/** `undefined` for a block of zeros, which ends an archive. Throws a `TarError`. */
+/** Returns `undefined` for a block of zeros, which ends an archive. Throws `TarError`. */
 export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
   if (block.every((byte) => byte === 0)) return undefined;
-  refuseWrongChecksum(block);
+  verifyChecksum(block);
   const isUstar = latin(block, 257, 6) === 'ustar\0';
   const prefix = isUstar ? textAt(block, 345, 155) : '';
   const name = textAt(block, 0, 100);
@@ -46,8 +46,8 @@ export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
   };
 }
 
-/** The sum of all bytes, those of the field itself counted as spaces; some archivers counted signed. */
-function refuseWrongChecksum(block: Uint8Array): void {
+/** The checksum is the sum of all bytes with its own field counted as spaces. Some archivers add signed bytes. */
+function verifyChecksum(block: Uint8Array): void {
   let [sum, large] = [0, 0];
   for (const byte of block) {
     sum += byte;
@@ -58,11 +58,11 @@ function refuseWrongChecksum(block: Uint8Array): void {
     if (byte > 127) large--;
   }
   const signed = sum - 256 * large;
-  const told = numberAt(block, 148, 8);
-  if (told !== sum && told !== signed) throw new TarError('invalid tar header: wrong checksum');
+  const stored = numberAt(block, 148, 8);
+  if (stored !== sum && stored !== signed) throw new TarError('invalid tar header: wrong checksum');
 }
 
-/** Octal digits; or, with the first bit set, the rest of the field as a number (GNU). */
+/** Parses octal digits, or with the first bit set a base-256 number (GNU). */
 export function numberAt(block: Uint8Array, offset: number, length: number): number {
   const field = block.subarray(offset, offset + length);
   const first = field[0] ?? 0;
@@ -75,7 +75,7 @@ export function numberAt(block: Uint8Array, offset: number, length: number): num
   return Number.parseInt(digits, 8);
 }
 
-/** As nearly every field is written; there are nine of them in each header. */
+/** Fast path for nearly all fields; each header has nine of them. */
 function plainOctal(field: Uint8Array): number | undefined {
   let value = 0;
   for (const byte of field) {

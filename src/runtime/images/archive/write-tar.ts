@@ -13,11 +13,11 @@ const TYPES: Readonly<Record<TreeNode['kind'], string>> = {
   fifo: '6',
 };
 const NAME_BYTES = 100;
-/** What seven or eleven octal digits hold; more goes into a pax record. */
-const MOST_SHORT = 8 ** 7 - 1;
-const MOST_LONG = 8 ** 11 - 1;
+/** The maximum of seven and eleven octal digits; larger numbers go into a pax record. */
+const MAX_SHORT = 8 ** 7 - 1;
+const MAX_LONG = 8 ** 11 - 1;
 
-/** A POSIX archive of a tree. The same tree gives the same bytes. */
+/** Writes a tree as a POSIX archive. The same tree gives the same bytes. */
 export async function* writeTar(members: AsyncIterable<TreeMember>): AsyncGenerator<Uint8Array, void, void> {
   for await (const { path, node } of members) {
     const name = node.kind === 'directory' ? `${path === '' ? '.' : path}/` : path;
@@ -50,7 +50,7 @@ function memberHeader(name: string, node: TreeNode): Uint8Array {
     uid: node.uid,
     gid: node.gid,
     seconds: Math.max(0, Math.floor(node.modifiedMs / 1000)),
-    link: linkOf(node),
+    link: linkTarget(node),
     ...('major' in node ? { major: node.major, minor: node.minor } : {}),
   });
 }
@@ -86,16 +86,16 @@ function headerBlock(name: string, fields: HeaderFields): Uint8Array {
   return block;
 }
 
-/** What the header's own fields cannot hold. */
+/** Returns pax records for values that do not fit into the header. */
 function paxRecords(name: string, node: TreeNode): Uint8Array {
-  const link = linkOf(node);
+  const link = linkTarget(node);
   const size = node.kind === 'file' ? node.size : 0;
   const texts: ReadonlyArray<readonly [string, string | undefined]> = [
     ['path', fileNameLength(name) > NAME_BYTES ? name : undefined],
     ['linkpath', fileNameLength(link) > NAME_BYTES ? link : undefined],
-    ['size', size > MOST_LONG ? String(size) : undefined],
-    ['uid', node.uid > MOST_SHORT ? String(node.uid) : undefined],
-    ['gid', node.gid > MOST_SHORT ? String(node.gid) : undefined],
+    ['size', size > MAX_LONG ? String(size) : undefined],
+    ['uid', node.uid > MAX_SHORT ? String(node.uid) : undefined],
+    ['gid', node.gid > MAX_SHORT ? String(node.gid) : undefined],
   ];
   const records = texts.flatMap(([key, value]) =>
     value === undefined ? [] : [paxRecord(key, Buffer.from(bytesOfFileName(value)))],
@@ -104,14 +104,14 @@ function paxRecords(name: string, node: TreeNode): Uint8Array {
   return Buffer.concat([...records, ...xattrs]);
 }
 
-/** The number in front counts itself. */
+/** The length includes its own digits. */
 function paxRecord(key: string, value: Uint8Array): Uint8Array {
   const rest = Buffer.concat([Buffer.from(bytesOfFileName(` ${key}=`)), value, Buffer.from('\n')]);
   const guess = rest.byteLength + String(rest.byteLength).length;
   return Buffer.concat([Buffer.from(String(rest.byteLength + String(guess).length)), rest]);
 }
 
-function linkOf(node: TreeNode): string {
+function linkTarget(node: TreeNode): string {
   return 'target' in node ? node.target : '';
 }
 
@@ -123,7 +123,7 @@ function paddingOf(size: number): number {
   return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 }
 
-/** A number that does not fit stands in a pax record. */
+/** A number that does not fit is in a pax record. */
 function octal(value: number, digits: number): string {
   return (value > 8 ** digits - 1 ? 0 : value).toString(8).padStart(digits, '0');
 }

@@ -2,25 +2,25 @@ import type { TreeContent, TreeNode } from '../../../host/tree.ts';
 import { digestOf } from '../../storage/digest.ts';
 import { writeTar } from '../archive/write-tar.ts';
 
-/** Files by their paths: a text, a folder (`null`), or any other node. */
+/** Files by path: a text, a directory (`null`), or any other node. */
 export type FakeFiles = Readonly<Record<string, string | null | (TreeContent & Partial<TreeNode>)>>;
 
 export interface FakeImage {
   readonly names?: readonly string[];
-  /** The lowest first. */
+  /** Lowest first. */
   readonly layers: readonly Uint8Array[];
-  /** Layers as they are in the archive, when they are compressed. */
+  /** The layers as stored in the archive, if they are compressed. */
   readonly blobs?: readonly Uint8Array[];
   readonly config?: Readonly<Record<string, unknown>>;
   readonly architecture?: string;
-  /** Instead of the true ones. */
+  /** Overrides the computed ones. */
   readonly diffIds?: readonly string[];
 }
 
 const encoder = new TextEncoder();
 
-/** A layer's archive, in the order of the files. */
-export async function layerOf(files: FakeFiles): Promise<Uint8Array> {
+/** Returns the archive of a layer, with files in the given order. */
+export async function buildLayer(files: FakeFiles): Promise<Uint8Array> {
   const members = Object.entries(files).map(([path, file]) => ({ path, node: nodeOf(file) }));
   return collected(
     writeTar(
@@ -31,13 +31,13 @@ export async function layerOf(files: FakeFiles): Promise<Uint8Array> {
   );
 }
 
-export function configOf({ layers, config = {}, architecture = 'amd64', diffIds }: FakeImage): Uint8Array {
+export function buildConfig({ layers, config = {}, architecture = 'amd64', diffIds }: FakeImage): Uint8Array {
   const rootfs = { type: 'layers', diff_ids: diffIds ?? layers.map(digestOf) };
   return encoder.encode(JSON.stringify({ architecture, os: 'linux', config, rootfs }));
 }
 
-/** An archive in OCI's layout; the index comes last, as it may. */
-export async function ociArchiveOf(...images: readonly FakeImage[]): Promise<Uint8Array> {
+/** Returns an archive in OCI's layout with the index at the end, which is allowed. */
+export async function buildOciArchive(...images: readonly FakeImage[]): Promise<Uint8Array> {
   const blobs = new Map<string, Uint8Array>();
   const add = (data: Uint8Array) => {
     blobs.set(digestOf(data), data);
@@ -46,7 +46,7 @@ export async function ociArchiveOf(...images: readonly FakeImage[]): Promise<Uin
   const manifests = images.flatMap((image) => {
     const manifest = json({
       schemaVersion: 2,
-      config: add(configOf(image)),
+      config: add(buildConfig(image)),
       layers: (image.blobs ?? image.layers).map(add),
     });
     const platform = { os: 'linux', architecture: image.architecture ?? 'amd64' };
@@ -58,23 +58,23 @@ export async function ociArchiveOf(...images: readonly FakeImage[]): Promise<Uin
     return named.length > 0 ? named : [descriptor];
   });
   const files = [...blobs].map(([digest, data]) => [`blobs/${digest.replace(':', '/')}`, data] as const);
-  return archiveOf([...files, ['index.json', json({ schemaVersion: 2, manifests })]]);
+  return buildArchive([...files, ['index.json', json({ schemaVersion: 2, manifests })]]);
 }
 
-/** An archive as Docker saved it before it knew OCI's layout. */
-export async function dockerArchiveOf(...images: readonly FakeImage[]): Promise<Uint8Array> {
+/** Returns an archive as Docker saved it before it used OCI's layout. */
+export async function buildDockerArchive(...images: readonly FakeImage[]): Promise<Uint8Array> {
   const files: Array<readonly [string, Uint8Array]> = [];
   const list = images.map((image, index) => {
     const layers = image.layers.map((_, number) => `${index}-${number}/layer.tar`);
     for (const [number, layer] of image.layers.entries()) files.push([layers[number] ?? '', layer]);
-    files.push([`${index}.json`, configOf(image)]);
+    files.push([`${index}.json`, buildConfig(image)]);
     return { Config: `${index}.json`, RepoTags: image.names ?? null, Layers: layers };
   });
-  return archiveOf([...files, ['manifest.json', json(list)]]);
+  return buildArchive([...files, ['manifest.json', json(list)]]);
 }
 
-export async function archiveOf(files: ReadonlyArray<readonly [string, Uint8Array]>): Promise<Uint8Array> {
-  return layerOf(Object.fromEntries(files.map(([path, data]) => [path, fileNode(data)])));
+export async function buildArchive(files: ReadonlyArray<readonly [string, Uint8Array]>): Promise<Uint8Array> {
+  return buildLayer(Object.fromEntries(files.map(([path, data]) => [path, fileNode(data)])));
 }
 
 function nodeOf(file: FakeFiles[string]): TreeNode {

@@ -1,4 +1,4 @@
-/** What a registry wants before it answers: the `WWW-Authenticate` header. */
+/** The authentication that a registry requires: the `WWW-Authenticate` header. */
 export type Challenge =
   | { readonly scheme: 'basic' }
   | {
@@ -10,9 +10,9 @@ export type Challenge =
 
 const MAX_HEADER = 16_384;
 
-/** The first challenge that we can meet; `undefined` when there is none. RFC 9110, section 11.6.1. */
+/** Returns the first supported challenge, or `undefined`. RFC 9110, section 11.6.1. */
 export function parseChallenge(header: string): Challenge | undefined {
-  for (const { scheme, fields } of challenges(header.slice(0, MAX_HEADER))) {
+  for (const { scheme, fields } of parseChallenges(header.slice(0, MAX_HEADER))) {
     if (scheme === 'basic') return { scheme };
     const realm = fields.get('realm');
     if (scheme === 'bearer' && realm !== undefined)
@@ -21,14 +21,14 @@ export function parseChallenge(header: string): Challenge | undefined {
   return undefined;
 }
 
-interface Written {
+interface ParsedChallenge {
   readonly scheme: string;
   readonly fields: Map<string, string>;
 }
 
-/** A word that a value follows is a field of the scheme before it; another one is a scheme. */
-function challenges(header: string): readonly Written[] {
-  const found: Written[] = [];
+/** A word followed by a value is a field of the scheme before it; any other word is a scheme. */
+function parseChallenges(header: string): readonly ParsedChallenge[] {
+  const found: ParsedChallenge[] = [];
   const word = /[\s,]*([\w!#$%&'*+.^`|~-]+)/y;
   const value = /\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+))/y;
   for (let at = 0; ; ) {

@@ -1,15 +1,15 @@
 import { abortable } from '../../../base/abortable.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { HttpResponse } from '../../../host/network.ts';
-import { parseObject, textField } from '../json-fields.ts';
-import { leave, refusalText, smallBody } from './answer-body.ts';
+import { parseObject, stringField } from '../json-fields.ts';
+import { discardBody, responseErrorText, readSmallBody } from './response-body.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
 import { basicAuthorization, type Credentials } from './credentials.ts';
-import { type Answer, type HostConnection, placeText } from './host-connection.ts';
+import { type HostResponse, type HostConnection, urlText } from './host-connection.ts';
 import { RegistryError } from './registry-error.ts';
 import type { Headers } from './registry-host.ts';
 
-/** Whom an authorization server takes us for. */
+/** Our OAuth2 client ID. */
 const CLIENT_ID = 'nodelet';
 const TOKEN_MS = 60_000;
 const MAX_TOKEN_BYTES = 1024 * 1024;
@@ -22,56 +22,58 @@ export interface AuthorizationOptions {
   /** `repository:library/busybox:pull` */
   readonly scope: string;
   readonly clock: Clock;
-  /** Ends with the pull. */
-  readonly life: AbortSignal;
+  /** Aborted at the end of the pull. */
+  readonly pullSignal: AbortSignal;
 }
 
 /**
- * What is shown to a host so that it answers. A refusal is met with what its challenge asks for; who is refused while that
- * goes on waits for it. Tokens last as long as they last: a later refusal fetches another one.
+ * The authorization of a host. A 401 is answered with the scheme of its challenge; concurrent requests share one
+ * attempt. Tokens are used until the host rejects them; then another one is fetched.
  */
 export class HostAuthorization {
   readonly #options: AuthorizationOptions;
   #value: string | undefined;
-  #meeting: Promise<boolean> | undefined;
+  #pending: Promise<boolean> | undefined;
 
   constructor(options: AuthorizationOptions) {
     this.#options = options;
     if (options.credentials.kind === 'token') this.#value = `Bearer ${options.credentials.token}`;
   }
 
-  /** The `Authorization` to show; `undefined`: none so far. */
-  get value(): string | undefined {
+  /** The `Authorization` header to send; `undefined`: none so far. */
+  get header(): string | undefined {
     return this.#value;
   }
 
-  /** For people: with what somebody was refused. */
-  get shownText(): string {
+  /** Describes the credentials in error messages. */
+  get credentialsText(): string {
     const { credentials } = this.#options;
     if (credentials.kind === 'none') return 'without a login';
     return credentials.kind === 'password' ? `with the login of ${credentials.username}` : 'with a token';
   }
 
-  /** Whether asking again may help, after a refusal of a request with `shown`. If not, the answer is still to be read. */
-  async meet(response: HttpResponse, shown: string | undefined, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Handles a 401 of a request sent with `shown`. Returns whether to retry; if not, the response body is still unread.
+   */
+  async answerChallenge(response: HttpResponse, shown: string | undefined, signal: AbortSignal): Promise<boolean> {
     const challenge = parseChallenge(response.headers['www-authenticate'] ?? '');
-    if (shown === this.#value && !this.#canMeet(challenge, shown)) return false;
-    await leave(response);
+    if (shown === this.#value && !this.#canAnswer(challenge, shown)) return false;
+    await discardBody(response);
     if (challenge === undefined || shown !== this.#value) return true;
-    this.#meeting ??= this.#met(challenge).finally(() => {
-      this.#meeting = undefined;
+    this.#pending ??= this.#authorize(challenge).finally(() => {
+      this.#pending = undefined;
     });
-    return abortable(this.#meeting, signal);
+    return abortable(this.#pending, signal);
   }
 
-  #canMeet(challenge: Challenge | undefined, shown: string | undefined): boolean {
+  #canAnswer(challenge: Challenge | undefined, shown: string | undefined): boolean {
     if (challenge === undefined) return false;
     if (challenge.scheme === 'bearer') return this.#options.credentials.kind !== 'token';
     const basic = basicAuthorization(this.#options.credentials);
     return basic !== undefined && basic !== shown;
   }
 
-  async #met(challenge: Challenge): Promise<boolean> {
+  async #authorize(challenge: Challenge): Promise<boolean> {
     this.#value =
       challenge.scheme === 'basic'
         ? basicAuthorization(this.#options.credentials)
@@ -81,33 +83,33 @@ export class HostAuthorization {
 
   async #token(challenge: TokenChallenge): Promise<string> {
     const url = this.#realm(challenge);
-    const { clock, life } = this.#options;
-    const { response } = await this.#askForToken(url, challenge, AbortSignal.any([life, clock.deadline(TOKEN_MS)]));
+    const { clock, pullSignal } = this.#options;
+    const { response } = await this.#requestToken(url, challenge, AbortSignal.any([pullSignal, clock.deadline(TOKEN_MS)]));
     if (response.status !== 200) {
-      const text = `${placeText(url)}: ${await refusalText(response)} (asked ${this.shownText})`;
+      const text = `${urlText(url)}: ${await responseErrorText(response)} (asked ${this.credentialsText})`;
       throw new RegistryError(response.status, text);
     }
-    const answer = parseObject(await smallBody(response, MAX_TOKEN_BYTES), placeText(url));
-    const token = textField(answer, 'access_token') || textField(answer, 'token');
-    if (!/^[\x21-\x7e]+$/.test(token)) throw new RegistryError(0, `${placeText(url)}: answered without a token`);
+    const answer = parseObject(await readSmallBody(response, MAX_TOKEN_BYTES), urlText(url));
+    const token = stringField(answer, 'access_token') || stringField(answer, 'token');
+    if (!/^[\x21-\x7e]+$/.test(token)) throw new RegistryError(0, `${urlText(url)}: the response has no token`);
     return token;
   }
 
-  /** Credentials that came for a host with TLS do not go anywhere without. */
+  /** Credentials for a TLS host are never sent in plain text. */
   #realm({ realm }: TokenChallenge): URL {
     const url = URL.canParse(realm) ? new URL(realm) : undefined;
     if (url?.protocol === 'https:') return url;
-    const isFine =
+    const isAllowed =
       url?.protocol === 'http:' && (this.#options.credentials.kind === 'none' || this.#options.connection.isPlainHttp);
-    if (isFine) return url;
+    if (isAllowed) return url;
     throw new RegistryError(
       0,
-      `credentials are asked for at ${JSON.stringify(realm.slice(0, 200))}, and not sent there`,
+      `credentials are requested at ${JSON.stringify(realm.slice(0, 200))}, but not sent there`,
     );
   }
 
-  /** With an identity token as OAuth2 wants it, else with the password, if there is one. */
-  #askForToken(url: URL, { service, scope }: TokenChallenge, signal: AbortSignal): Promise<Answer> {
+  /** An identity token is sent as OAuth2 specifies, else basic authentication is used if there is a password. */
+  #requestToken(url: URL, { service, scope }: TokenChallenge, signal: AbortSignal): Promise<HostResponse> {
     const what = new URLSearchParams(service === undefined ? {} : { service });
     what.set('scope', scope ?? this.#options.scope);
     if (this.#options.credentials.kind === 'identity') {
@@ -116,12 +118,12 @@ export class HostAuthorization {
       what.set('client_id', CLIENT_ID);
       const headers = [['Content-Type', 'application/x-www-form-urlencoded'] as const];
       const form = { method: 'POST', headers, body: what.toString() } as const;
-      return this.#options.connection.ask(url, form, () => [], signal);
+      return this.#options.connection.fetch(url, form, () => [], signal);
     }
     for (const [name, value] of what) url.searchParams.set(name, value);
     const basic = basicAuthorization(this.#options.credentials);
     const secret = (at: URL): Headers =>
       basic !== undefined && at.origin === url.origin ? [['Authorization', basic]] : [];
-    return this.#options.connection.ask(url, { method: 'GET', headers: [] }, secret, signal);
+    return this.#options.connection.fetch(url, { method: 'GET', headers: [] }, secret, signal);
   }
 }

@@ -1,104 +1,107 @@
 import type { AuthConfig } from '../../../cri/generated/runtime-v1.ts';
 import type { HttpResponse } from '../../../host/network.ts';
-import { refusalText } from './answer-body.ts';
+import { responseErrorText } from './response-body.ts';
 import { credentialsFor } from './credentials.ts';
 import { HostAuthorization } from './host-authorization.ts';
-import { type Answer, HostConnection, placeText, type Wire } from './host-connection.ts';
-import { RegistryError, retryAfterMs } from './registry-error.ts';
+import { type HostResponse, HostConnection, urlText, type Transport } from './host-connection.ts';
+import { RegistryError, parseRetryAfterMs } from './registry-error.ts';
 import { type Headers, hostUrl, isMirror, type RegistryHost } from './registry-host.ts';
 
 export interface HostClientOptions {
-  readonly wire: Wire;
+  readonly transport: Transport;
   readonly host: RegistryHost;
-  /** Of the image: `docker.io`, `library/busybox`. */
+  /** The image's registry and repository: `docker.io`, `library/busybox`. */
   readonly registry: string;
   readonly repository: string;
   readonly auth: AuthConfig | undefined;
 }
 
-/** What comes is checked as it is, so that nobody is to pack it. */
-const ALWAYS: Headers = [
+/** Content is verified as sent, so no compression is accepted. */
+const DEFAULT_HEADERS: Headers = [
   ['Accept-Encoding', 'identity'],
   ['User-Agent', 'nodelet'],
 ];
 
-/** One repository at one host, for the length of a pull. */
+/** One repository at one host, for the duration of a pull. */
 export class HostClient {
   readonly host: RegistryHost;
   readonly #connection: HostConnection;
   readonly #authorization: HostAuthorization;
-  readonly #clock: Wire['clock'];
+  readonly #clock: Transport['clock'];
   readonly #repository: string;
   readonly #query: string;
 
-  /** Throws a `CriError` for credentials that are none. */
-  constructor({ wire, host, registry, repository, auth }: HostClientOptions) {
+  /** Throws `CriError` for invalid credentials. */
+  constructor({ transport, host, registry, repository, auth }: HostClientOptions) {
     this.host = host;
-    this.#clock = wire.clock;
-    this.#connection = new HostConnection(wire, host);
+    this.#clock = transport.clock;
+    this.#connection = new HostConnection(transport, host);
     this.#authorization = new HostAuthorization({
       connection: this.#connection,
       credentials: credentialsFor(auth, host.authority),
       scope: `repository:${repository}:pull`,
-      clock: wire.clock,
-      life: wire.life,
+      clock: transport.clock,
+      pullSignal: transport.pullSignal,
     });
     this.#repository = repository;
     this.#query = isMirror(host, registry) ? `?${new URLSearchParams({ ns: registry })}` : '';
   }
 
-  /** `https://mirror.example.com/v2`, for people: by what it has turned out to speak. */
-  get place(): string {
+  /** `https://mirror.example.com/v2` with the scheme in use, for messages. */
+  get url(): string {
     return hostUrl({ ...this.host, scheme: this.#connection.scheme });
   }
 
-  /** `manifests/latest`, `blobs/sha256:…` of the repository. Rejects with a `RegistryError` unless it answers 200 or 206. */
+  /**
+   * Gets `manifests/latest` or `blobs/sha256:…` of the repository. Rejects with `RegistryError` unless the status is
+   * 200 or 206.
+   */
   async get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
-    const shown = this.#authorization.value;
+    const shown = this.#authorization.header;
     let answer = await this.#ask(this.#url(path), headers, signal);
-    if (this.#isRefused(answer) && (await this.#authorization.meet(answer.response, shown, signal))) {
+    if (this.#isUnauthorized(answer) && (await this.#authorization.answerChallenge(answer.response, shown, signal))) {
       answer = await this.#ask(this.#url(path), headers, signal);
     }
-    const asked = this.#isRefused(answer) ? ` (asked ${this.#authorization.shownText})` : '';
-    return this.#good(this.#url(path), answer.response, asked); // by now it is known what it speaks
+    const asked = this.#isUnauthorized(answer) ? ` (asked ${this.#authorization.credentialsText})` : '';
+    return this.#checkStatus(this.#url(path), answer.response, asked); // the scheme is known by now
   }
 
-  /** Something of the same repository that is elsewhere; it is shown nothing. */
-  async getElsewhere(url: URL, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
-    const { response } = await this.#connection.ask(
+  /** Gets content of the repository from another location, without credentials. */
+  async getFromUrl(url: URL, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+    const { response } = await this.#connection.fetch(
       url,
-      { method: 'GET', headers: [...headers, ...ALWAYS] },
+      { method: 'GET', headers: [...headers, ...DEFAULT_HEADERS] },
       () => [],
       signal,
     );
-    return this.#good(url, response, '');
+    return this.#checkStatus(url, response, '');
   }
 
   #url(path: string): URL {
-    return new URL(`${this.place}/${this.#repository}/${path}${this.#query}`);
+    return new URL(`${this.url}/${this.#repository}/${path}${this.#query}`);
   }
 
-  #ask(url: URL, headers: Headers, signal: AbortSignal): Promise<Answer> {
-    const secret = (at: URL): Headers => (this.#connection.isHome(at) ? this.#ownHeaders() : []);
-    return this.#connection.ask(url, { method: 'GET', headers: [...headers, ...ALWAYS] }, secret, signal);
+  #ask(url: URL, headers: Headers, signal: AbortSignal): Promise<HostResponse> {
+    const secret = (at: URL): Headers => (this.#connection.isHost(at) ? this.#hostHeaders() : []);
+    return this.#connection.fetch(url, { method: 'GET', headers: [...headers, ...DEFAULT_HEADERS] }, secret, signal);
   }
 
-  /** Nobody else has been shown anything. */
-  #isRefused({ response, at }: Answer): boolean {
-    return response.status === 401 && this.#connection.isHome(at);
+  /** Only the host itself receives credentials, so only its 401 counts. */
+  #isUnauthorized({ response, at }: HostResponse): boolean {
+    return response.status === 401 && this.#connection.isHost(at);
   }
 
-  #ownHeaders(): Headers {
-    const { value } = this.#authorization;
+  #hostHeaders(): Headers {
+    const { header: value } = this.#authorization;
     if (value === undefined) return this.host.headers;
     const others = this.host.headers.filter(([name]) => name.toLowerCase() !== 'authorization');
     return [...others, ['Authorization', value]];
   }
 
-  async #good(url: URL, response: HttpResponse, asked: string): Promise<HttpResponse> {
+  async #checkStatus(url: URL, response: HttpResponse, asked: string): Promise<HttpResponse> {
     const { status, headers } = response;
     if (status === 200 || status === 206) return response;
-    const pauseMs = retryAfterMs(headers['retry-after'], this.#clock.now());
-    throw new RegistryError(status, `${placeText(url)}: ${await refusalText(response)}${asked}`, pauseMs);
+    const pauseMs = parseRetryAfterMs(headers['retry-after'], this.#clock.now());
+    throw new RegistryError(status, `${urlText(url)}: ${await responseErrorText(response)}${asked}`, pauseMs);
   }
 }

@@ -24,7 +24,7 @@ test('who gives up while a name is looked up does not take it from the others', 
   const wire = {
     clock,
     env: {},
-    life: life.signal,
+    pullSignal: life.signal,
     lookup: (_: string, signal: AbortSignal) => {
       signals.push(signal);
       return looked.promise;
@@ -36,7 +36,7 @@ test('who gives up while a name is looked up does not take it from the others', 
   };
   const connection = new HostConnection(wire, HOST);
   const ask = (signal: AbortSignal) =>
-    connection.ask(new URL('https://r.io/v2/'), { method: 'GET', headers: [] }, () => [], signal);
+    connection.fetch(new URL('https://r.io/v2/'), { method: 'GET', headers: [] }, () => [], signal);
   const impatient = new AbortController();
   const [first, second] = [ask(impatient.signal), ask(life.signal)];
   impatient.abort(new Error('enough'));

@@ -1,4 +1,4 @@
-/** A `hosts.toml`, or a file that it names, that says something else than it may. The message names the file and the place in it. */
+/** A `hosts.toml`, or a file that it names, is invalid. The message names the file and the field. */
 export class HostsFileError extends Error {
   override readonly name = 'HostsFileError';
 }

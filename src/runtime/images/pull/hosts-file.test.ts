@@ -6,7 +6,7 @@ const FILE = '/certs.d/example.com/hosts.toml';
 const all = new Set(['pull', 'resolve']);
 const place = (scheme: 'http' | 'https', authority: string, path = '/v2') => ({ scheme, authority, path });
 /** What a host is of which only the address is written. */
-const plain = (where: HostEntry['place']) => ({ place: where, capabilities: all, headers: [] });
+const plain = (where: HostEntry['endpoint']) => ({ place: where, capabilities: all, headers: [] });
 
 const CASES: Record<string, { readonly text: string; readonly hosts: readonly unknown[] }> = {
   'nothing but a server': {

@@ -1,35 +1,35 @@
 import type { Log } from '../../../base/log.ts';
-import { textOf } from '../../../base/text-of.ts';
+import { errorText } from '../../../base/error-text.ts';
 import type { Clock } from '../../../host/clock.ts';
 import { DigestError } from '../../storage/digest.ts';
 import type { IncomingLayer } from '../../storage/layer-store.ts';
-import { CutOffError } from '../archive/byte-reader.ts';
+import { UnexpectedEofError } from '../archive/byte-reader.ts';
 import type { LayerState } from '../image-puller.ts';
 import type { Descriptor } from '../manifest.ts';
-import { isWrongContent, WrongContentError } from '../wrong-content.ts';
-import { blobBytes } from './blob-bytes.ts';
+import { isInvalidContent, InvalidContentError } from '../invalid-content.ts';
+import { fetchBlob } from './fetch-blob.ts';
 import type { HostClient } from './host-client.ts';
-import type { RegistrySource } from './registry-source.ts';
+import type { RepositoryFetcher } from './repository-fetcher.ts';
 
 export interface TransferDeps {
-  readonly source: RegistrySource;
+  readonly source: RepositoryFetcher;
   readonly clock: Clock;
   readonly log: Log;
-  tell(state: LayerState): void;
+  report(state: LayerState): void;
 }
 
 /**
- * A layer that comes from whoever has it. Only when it is unpacked it is known whether the bytes were right: if not, it
- * comes again, without the host that gave the beginning.
+ * Transfers a layer from any host that has it. Content is verified while it is unpacked: if it is invalid, the layer is
+ * fetched again, without the host that sent its beginning.
  */
 export class LayerTransfer implements IncomingLayer {
   readonly digest: string;
   readonly #layer: Descriptor;
   readonly #deps: TransferDeps;
-  readonly #without = new Set<HostClient>();
+  readonly #excluded = new Set<HostClient>();
   readonly #reasons: string[] = [];
-  /** Who gave something of it the last time, in this order. */
-  #givers = new Set<HostClient>();
+  /** The hosts that sent parts of it in the last attempt, in this order. */
+  #senders = new Set<HostClient>();
 
   constructor(layer: Descriptor, deps: TransferDeps) {
     this.digest = layer.digest;
@@ -38,43 +38,43 @@ export class LayerTransfer implements IncomingLayer {
   }
 
   async *open(signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
-    const { source, clock, tell } = this.#deps;
-    const watcher = {
-      coming: (receivedBytes: number) => tell({ phase: 'coming', receivedBytes }),
+    const { source, clock, report: tell } = this.#deps;
+    const progress = {
+      received: (receivedBytes: number) => tell({ phase: 'coming', receivedBytes }),
       retrying: (receivedBytes: number, reason: string) => tell({ phase: 'retrying', receivedBytes, reason }),
     };
-    this.#givers = new Set();
-    watcher.coming(0);
-    const turns = source.blobTurns(this.#without);
-    for await (const chunk of blobBytes(turns, this.#layer, { clock, watcher }, signal)) {
-      this.#givers.add(turns.host);
+    this.#senders = new Set();
+    progress.received(0);
+    const failover = source.blobFailover(this.#excluded);
+    for await (const chunk of fetchBlob(failover, this.#layer, { clock, progress }, signal)) {
+      this.#senders.add(failover.host);
       yield chunk;
     }
     tell({ phase: 'done' });
   }
 
   isHere(): void {
-    this.#deps.tell({ phase: 'present' });
+    this.#deps.report({ phase: 'present' });
   }
 
   failed(error: unknown): void {
-    const [first] = this.#givers;
-    const isTheirs = isWrongContent(error) || error instanceof CutOffError;
-    if (!isTheirs || first === undefined) throw error;
+    const [first] = this.#senders;
+    const isHostError = isInvalidContent(error) || error instanceof UnexpectedEofError;
+    if (!isHostError || first === undefined) throw error;
     const reason = this.#reasonOf(error);
     this.#reasons.push(reason);
-    this.#without.add(first);
-    const { source, log, tell } = this.#deps;
-    source.putBehind(first);
-    if (!source.hasOthers(this.#without)) throw new WrongContentError(this.#reasons.join('; '), { cause: error });
-    log.warn('a registry sent a layer that is wrong; trying the next', { layer: this.digest, reason });
+    this.#excluded.add(first);
+    const { source, log, report: tell } = this.#deps;
+    source.deprioritize(first);
+    if (!source.hasOthers(this.#excluded)) throw new InvalidContentError(this.#reasons.join('; '), { cause: error });
+    log.warn('a registry sent an invalid layer; trying the next host', { layer: this.digest, reason });
     tell({ phase: 'retrying', receivedBytes: 0, reason });
   }
 
-  /** More than one may have given parts of it. */
+  /** Several hosts may have sent parts of it. */
   #reasonOf(error: unknown): string {
-    const places = [...this.#givers].map(({ place }) => place).join(' and ');
-    const what = error instanceof DigestError ? '' : `layer ${this.digest}: `; // a digest says which layer it is
-    return `${places}: ${what}${textOf(error)}`;
+    const urls = [...this.#senders].map(({ url }) => url).join(' and ');
+    const what = error instanceof DigestError ? '' : `layer ${this.digest}: `; // a digest error names the layer
+    return `${urls}: ${what}${errorText(error)}`;
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTime } from '../../../base/rfc3339.ts';
 import { NetworkError } from '../../../host/network.ts';
-import { isPassing, RegistryError, retryAfterMs } from './registry-error.ts';
+import { isTransient, RegistryError, parseRetryAfterMs } from './registry-error.ts';
 
 const NOW = parseTime('2026-11-15T09:00:00Z');
 
@@ -17,7 +17,7 @@ const PAUSES: Record<string, number | undefined> = {
 };
 
 for (const [header, expected] of Object.entries(PAUSES)) {
-  test(`retryAfterMs() reads ${header}`, () => assert.equal(retryAfterMs(header, NOW), expected));
+  test(`retryAfterMs() reads ${header}`, () => assert.equal(parseRetryAfterMs(header, NOW), expected));
 }
 
 const PASSING: ReadonlyArray<readonly [error: unknown, passes: boolean]> = [
@@ -38,5 +38,5 @@ const PASSING: ReadonlyArray<readonly [error: unknown, passes: boolean]> = [
 
 for (const [error, passes] of PASSING) {
   const name = error instanceof RegistryError ? error.status : error instanceof NetworkError ? error.code : 'a bug';
-  test(`isPassing() knows whether ${name} passes`, () => assert.equal(isPassing(error), passes));
+  test(`isPassing() knows whether ${name} passes`, () => assert.equal(isTransient(error), passes));
 }

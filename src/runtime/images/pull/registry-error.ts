@@ -1,12 +1,12 @@
 import { parseTime, TimeError } from '../../../base/rfc3339.ts';
 import { NetworkError } from '../../../host/network.ts';
 
-/** An answer of a registry that is none of those that we can use. */
+/** A registry's response that cannot be used. */
 export class RegistryError extends Error {
   override readonly name = 'RegistryError';
-  /** 0: what came is no answer to what was asked. */
+  /** 0: the response does not match the request. */
   readonly status: number;
-  /** How long the registry wants to be left alone. */
+  /** The registry's Retry-After. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, message: string, retryAfterMs?: number) {
@@ -16,29 +16,29 @@ export class RegistryError extends Error {
   }
 }
 
-/** Nothing has come for so long that nobody is asked again without need. */
-export class SilentError extends NetworkError {
+/** No data was received for so long that the host is not retried. */
+export class IdleTimeoutError extends NetworkError {
   constructor(message: string, options?: ErrorOptions) {
     super('ETIMEDOUT', message, options);
   }
 }
 
-/** Whether it may go better the next time. */
-export function isPassing(error: unknown): boolean {
+/** Whether a retry may succeed. */
+export function isTransient(error: unknown): boolean {
   if (error instanceof RegistryError) return error.status === 408 || error.status === 429 || error.status >= 500;
-  // Names of certificates' faults have underscores.
+  // Codes of certificate errors have underscores.
   return error instanceof NetworkError && /^(E[A-Z]+|EAI_AGAIN)$/.test(error.code) && error.code !== 'ENOTFOUND';
 }
 
-/** Nobody has answered there. */
-export function isAway(error: unknown): boolean {
+/** The host did not respond. */
+export function isUnreachable(error: unknown): boolean {
   return error instanceof NetworkError;
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Seconds, or a date: RFC 9110, section 10.2.3. What is neither counts as nothing said. */
-export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+/** Parses seconds or a date (RFC 9110, section 10.2.3); `undefined` if it is neither. */
+export function parseRetryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
   const [, day = '', month = '', year = '', time = ''] =

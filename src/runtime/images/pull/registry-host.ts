@@ -2,24 +2,24 @@ import type { TlsSettings } from '../../../host/network.ts';
 
 export type Headers = ReadonlyArray<readonly [name: string, value: string]>;
 
-/** `pull`: what a digest names; `resolve`: which digest a tag stands for. */
+/** `pull`: fetch by digest; `resolve`: resolve a tag to a digest. */
 export type Capability = 'pull' | 'resolve';
 
 export const ALL_CAPABILITIES: ReadonlySet<Capability> = new Set(['pull', 'resolve']);
 
-/** Somewhere an image may be: its registry, or a mirror of that. */
+/** A host to pull from: the registry, or a mirror of it. */
 export interface RegistryHost {
   readonly scheme: 'http' | 'https';
-  /** With the port, if there is one: `localhost:5000`, `[::1]:5000`. */
+  /** Host with optional port: `localhost:5000`, `[::1]:5000`. */
   readonly authority: string;
-  /** What stands before repositories: `/v2`. */
+  /** Prefix of repositories: `/v2`. */
   readonly path: string;
   readonly capabilities: ReadonlySet<Capability>;
   readonly tls: TlsSettings | undefined;
   readonly skipVerify: boolean;
-  /** HTTPS is tried first; where that is not spoken, plain HTTP counts. */
-  readonly mayBePlain: boolean;
-  /** Sent with every request to it, and to nobody else. */
+  /** HTTPS is tried first; plain HTTP is the fallback if the host does not speak TLS. */
+  readonly fallsBackToHttp: boolean;
+  /** Sent with every request to this host, and to no other. */
   readonly headers: Headers;
   readonly dialTimeoutMs: number | undefined;
 }
@@ -29,42 +29,44 @@ export function hostUrl({ scheme, authority, path }: Pick<RegistryHost, 'scheme'
   return `${scheme}://${authority}${path}`;
 }
 
-/** Whether it has to be told whose images it is asked for. */
+/** Whether requests need the `ns` parameter that names the registry. */
 export function isMirror({ authority }: RegistryHost, registry: string): boolean {
   return authority !== registry && !(registry === 'docker.io' && authority === DOCKER_HUB);
 }
 
 const DOCKER_HUB = 'registry-1.docker.io';
 
-/** Where a registry is when nobody says otherwise: the first part of an image name, such as `docker.io`. */
-export function defaultPlace(registry: string): DefaultPlace {
+/**
+ * Returns the endpoint of a registry without configuration. `registry` is the first part of an image name, such as
+ * `docker.io`.
+ */
+export function defaultEndpoint(registry: string): DefaultEndpoint {
   if (registry === 'docker.io') return { scheme: 'https', authority: DOCKER_HUB, skipVerify: undefined };
-  if (!isThisMachine(registry)) return { scheme: 'https', authority: registry, skipVerify: undefined };
+  if (!isLoopback(registry)) return { scheme: 'https', authority: registry, skipVerify: undefined };
   const port = portOf(registry);
   const scheme = port === undefined || port === '443' ? 'https' : 'http';
   return { scheme, authority: registry, skipVerify: port === '80' ? undefined : true };
 }
 
-interface DefaultPlace {
+interface DefaultEndpoint {
   readonly scheme: 'http' | 'https';
   readonly authority: string;
-  /** Where a certificate need not be looked at: on this machine. */
+  /** Certificates of this machine are not verified. */
   readonly skipVerify: true | undefined;
 }
 
 /**
- * As containerd has it: a place that is said to speak HTTP, and of which something is said about TLS, is tried with TLS
- * first, unless its port leaves no doubt.
+ * As in containerd, a host configured for HTTP that has TLS settings is tried with TLS first, unless its port is 80.
  */
-export function speech(
+export function chooseScheme(
   { scheme, authority }: { readonly scheme: 'http' | 'https'; readonly authority: string },
   hasTlsSettings: boolean,
-): Pick<RegistryHost, 'scheme' | 'mayBePlain'> {
-  const isInDoubt = scheme === 'http' && hasTlsSettings && portOf(authority) !== '80';
-  return isInDoubt ? { scheme: 'https', mayBePlain: true } : { scheme, mayBePlain: false };
+): Pick<RegistryHost, 'scheme' | 'fallsBackToHttp'> {
+  const isAmbiguous = scheme === 'http' && hasTlsSettings && portOf(authority) !== '80';
+  return isAmbiguous ? { scheme: 'https', fallsBackToHttp: true } : { scheme, fallsBackToHttp: false };
 }
 
-function isThisMachine(authority: string): boolean {
+function isLoopback(authority: string): boolean {
   const host = authority.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
 import { TEST_CERTIFICATE, testKey } from './fake/test-certificate.ts';
 import { hostUrl, type RegistryHost } from './registry-host.ts';
-import { registryHosts } from './registry-hosts.ts';
+import { loadRegistryHosts } from './registry-hosts.ts';
 
 const CERTIFICATE = TEST_CERTIFICATE;
 const KEY = testKey();
@@ -17,21 +17,21 @@ async function hostsOf(
     await fs.makeDirectory(path.replace(/\/[^/]*$/, ''));
     await fs.writeFile(path, text);
   }
-  return registryHosts(fs, ['/a', '/b'], registry);
+  return loadRegistryHosts(fs, ['/a', '/b'], registry);
 }
 
 /** How a registry is spoken to when nothing is written: HTTPS, and on this machine whatever it speaks. */
 const USUAL: Record<string, Partial<RegistryHost>> = {
-  'docker.io': { scheme: 'https', authority: 'registry-1.docker.io', skipVerify: false, mayBePlain: false },
-  'registry.k8s.io': { scheme: 'https', authority: 'registry.k8s.io', skipVerify: false, mayBePlain: false },
-  'example.com:5000': { scheme: 'https', authority: 'example.com:5000', skipVerify: false, mayBePlain: false },
-  '10.0.0.1:5000': { scheme: 'https', authority: '10.0.0.1:5000', skipVerify: false, mayBePlain: false },
-  localhost: { scheme: 'https', authority: 'localhost', skipVerify: true, mayBePlain: false },
-  'localhost:443': { scheme: 'https', authority: 'localhost:443', skipVerify: true, mayBePlain: false },
-  'localhost:80': { scheme: 'http', authority: 'localhost:80', skipVerify: false, mayBePlain: false },
-  'localhost:5000': { scheme: 'https', authority: 'localhost:5000', skipVerify: true, mayBePlain: true },
-  '127.0.0.9:5000': { scheme: 'https', authority: '127.0.0.9:5000', skipVerify: true, mayBePlain: true },
-  '[::1]:5000': { scheme: 'https', authority: '[::1]:5000', skipVerify: true, mayBePlain: true },
+  'docker.io': { scheme: 'https', authority: 'registry-1.docker.io', skipVerify: false, fallsBackToHttp: false },
+  'registry.k8s.io': { scheme: 'https', authority: 'registry.k8s.io', skipVerify: false, fallsBackToHttp: false },
+  'example.com:5000': { scheme: 'https', authority: 'example.com:5000', skipVerify: false, fallsBackToHttp: false },
+  '10.0.0.1:5000': { scheme: 'https', authority: '10.0.0.1:5000', skipVerify: false, fallsBackToHttp: false },
+  localhost: { scheme: 'https', authority: 'localhost', skipVerify: true, fallsBackToHttp: false },
+  'localhost:443': { scheme: 'https', authority: 'localhost:443', skipVerify: true, fallsBackToHttp: false },
+  'localhost:80': { scheme: 'http', authority: 'localhost:80', skipVerify: false, fallsBackToHttp: false },
+  'localhost:5000': { scheme: 'https', authority: 'localhost:5000', skipVerify: true, fallsBackToHttp: true },
+  '127.0.0.9:5000': { scheme: 'https', authority: '127.0.0.9:5000', skipVerify: true, fallsBackToHttp: true },
+  '[::1]:5000': { scheme: 'https', authority: '[::1]:5000', skipVerify: true, fallsBackToHttp: true },
 };
 
 for (const [registry, expected] of Object.entries(USUAL)) {
@@ -108,8 +108,8 @@ test('registryHosts() tries TLS first at a host with HTTP of which something is 
   const [first, second] = await hostsOf('x.io', {
     '/a/x.io/hosts.toml': '[host."http://m:5000"]\nskip_verify = true\n[host."http://m:80"]\nskip_verify = true',
   });
-  assert.deepEqual([first?.scheme, first?.mayBePlain], ['https', true]);
-  assert.deepEqual([second?.scheme, second?.mayBePlain], ['http', false]);
+  assert.deepEqual([first?.scheme, first?.fallsBackToHttp], ['https', true]);
+  assert.deepEqual([second?.scheme, second?.fallsBackToHttp], ['http', false]);
 });
 
 const REFUSED: Record<string, { readonly files: Readonly<Record<string, string>>; readonly message: RegExp }> = {

@@ -6,13 +6,13 @@ import { createMemoryHost } from '../../../host/fake/memory-host.ts';
 import type { HttpRequest } from '../../../host/network.ts';
 import { openStorage } from '../../open-storage.ts';
 import { digestOf } from '../../storage/digest.ts';
-import { configOf, layerOf } from '../fake/image-archives.ts';
+import { buildConfig, buildLayer } from '../fake/image-archives.ts';
 import type { PullProgress } from '../image-puller.ts';
 import { describe, manifestOf, type ScriptedAnswer } from './fake/scripted-pull.ts';
 import { createRegistryPuller } from './registry-puller.ts';
 
 const LAYER_TYPE = 'application/vnd.oci.image.layer.v1.tar';
-const LAYERS = [await layerOf({ base: 'x' }), await layerOf({ top: 'y' })];
+const LAYERS = [await buildLayer({ base: 'x' }), await buildLayer({ top: 'y' })];
 const never = new AbortController().signal;
 const hostOf = ({ target }: HttpRequest): string => ('host' in target ? target.host : '');
 
@@ -58,7 +58,7 @@ async function scene(answer: (request: HttpRequest) => ReturnType<ScriptedAnswer
 function contentAt(path: string): Uint8Array {
   const images = { '1': LAYERS, base: LAYERS.slice(0, 1) };
   for (const [tag, layers] of Object.entries(images)) {
-    const config = configOf({ layers });
+    const config = buildConfig({ layers });
     const manifest = manifestOf(
       layers.map((layer) => describe(layer, LAYER_TYPE)),
       config,
@@ -103,7 +103,7 @@ const spoiledBy = (...liars: readonly string[]) => {
 test('a layer that a mirror sent wrong comes from the next host, and the mirror is named', async () => {
   const { pull, progress, blobs, warnings, unfinished } = await scene(spoiledBy('m1'));
   const { id } = await pull();
-  assert.equal(id, digestOf(configOf({ layers: LAYERS })));
+  assert.equal(id, digestOf(buildConfig({ layers: LAYERS })));
   assert.deepEqual(
     blobs.filter((each) => each.startsWith('1')),
     ['1 from m1', '1 from m2'],

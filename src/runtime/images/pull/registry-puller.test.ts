@@ -10,7 +10,7 @@ import {
   json,
   LAYER,
   MANIFEST,
-  type Pulled,
+  type PullRecord,
   PullWorld,
   pullScripted,
   registryWith,
@@ -35,7 +35,7 @@ const addresses = {
   'two.example.com': ['192.0.2.8', '192.0.2.9'],
 } as const;
 
-const pull = (image: string, answer: ScriptedAnswer = plain, auth?: Partial<AuthConfig>): Promise<Pulled> =>
+const pull = (image: string, answer: ScriptedAnswer = plain, auth?: Partial<AuthConfig>): Promise<PullRecord> =>
   pullScripted({ image, answer, addresses, ...(auth && { auth }) });
 
 test('pull() takes an image in with its names, configuration and layers', async () => {

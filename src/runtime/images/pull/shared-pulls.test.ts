@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { aborted } from '../../../base/aborted.ts';
 import type { PullProgress } from '../image-puller.ts';
 import type { StoredImage } from '../image-store.ts';
-import type { PullStage } from './pull-stage.ts';
+import type { PullTracker } from './pull-tracker.ts';
 import { SharedPulls } from './shared-pulls.ts';
 
 const IMAGE = { id: 'sha256:1' } as StoredImage; // only handed on
@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 /** Pulls that end when they are told to. */
 function scene() {
   const pulls = new SharedPulls();
-  const begun: { readonly stage: PullStage; readonly signal: AbortSignal; readonly end: () => void }[] = [];
+  const begun: { readonly stage: PullTracker; readonly signal: AbortSignal; readonly end: () => void }[] = [];
   const join = (key: string, signal: AbortSignal = never, watch?: (progress: PullProgress) => void) =>
     pulls.join(
       key,

@@ -1,31 +1,31 @@
 import { abortable } from '../../../base/abortable.ts';
 import type { PullWatcher } from '../image-puller.ts';
 import type { StoredImage } from '../image-store.ts';
-import { PullStage } from './pull-stage.ts';
+import { PullTracker } from './pull-tracker.ts';
 
-/** A pull that goes on for everybody who asked for it. */
-interface Shared {
+/** A pull that all callers of the same image wait for. */
+interface SharedPull {
   readonly done: Promise<StoredImage>;
-  readonly stage: PullStage;
+  readonly tracker: PullTracker;
   readonly end: AbortController;
   waiting: number;
 }
 
-/** Pulls of the same image at the same time are one, which ends when nobody waits for it any more. */
+/** Shares concurrent pulls of the same image; a pull is aborted when its last caller leaves. */
 export class SharedPulls {
-  readonly #running = new Map<string, Shared>();
+  readonly #running = new Map<string, SharedPull>();
 
-  /** `start` is called unless the same is going on; it is told to end by its signal. */
+  /** Calls `start` unless the same pull is running. The signal given to `start` aborts it. */
   async join(
     key: string,
-    start: (stage: PullStage, signal: AbortSignal) => Promise<StoredImage>,
+    start: (tracker: PullTracker, signal: AbortSignal) => Promise<StoredImage>,
     signal: AbortSignal,
     watch?: PullWatcher,
   ): Promise<StoredImage> {
     signal.throwIfAborted();
     const pull = this.#running.get(key) ?? this.#begin(key, start);
     pull.waiting++;
-    const unwatch = watch && pull.stage.add(watch);
+    const unwatch = watch && pull.tracker.add(watch);
     try {
       return await abortable(pull.done, signal);
     } finally {
@@ -34,18 +34,18 @@ export class SharedPulls {
     }
   }
 
-  #begin(key: string, start: (stage: PullStage, signal: AbortSignal) => Promise<StoredImage>): Shared {
-    const [stage, end] = [new PullStage(), new AbortController()];
-    const pull: Shared = { done: start(stage, end.signal), stage, end, waiting: 0 };
-    pull.done.catch(() => {}); // told to those who wait; there may be none any more
+  #begin(key: string, start: (tracker: PullTracker, signal: AbortSignal) => Promise<StoredImage>): SharedPull {
+    const [tracker, end] = [new PullTracker(), new AbortController()];
+    const pull: SharedPull = { done: start(tracker, end.signal), tracker, end, waiting: 0 };
+    pull.done.catch(() => {}); // reported to the callers; there may be none left
     this.#running.set(key, pull);
     return pull;
   }
 
-  /** Who comes from now on begins anew. The last to go waits until nothing more is written. */
-  async #leave(key: string, pull: Shared): Promise<void> {
+  /** Later callers start a new pull. The last caller waits until nothing more is written. */
+  async #leave(key: string, pull: SharedPull): Promise<void> {
     if (this.#running.get(key) === pull) this.#running.delete(key);
-    pull.end.abort(new DOMException('nobody waits for this pull any more', 'AbortError'));
+    pull.end.abort(new DOMException('no caller waits for this pull any more', 'AbortError'));
     await pull.done.catch(() => {});
   }
 }

@@ -48,7 +48,7 @@ export function sampleSandbox(change: Partial<SandboxRecord> = {}): SandboxRecor
     }),
     runtimeHandler: '',
     createdAtNs: 1n,
-    life: { phase: 'ready' },
+    state: { phase: 'ready' },
     namespaces: { network: '/run/ns/net' },
     pause: false,
     ips: ['10.0.0.5'],
@@ -69,7 +69,7 @@ export function sampleContainer(change: Partial<ContainerRecord> = {}): Containe
     stopSignal: 'SIGTERM',
     logPath: '',
     spec: sampleSpec,
-    life: { phase: 'created' },
+    state: { phase: 'created' },
     ...change,
   };
 }

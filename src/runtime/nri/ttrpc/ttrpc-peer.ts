@@ -1,4 +1,4 @@
-import { textOf } from '../../../base/text-of.ts';
+import { errorText } from '../../../base/error-text.ts';
 import type { ByteStream } from '../../../host/network.ts';
 import { Request, Response } from '../generated/ttrpc.ts';
 import { FrameReader, ProtocolError } from './frame-reader.ts';
@@ -71,7 +71,7 @@ export class TtrpcPeer {
       }
       this.close('the other side closed the connection');
     } catch (error) {
-      this.close(textOf(error));
+      this.close(errorText(error));
     }
   }
 
@@ -142,13 +142,13 @@ export class TtrpcPeer {
   #send(connection: number, streamId: number, type: number, payload: Uint8Array): void {
     if (this.#lost) return;
     const message = encodeMessage({ streamId, type, flags: 0 }, payload);
-    this.#stream.write(encodeMuxFrames(connection, message)).catch((error: unknown) => this.close(textOf(error)));
+    this.#stream.write(encodeMuxFrames(connection, message)).catch((error: unknown) => this.close(errorText(error)));
   }
 }
 
 function failureResponse(error: unknown): Response {
   const code = error instanceof TtrpcError ? error.code : TTRPC_CODES.unknown;
-  return Response.create({ status: { code, message: textOf(error) } });
+  return Response.create({ status: { code, message: errorText(error) } });
 }
 
 function oversized(length: number): TtrpcError {

@@ -6,16 +6,16 @@ import { type Nri, noNri } from '../../nri/nri.ts';
 import { MemoryOciRuntime } from '../../oci/fake/memory-oci-runtime.ts';
 import { createSandboxes, type Sandboxes } from '../../server/create-sandboxes.ts';
 import { type RuntimePaths, runtimePaths } from '../../settings/runtime-paths.ts';
-import type { RuntimeHappening } from '../../store/event-sink.ts';
+import type { LifecycleEvent } from '../../store/event-sink.ts';
 import { openRecordStore } from '../../store/open-record-store.ts';
-import type { ContainersOfSandbox } from '../containers-of-sandbox.ts';
+import type { SandboxContainers } from '../containers-of-sandbox.ts';
 import { decodeSandboxRecord } from '../decode-sandbox-record.ts';
 import type { SandboxDeps } from '../sandbox-deps.ts';
 
 export const signal = new AbortController().signal;
 
 /** Containers that only remember what was asked of them. */
-export class MemoryContainersOfSandbox implements ContainersOfSandbox {
+export class MemoryContainersOfSandbox implements SandboxContainers {
   readonly calls: string[] = [];
   /** The next such call rejects. */
   readonly failures: Partial<Record<'stopAll' | 'removeAll', Error>> = {};
@@ -50,7 +50,7 @@ export interface SandboxWorld {
   readonly oci: MemoryOciRuntime;
   readonly network: MemoryPodNetwork;
   readonly containers: MemoryContainersOfSandbox;
-  readonly told: RuntimeHappening[];
+  readonly told: LifecycleEvent[];
   nri: Nri;
   readonly sandboxes: Sandboxes;
   restart(): Promise<void>;

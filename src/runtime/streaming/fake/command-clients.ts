@@ -59,7 +59,7 @@ export function connectCommandClient(
     : connectWebSocket(host, url, transport);
 }
 
-export function placeOf(url: string) {
+export function urlTarget(url: string) {
   const { hostname, port, pathname } = new URL(url);
   return { target: { host: hostname, port: Number(port) }, path: pathname };
 }
@@ -71,7 +71,7 @@ async function connectWebSocket(
 ): Promise<TestClient> {
   const client = new AbortController();
   const protocols = protocol === '' ? [] : [protocol];
-  const connection = await network.webSocket({ ...placeOf(url), protocols }, client.signal);
+  const connection = await network.webSocket({ ...urlTarget(url), protocols }, client.signal);
   const isBase64 = protocol.includes('base64');
   const say = (channel: number, text: string): Promise<void> =>
     connection.send(
@@ -106,7 +106,7 @@ async function connectSpdy(
 ): Promise<TestClient> {
   const client = new AbortController();
   const headers = [['X-Stream-Protocol-Version', protocol]] as const;
-  const request = { ...placeOf(url), method: 'POST', upgrade: 'SPDY/3.1', headers } as const;
+  const request = { ...urlTarget(url), method: 'POST', upgrade: 'SPDY/3.1', headers } as const;
   const { stream: transport } = await network.upgrade(request, client.signal);
   const session = openSpdySession(transport, 'client');
   const open = async (type: string, isWanted: boolean): Promise<SpdyStream | undefined> =>

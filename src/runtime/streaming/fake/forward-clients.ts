@@ -2,7 +2,7 @@ import { type ByteStream, type Network, NetworkError } from '../../../host/netwo
 import { openSpdySession } from '../../../streams/spdy/open-spdy-session.ts';
 import type { SpdySession, SpdyStream } from '../../../streams/spdy/spdy-session.ts';
 import { webSocketByteStream } from '../web-socket-byte-stream.ts';
-import { placeOf } from './command-clients.ts';
+import { urlTarget } from './command-clients.ts';
 
 const PROTOCOL = 'portforward.k8s.io';
 
@@ -47,15 +47,15 @@ export async function connectForwarder(
 
 async function upgraded(network: ClientNetwork, url: string, client: AbortController): Promise<ByteStream> {
   const headers = [['X-Stream-Protocol-Version', PROTOCOL]] as const;
-  const request = { ...placeOf(url), method: 'POST', upgrade: 'SPDY/3.1', headers } as const;
+  const request = { ...urlTarget(url), method: 'POST', upgrade: 'SPDY/3.1', headers } as const;
   return (await network.upgrade(request, client.signal)).stream;
 }
 
 async function tunnelled(network: ClientNetwork, url: string, client: AbortController): Promise<ByteStream> {
   const protocols = [`SPDY/3.1+${PROTOCOL}`];
-  return webSocketByteStream(await network.webSocket({ ...placeOf(url), protocols }, client.signal));
+  return webSocketByteStream(await network.webSocket({ ...urlTarget(url), protocols }, client.signal));
 }
 
-export async function textOf(chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[]): Promise<string> {
+export async function readText(chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[]): Promise<string> {
   return Buffer.concat(await Array.fromAsync(chunks)).toString();
 }

@@ -9,7 +9,7 @@ import type { ImagePuller, PullProgress } from '../../image-puller.ts';
 import type { StoredImage } from '../../image-store.ts';
 import { createRegistryPuller } from '../registry-puller.ts';
 
-/** What a registry says to a request; `data` is the body. */
+/** A registry's response to a request; `data` is the body. */
 export type ScriptedAnswer = (
   request: HttpRequest,
   until: AbortSignal,
@@ -36,7 +36,7 @@ export const manifestOf = (layers: readonly object[], config: Uint8Array = CONFI
 export const MANIFEST = manifestOf([describe(LAYER, LAYER_TYPE)]);
 export const indexOf = (manifests: readonly object[]): Uint8Array => json({ schemaVersion: 2, manifests });
 
-/** A registry with the image `app:1` and those that are given by their tag. */
+/** Returns a registry with the image `app:1` and the given tags. */
 export function registryWith(
   tags: Readonly<Record<string, Uint8Array>> = {},
 ): (request: HttpRequest) => ReturnType<ScriptedAnswer> {
@@ -58,20 +58,20 @@ export interface ScriptedPull {
   readonly image: string;
   readonly answer: ScriptedAnswer;
   readonly auth?: Partial<AuthConfig>;
-  /** Below the configuration folder `/certs.d`. */
+  /** Files below the configuration directory `/certs.d`. */
   readonly files?: Readonly<Record<string, string>>;
   readonly addresses?: Readonly<Record<string, readonly [string, ...string[]]>>;
   readonly env?: ProxyEnvironment;
 }
 
-export interface Pulled {
+export interface PullRecord {
   readonly image?: IncomingImage;
   readonly layers: readonly string[];
   readonly asked: readonly string[];
   readonly progress: readonly PullProgress[];
 }
 
-/** What happens around a puller: everything that it asks for is recorded. */
+/** The environment of a puller; records all requests. */
 export class PullWorld {
   readonly asked: string[] = [];
   readonly requests: HttpRequest[] = [];
@@ -118,12 +118,12 @@ export class PullWorld {
       this.layers.push(Buffer.concat(await Array.fromAsync(layer.open(signal))).toString());
     }
     this.image = incoming;
-    return { id: 'sha256:1' } as StoredImage; // only handed on
+    return { id: 'sha256:1' } as StoredImage; // only passed on
   }
 }
 
-/** Pulls on virtual time, for as long as it takes. */
-export async function pullScripted({ image, auth, files = {}, ...script }: ScriptedPull): Promise<Pulled> {
+/** Pulls on virtual time until it ends. */
+export async function pullScripted({ image, auth, files = {}, ...script }: ScriptedPull): Promise<PullRecord> {
   const world = new PullWorld(script);
   const { fs, clock } = world.host;
   for (const [path, text] of Object.entries(files)) {

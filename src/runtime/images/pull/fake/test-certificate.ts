@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 
-/** Of nobody, for nothing, until 2126. */
+/** Self-signed, valid until 2126. */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBdjCCARugAwIBAgIUCE59iIXbBcjAg9pG3hzd0kMkoQUwCgYIKoZIzj0EAwIw
 DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMTUyMDE5MDRaGA8yMTI2MTAyMjIwMTkw
@@ -13,7 +13,7 @@ GYBFoXMTNwIhAMgyc82AuxCMUpfF5ePEQgz3MYJh8fVXdvNPAb2tbnfv
 -----END CERTIFICATE-----
 `;
 
-/** Not the one of the certificate. */
+/** Does not match the certificate. */
 export function testKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

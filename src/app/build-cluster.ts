@@ -1,0 +1,184 @@
+import type { Node, Pod } from '../api/generated/core-v1.ts';
+import { podFullName } from '../api/pod-names.ts';
+import { assertNever } from '../base/assert-never.ts';
+import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
+import { nodeReference, podReference } from '../kubelet/events/event-objects.ts';
+import { EventWriter } from '../kubelet/events/event-writer.ts';
+import type { PodEvents } from '../kubelet/events/pod-events.ts';
+import type { NodeEvents } from '../kubelet/node/node-event.ts';
+import { ClusterObjects, type ClusterObjectsDeps } from '../kubelet/objects/cluster-objects.ts';
+import { type ChangeDetection, FetchedObjects, objectTtlMs } from '../kubelet/objects/fetched-objects.ts';
+import { ManifestObjects } from '../kubelet/objects/manifest-objects.ts';
+import type { PodObjects } from '../kubelet/objects/pod-objects.ts';
+import { followRuntimeClasses, RuntimeClasses } from '../kubelet/objects/runtime-classes.ts';
+import { Services } from '../kubelet/objects/services.ts';
+import { createMirrorWriter } from '../kubelet/sources/mirror-writer.ts';
+import type { SourceName } from '../kubelet/sources/pod-source.ts';
+import type { SourceObjects } from '../kubelet/sources/source-objects.ts';
+import type { StatusStore } from '../kubelet/status/status-store.ts';
+import { createStatusWriter } from '../kubelet/status/status-writer.ts';
+import type { SyncLoop } from '../kubelet/sync-loop.ts';
+import { NO_TOKENS, type PodTokens } from '../kubelet/tokens/pod-tokens.ts';
+import { ServiceAccountTokens } from '../kubelet/tokens/service-account-tokens.ts';
+import { couldHaveRunningContainers } from '../kubelet/workers/pod-state-queries.ts';
+import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
+import type { AgentParts } from './agent.ts';
+import type { PodSignals } from './pod-signals.ts';
+
+/** kubelet's defaults. */
+const EVENT_RATE = { qps: 50, burst: 100 };
+
+/** Writes events of the node, and every event that is recorded of a pod from now on. Without an API server, nothing. */
+export function buildEventWriter(
+  { apiServer, eventApiServer, host, log, settings }: AgentParts,
+  podEvents: PodEvents,
+): NodeEvents & Pick<EventWriter, 'run'> {
+  if (!apiServer) return { run: async () => undefined, record() {} };
+  const { clock, random } = host;
+  const { nodeName, eventRate = EVENT_RATE } = settings;
+  const api = boundApiServer(eventApiServer ?? apiServer, { clock, random });
+  const writer = new EventWriter({ api, nodeName, rate: eventRate, clock, random, log });
+  podEvents.subscribe((pod, { fieldPath, ...event }) =>
+    writer.record({ ...event, involvedObject: podReference(pod, fieldPath) }),
+  );
+  const involvedObject = nodeReference(nodeName);
+  return {
+    run: (signal) => writer.run(signal),
+    record: (type, reason, message) => writer.record({ involvedObject, type, reason, message, atMs: clock.now() }),
+  };
+}
+
+/** The objects that pods refer to: from the API server, or from the manifests of a standalone agent. */
+export interface AgentObjects {
+  readonly objects: PodObjects;
+  readonly tokens: PodTokens;
+  readonly runtimeClasses: RuntimeClasses;
+  /** `undefined` without an API server. */
+  readonly services: Services | undefined;
+  run(signal: AbortSignal): Promise<unknown>;
+  /** Sets the objects that a source has beside its pods. Ignored with an API server. */
+  setSourceObjects(source: SourceName, objects: SourceObjects): void;
+}
+
+export function buildObjects(
+  { apiServer, host, log, settings }: AgentParts,
+  { signals, node }: { readonly signals: PodSignals; readonly node: { current(): Node | undefined } },
+  life: AbortSignal,
+): AgentObjects {
+  const { clock, random } = host;
+  const onClassChange = (name: string): void => signals.runtimeClassChanged.raise(name);
+  const runtimeClasses = new RuntimeClasses({ clock, changed: onClassChange });
+  const changed = (uid: string): void => signals.podObjectChanged.raise(uid);
+  if (!apiServer) return manifestObjects(runtimeClasses, changed);
+  const api = boundApiServer(apiServer, { clock, random });
+  const deps = { api, changed, clock, random, log };
+  const services = new Services(deps);
+  return {
+    objects: clusterObjects(settings.changeDetection ?? 'Watch', deps, node, life),
+    tokens: new ServiceAccountTokens(deps, life),
+    runtimeClasses,
+    services,
+    run: (signal) => Promise.all([services.run(signal), followRuntimeClasses(runtimeClasses, deps, signal)]),
+    setSourceObjects() {},
+  };
+}
+
+function manifestObjects(runtimeClasses: RuntimeClasses, changed: (uid: string) => void): AgentObjects {
+  const objects = new ManifestObjects({ changed });
+  runtimeClasses.set('node', []); // the manifests are the only source of classes
+  return {
+    objects,
+    tokens: NO_TOKENS,
+    runtimeClasses,
+    services: undefined,
+    run: async () => undefined,
+    setSourceObjects(source, all) {
+      runtimeClasses.set(source, all.runtimeClasses);
+      objects.set(source, all);
+    },
+  };
+}
+
+function clusterObjects(
+  strategy: ChangeDetection,
+  deps: ClusterObjectsDeps,
+  node: { current(): Node | undefined },
+  life: AbortSignal,
+): PodObjects {
+  const { api, clock } = deps;
+  switch (strategy) {
+    case 'Watch':
+      return new ClusterObjects(deps, life);
+    case 'Cache':
+      return new FetchedObjects({ api, clock, ttlMs: () => objectTtlMs(node.current()) });
+    case 'Get':
+      return new FetchedObjects({ api, clock, ttlMs: () => 0 });
+    default:
+      return assertNever(strategy);
+  }
+}
+
+/** Writes pod statuses and mirror pods to the API server. */
+export interface PodWriters {
+  run(signal: AbortSignal): Promise<unknown>;
+  /** The worker phase, the rejection or the API server's version of the pod changed. */
+  onPodChanged(pod: Pod): void;
+  onSourceReported(): void;
+}
+
+export interface PodWriterDeps {
+  readonly statuses: StatusStore;
+  readonly loop: SyncLoop;
+  readonly workers: PodWorkers;
+}
+
+export function buildPodWriters(
+  { apiServer, host, log, settings, sources }: AgentParts,
+  { statuses, loop, workers }: PodWriterDeps,
+): PodWriters {
+  if (!apiServer) return { run: async () => undefined, onPodChanged() {}, onSourceReported() {} };
+  const { clock, random } = host;
+  const api = boundApiServer(apiServer, { clock, random });
+  const statusWriter = createStatusWriter({
+    statuses,
+    api,
+    clock,
+    random,
+    log,
+    apiPodOf: (pod) => loop.index.apiPodOf(pod),
+    mayRun: (uid) => !loop.rejected.has(uid) && workers.ask(couldHaveRunningContainers, uid),
+    podCanBeDeleted: (uid) => isFinished(uid, loop, workers),
+  });
+  const mirrorWriter = createMirrorWriter({
+    api,
+    nodeName: settings.nodeName,
+    clock,
+    random,
+    log,
+    view: () => ({
+      index: loop.index,
+      sources: sources.map(({ name }) => name),
+      ending: terminatingNames(loop, workers),
+    }),
+  });
+  return {
+    run: (signal) => Promise.all([statusWriter.run(signal), mirrorWriter.run(signal)]),
+    onPodChanged(pod) {
+      statusWriter.reconcile((loop.index.staticOf(pod) ?? pod).metadata.uid);
+      mirrorWriter.changed();
+    },
+    onSourceReported: () => mirrorWriter.changed(),
+  };
+}
+
+function isFinished(uid: string, loop: SyncLoop, workers: PodWorkers): boolean {
+  const worker = workers.all.get(uid);
+  return worker ? worker.state.phase === 'finished' : loop.rejected.has(uid);
+}
+
+/** Full names of pods that left their source and still terminate: no mirror pod is created for them. */
+function terminatingNames(loop: SyncLoop, workers: PodWorkers): ReadonlySet<string> {
+  const { podByUid } = loop.index;
+  const terminating = [...workers.all.values()].filter(({ uid }) => !podByUid.has(uid));
+  return new Set(terminating.map(({ pod }) => podFullName(pod)));
+}

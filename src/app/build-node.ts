@@ -1,0 +1,81 @@
+import type { Node } from '../api/generated/core-v1.ts';
+import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
+import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
+import { createNodeKeeper } from '../kubelet/node/lifecycle/keep-node.ts';
+import type { NodeEvents } from '../kubelet/node/node-event.ts';
+import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
+import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';
+import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
+import type { AgentParts } from './agent.ts';
+import type { AgentFacts } from './agent-facts.ts';
+
+const CGROUP_V1 =
+  'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
+
+export interface NodeBuildDeps {
+  readonly health: Pick<RuntimeHealth, 'subscribe'>;
+  readonly events: NodeEvents;
+}
+
+/** The node object of this machine. */
+export interface ClusterNode {
+  /** Registers the node and updates its status and lease until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** The latest version that the API server reported; `undefined` before the first one. */
+  current(): Node | undefined;
+  /** Resolves with the first answer of the API server, also when it has no such node. */
+  readonly known: Promise<void>;
+  /** Gets the node object ahead of the watch. Keeps the current one when the API server does not answer. */
+  refresh(signal: AbortSignal): Promise<void>;
+}
+
+/** Without an API server, or without node settings, the agent does not maintain a node object. */
+const NO_NODE: ClusterNode = {
+  run: async () => undefined,
+  current: () => undefined,
+  known: Promise.resolve(),
+  refresh: async () => undefined,
+};
+
+export function buildNode(agent: AgentParts, facts: AgentFacts, { health, events }: NodeBuildDeps): ClusterNode {
+  const { apiServer, node: settings, host, cri, log } = agent;
+  if (!apiServer || !settings) return NO_NODE;
+  const { clock, random, fs, network, addresses, cgroupStats } = host;
+  const api = boundApiServer(agent.nodeApiServer ?? apiServer, { clock, random });
+  const readiness = new RuntimeReadiness({ runtime: cri.runtime, clock, log });
+  const size = { cpuCount: facts.hostFacts.cpuCount, memoryBytes: agent.settings.memoryCapacityBytes };
+  const { images } = cri;
+  const gatherer = new NodeGatherer(settings, size, { fs, cgroupStats, images, readiness, addresses, network, clock });
+  const own = agent.ownNode;
+  const keeper = createNodeKeeper(settings, { api, gatherer, readiness, events, clock, random, log, own });
+  return {
+    current: () => keeper.current(),
+    known: keeper.known,
+    refresh: (signal) => keeper.refresh(signal),
+    async run(signal) {
+      const recheck = (): void => readiness.lookAgain();
+      const subscriptions = [health.subscribe(recheck), agent.onNetworkChange?.(recheck)];
+      events.record('Normal', 'Starting', 'Starting kubelet.');
+      if (facts.hostFacts.cgroupVersion === 'v1') events.record('Warning', 'CgroupV1', CGROUP_V1);
+      try {
+        await keeper.run(signal);
+      } finally {
+        for (const unsubscribe of subscriptions) unsubscribe?.();
+      }
+    },
+  };
+}
+
+/** Limits the cgroup of all pods to the node's allocatable resources. A standalone agent sets no limit. */
+export function buildAllocatableEnforcement(
+  { node, host }: AgentParts,
+  { machine }: AgentFacts,
+  events: NodeEvents,
+): { run(signal: AbortSignal): Promise<void> } {
+  const { cgroups, fs, clock } = host;
+  return {
+    run: async (signal) => {
+      if (node) await enforceAllocatable(node, machine, { cgroups, fs, clock, events }, signal);
+    },
+  };
+}

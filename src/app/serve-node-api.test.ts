@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadKubeletConfig } from './config/load-config.ts';
+import { silentLog } from '../base/log.ts';
+import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
+import { createMemoryHost } from '../host/fake/memory-host.ts';
+import { ScriptedView } from '../kubelet/local-api/fake/scripted-view.ts';
+import { OwnNode } from '../kubelet/node/own-node.ts';
+import { serveNodeApi } from './serve-node-api.ts';
+
+const PLACE = { host: '127.0.0.1', port: 1234 };
+
+async function setUp(...flags: readonly string[]) {
+  const host = createMemoryHost();
+  const life = new AbortController();
+  const given = [`--address=${PLACE.host}`, `--port=${PLACE.port}`, ...flags];
+  const { settings } = await loadKubeletConfig(given, { fs: host.fs, hostname: 'box' }, life.signal);
+  const { runtime } = createFakeRuntime(host).cri;
+  const syncLoopFault = () => 'it hangs';
+  const parts = { host, log: silentLog, view: new ScriptedView(), runtime, syncLoopFault, cluster: undefined };
+  const listening = Promise.withResolvers<void>();
+  const log = { ...silentLog, info: () => listening.resolve() };
+  const run = () => serveNodeApi(settings, { ...parts, log, ownNode: new OwnNode('box') }, life.signal);
+  return { ...host, life, run, listening: listening.promise };
+}
+
+test('serveNodeApi() listens where it is told to, until it is over', async () => {
+  const { run, life, listening, network } = await setUp();
+  const served = run();
+  await listening;
+  await assert.rejects(network.serveTls(PLACE, {}, unasked), { code: 'EADDRINUSE' });
+  life.abort();
+  await served;
+  await (await network.serveTls(PLACE, {}, unasked)).close();
+});
+
+test('serveNodeApi() tells of a sync loop that hangs', async () => {
+  const { run, life, listening, network, fs } = await setUp('--anonymous-auth', '--authorization-mode=AlwaysAllow');
+  const served = run();
+  await listening;
+  const tls = { authorities: [await fs.readText('/var/lib/kubelet/pki/kubelet.crt')], serverName: 'box' };
+  const request = { target: PLACE, scheme: 'https', tls, method: 'GET', path: '/healthz/syncloop' } as const;
+  const { status, body } = await network.request(request, life.signal);
+  assert.equal(status, 500);
+  assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'internal server error: it hangs\n');
+  life.abort();
+  await served;
+});
+
+test('serveNodeApi() does nothing where the server is switched off', async () => {
+  const { run, network, fs } = await setUp('--enable-server=false');
+  await run();
+  await (await network.serveTls(PLACE, {}, unasked)).close();
+  assert.equal(await fs.stat('/var/lib/kubelet/pki'), undefined);
+});
+
+test('serveNodeApi() says where it cannot serve, and why', async () => {
+  const taken = await setUp();
+  await taken.network.serveTls(PLACE, {}, unasked);
+  await assert.rejects(taken.run(), {
+    name: 'CommandError',
+    exitCode: 1,
+    message: /^cannot serve the API of the node on 127\.0\.0\.1:1234: .* is taken$/,
+  });
+  const missing = await setUp('--tls-cert-file=/pki/a.crt', '--tls-private-key-file=/pki/a.key');
+  await assert.rejects(missing.run(), { name: 'CommandError', message: /127\.0\.0\.1:1234: .*\/pki\/a\.crt/ });
+});
+
+async function unasked(): Promise<never> {
+  throw new Error('nobody asks');
+}

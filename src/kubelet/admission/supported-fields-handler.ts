@@ -1,0 +1,39 @@
+import { containersWithPath } from '../../api/containers-with-path.ts';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import type { FieldGates, PodAdmitHandler } from './pod-admit-handler.ts';
+import { unsupportedFields } from './unsupported-fields.ts';
+
+/** Rejects pods with fields that this node would ignore. No equivalent in kubelet. */
+export const supportedFieldsHandler: PodAdmitHandler = (pod, { gates = {}, hasApiServer = false }) => {
+  const unsupported = unsupportedFields(pod).map((field) => `${field} is not supported yet`);
+  const needApiServer = hasApiServer ? [] : apiServerFields(pod);
+  const errors = [
+    ...unsupported,
+    ...needApiServer.map((field) => `${field} needs an API server, and this node has none`),
+    ...gatedFieldErrors(pod, gates),
+  ];
+  return errors.length === 0 ? undefined : { reason: 'PodFeatureUnsupported', message: errors.join('; ') };
+};
+
+/** Paths of fields that only an API server can serve. */
+function apiServerFields({ spec }: Pod): string[] {
+  const tokens = (spec.volumes ?? []).flatMap(({ projected }, volume) =>
+    (projected?.sources ?? []).flatMap(({ serviceAccountToken }, source) =>
+      serviceAccountToken ? `spec.volumes[${volume}].projected.sources[${source}].serviceAccountToken` : [],
+    ),
+  );
+  // Controllers set the conditions of readiness gates at the API server.
+  const gates = (spec.readinessGates ?? []).map((_, gate) => `spec.readinessGates[${gate}]`);
+  return [...tokens, ...gates];
+}
+
+/**
+ * One message for each field whose feature gate is off. An API server would drop such a field silently; here the pod is
+ * rejected.
+ */
+function gatedFieldErrors({ spec }: Pod, { containerStopSignals }: FieldGates): string[] {
+  if (containerStopSignals) return [];
+  return containersWithPath(spec)
+    .filter(({ container }) => container.lifecycle?.stopSignal !== undefined)
+    .map(({ path }) => `${path}.lifecycle.stopSignal needs the feature gate ContainerStopSignals, which is off`);
+}

@@ -1,0 +1,105 @@
+import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
+import { podFullName } from '../../api/pod-names.ts';
+import type { PodEvent, PodEvents } from '../events/pod-events.ts';
+import type { Timeline } from '../events/timeline.ts';
+import type { AgentEvent, ManifestReport, OlderPod, PodReport, WorkerPhase } from './agent-view.ts';
+import type { ObservedPods } from '../pleg/observed-pods.ts';
+import type { SourceError } from '../sources/pod-source.ts';
+import type { StatusStore } from '../status/status-store.ts';
+import type { PodWorker } from '../workers/pod-worker.ts';
+import type { PodWorkers } from '../workers/pod-workers.ts';
+
+const EVENTS_PER_POD = 50;
+
+export interface AgentReportsDeps {
+  readonly workers: PodWorkers;
+  readonly observed: ObservedPods;
+  readonly statuses: StatusStore;
+  readonly timeline: Timeline;
+  readonly events: PodEvents;
+  /** Pods that were refused, by UID. */
+  readonly refused: () => ReadonlyMap<string, Pod>;
+}
+
+/** Puts what the parts of the agent know together for whoever shows it, and passes on what happens. */
+export class AgentReports {
+  readonly #parts: AgentReportsDeps;
+  readonly #listeners = new Set<(event: AgentEvent) => void>();
+  readonly #events = new Map<string, PodEvent[]>();
+  readonly #manifests = new Map<string, readonly ManifestReport[]>();
+
+  constructor(parts: AgentReportsDeps) {
+    this.#parts = parts;
+    const { timeline, events, statuses } = parts;
+    timeline.subscribe((uid, step) => {
+      const pod = this.#podOf(uid);
+      if (pod) this.#tell({ kind: 'step', pod, step });
+    });
+    events.subscribe((pod, event) => {
+      const { uid } = pod.metadata;
+      this.#events.set(uid, [...(this.#events.get(uid) ?? []).slice(1 - EVENTS_PER_POD), event]);
+      this.#tell({ kind: 'event', pod, event });
+    });
+    statuses.subscribe(({ pod, status }) => this.#tell({ kind: 'status', pod, status }));
+  }
+
+  pods(): readonly PodReport[] {
+    const { workers, refused } = this.#parts;
+    const running = [...workers.all.values()].map((worker) => this.#workerReport(worker));
+    return [...running, ...[...refused().values()].map((pod) => this.#report(pod, 'finished'))];
+  }
+
+  get manifests(): readonly ManifestReport[] {
+    return [...this.#manifests.values()].flat();
+  }
+
+  subscribe(listener: (event: AgentEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  podGone(pod: Pod): void {
+    this.#events.delete(pod.metadata.uid);
+    this.#tell({ kind: 'gone', pod });
+  }
+
+  /** What a source cannot use now; it replaces what it said before. */
+  setSourceErrors(name: string, problems: readonly SourceError[]): void {
+    const before = new Set(this.#manifests.get(name)?.map((report) => JSON.stringify(report)));
+    const byLocation = Map.groupBy(problems, ({ location }) => location);
+    const now = [...byLocation].map(([source, all]) => ({ source, problems: all.map(({ message }) => message) }));
+    this.#manifests.set(name, now);
+    for (const report of now) {
+      if (!before.has(JSON.stringify(report))) this.#tell({ kind: 'manifest', report });
+    }
+  }
+
+  #workerReport(worker: PodWorker): PodReport {
+    const { pod, state, progress } = worker;
+    const waitsFor = state.phase === 'waiting' ? this.#olderPod(worker) : undefined;
+    return { ...this.#report(pod, state.phase), progress, ...(waitsFor && { waitsFor }) };
+  }
+
+  /** The first one to arrive under a name has it; workers are kept in that order. */
+  #olderPod(waiting: PodWorker): OlderPod | undefined {
+    const name = podFullName(waiting.pod);
+    const first = [...this.#parts.workers.all.values()].find(({ pod }) => podFullName(pod) === name);
+    return first && first !== waiting ? { uid: first.uid, worker: first.state.phase } : undefined;
+  }
+
+  #report(pod: Pod, worker: WorkerPhase): PodReport {
+    const { observed, statuses, timeline } = this.#parts;
+    const { uid } = pod.metadata;
+    const status: PodStatus = statuses.get(uid)?.status ?? { phase: 'Pending' };
+    const events = this.#events.get(uid) ?? [];
+    return { pod, status, observed: observed.get(uid), worker, steps: timeline.steps(uid), events };
+  }
+
+  #podOf(uid: string): Pod | undefined {
+    return this.#parts.workers.all.get(uid)?.pod;
+  }
+
+  #tell(event: AgentEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}

@@ -1,0 +1,94 @@
+import type { ErrorCause } from '../pod/pod-cause.ts';
+import { missingHandler, missingSeccompProfile } from './error-texts.ts';
+
+const OBJECT_KINDS = { configmap: 'ConfigMap', secret: 'Secret' } as const;
+
+export interface ErrorDescription {
+  readonly text: string;
+  /** A sentence that says what would fix it. */
+  readonly help?: string | undefined;
+}
+
+export interface SummarizedError extends ErrorDescription {
+  /** Completes `hello is not ready: …`. */
+  readonly summary: string;
+}
+
+/**
+ * Describes why a container or a volume cannot be set up; the text completes `container web …` and `volume "v" …`.
+ * Returns `undefined` for errors whose own text is plain enough.
+ */
+export function describeConfigError(cause: ErrorCause | undefined, error: string): ErrorDescription | undefined {
+  switch (cause?.kind) {
+    case 'objectNotFound':
+      return { text: `needs ${OBJECT_KINDS[cause.object]} "${cause.name}", which does not exist` };
+    case 'objectNotSynced':
+      return { text: `needs a ${OBJECT_KINDS[cause.object]}, and the API server has not answered yet` };
+    case 'keyNotFound': {
+      const name = cause.name.includes('/') ? cause.name : `"${cause.name}"`;
+      return { text: `needs key "${cause.key}" of ${OBJECT_KINDS[cause.object]} ${name}, which does not have it` };
+    }
+    case 'servicesNotSynced':
+      return { text: 'needs the variables of services, and the API server has not answered yet' };
+    case 'envFileInvalid':
+      return { text: "takes variables from a file that is missing, or has other lines than NAME='value'" };
+    case 'runsAsRoot':
+    case 'userNotNumeric':
+      return describeUserError(cause);
+    case 'subPathFailed': {
+      const help = 'Its path has a file or a link out of the volume in it, or cannot be written.';
+      return { text: `cannot have its subPath of volume "${cause.volume}"`, help };
+    }
+    default: {
+      const profile = missingSeccompProfile(error);
+      return profile === undefined ? undefined : { text: `needs the seccomp profile ${profile}, which does not exist` };
+    }
+  }
+}
+
+/** Describes a container with `runAsNonRoot` that is root, or may be. */
+function describeUserError(cause: Extract<ErrorCause, { kind: 'runsAsRoot' | 'userNotNumeric' }>): ErrorDescription {
+  const must = 'must not run as root (runAsNonRoot), and';
+  if (cause.kind === 'userNotNumeric') {
+    const text = `${must} the user "${cause.user}" of its image may be root`;
+    return { text, help: 'Set its runAsUser to their number.' };
+  }
+  if (cause.from === 'spec') return { text: `${must} its runAsUser is 0` };
+  const help = 'Set its runAsUser to a user other than 0, or use an image that names one.';
+  return { text: `${must} its image does`, help };
+}
+
+/** Describes which volume cannot be prepared and why; `undefined` for errors of no single volume. */
+export function describeVolumeError(cause: ErrorCause | undefined, error: string): SummarizedError | undefined {
+  if (cause?.kind !== 'volumeFailed') return undefined;
+  const title = `volume "${cause.volume}"`;
+  const summary = `${title} cannot be prepared`;
+  const known = describeConfigError(cause.cause, error);
+  return known ? { summary, text: `${title} ${known.text}`, help: known.help } : { summary, text: error };
+}
+
+/** Describes errors of a sandbox that are not the runtime's fault; `undefined` for all others. */
+export function describeSandboxError(
+  cause: ErrorCause | undefined,
+  error: string,
+): Omit<SummarizedError, 'text'> | undefined {
+  if (cause?.kind === 'networkNotReady') return { summary: 'the network of the runtime is not ready' };
+  if (cause?.kind === 'runtimeClassNotFound') {
+    return {
+      summary: `there is no runtime class "${cause.name}"`,
+      help: 'A RuntimeClass of that name has to be at the API server, or in a manifest beside the pod.',
+    };
+  }
+  if (cause?.kind === 'userNamespacesUnsupported') {
+    return {
+      summary: 'the runtime does not support user namespaces',
+      help: 'hostUsers: false needs a newer container runtime; containerd has it from 2.0 on.',
+    };
+  }
+  const handler = missingHandler(error);
+  if (handler === undefined) return undefined;
+  return {
+    summary: `the runtime has no handler "${handler}"`,
+    help: "The handler of the pod's runtime class has to be in the configuration of the container runtime.",
+  };
+}

@@ -1,0 +1,40 @@
+import type { Step } from '../events/timeline.ts';
+
+type StepWords = (subject: string) => readonly [doing: string, noun: string];
+
+/** Each step of a timeline as what is being done, and as the name of what may fail. */
+const WORDS: Readonly<Record<string, StepWords>> = {
+  directories: () => ['making its folders', 'making its folders'],
+  cgroup: () => ['making its control groups', 'making its control groups'],
+  volumes: () => ['preparing its volumes', 'preparing its volumes'],
+  sandbox: () => ['creating its sandbox', 'the creation of its sandbox'],
+  image: (image) => [`getting image "${image}"`, `getting image "${image}"`],
+  'create container': (name) => [`creating container ${name}`, `the creation of container ${name}`],
+  'start container': (name) => [`starting container ${name}`, `the start of container ${name}`],
+  'postStart hook': (name) => [
+    `waiting for the postStart hook of container ${name}`,
+    `the postStart hook of container ${name}`,
+  ],
+  'preStop hook': (name) => [
+    `waiting for the preStop hook of container ${name}`,
+    `the preStop hook of container ${name}`,
+  ],
+  'stop container': (name) => [`stopping container ${name}`, `stopping container ${name}`],
+  'stop sandbox': () => ['stopping its sandbox', 'stopping its sandbox'],
+  remove: () => ['removing its dead containers', 'removing its dead containers'],
+};
+
+/** `creating its sandbox`; completes `it is …`. */
+export function stepActivity(step: Step): string {
+  return phrasesOf(step)[0];
+}
+
+/** `the creation of its sandbox`; completes `… failed`. */
+export function stepNoun(step: Step): string {
+  return phrasesOf(step)[1];
+}
+
+function phrasesOf({ name, subject = '' }: Step): readonly [doing: string, noun: string] {
+  const unknown = `the step "${subject === '' ? name : `${name} ${subject}`}"`;
+  return WORDS[name]?.(subject) ?? [`in ${unknown}`, unknown];
+}

@@ -1,0 +1,63 @@
+import type { Log } from '../../base/log.ts';
+import type { RuntimeEvents } from '../../cri/runtime-events.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { ObservedPods } from './observed-pods.ts';
+import type { RuntimeHealth } from './runtime-health.ts';
+
+/** The net under the events: as seldom as kubelet's evented PLEG relists. */
+const RELIST_MS = 300_000;
+/** Where the runtime tells nothing by itself: as often as kubelet's generic PLEG relists. */
+const RELIST_WITHOUT_EVENTS_MS = 1_000;
+/** After a broken stream: at once, then ever more slowly. */
+const RESUBSCRIBE_MS = [0, 100, 500, 2_000, 5_000] as const;
+
+export interface PlegDeps {
+  readonly observed: ObservedPods;
+  readonly events: RuntimeEvents | undefined;
+  readonly health: RuntimeHealth;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Keeps the observed pods true until the signal aborts. */
+export async function runPleg(deps: PlegDeps, signal: AbortSignal): Promise<void> {
+  await Promise.all([relistPeriodically(deps, signal), deps.events && followEvents(deps, deps.events, signal)]);
+}
+
+async function relistPeriodically(deps: PlegDeps, signal: AbortSignal): Promise<void> {
+  const { observed, events, health, clock, log } = deps;
+  const period = events ? RELIST_MS : RELIST_WITHOUT_EVENTS_MS;
+  while (!signal.aborted) {
+    await clock.sleep(period, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    try {
+      await observed.beginRelist(signal);
+      health.recordSuccess();
+    } catch (error) {
+      if (signal.aborted) return;
+      health.recordFailure(error);
+      log.warn('cannot list the pods of the runtime', { error });
+    }
+  }
+}
+
+async function followEvents(deps: PlegDeps, events: RuntimeEvents, signal: AbortSignal): Promise<void> {
+  for (let failures = 0; !signal.aborted; failures++) {
+    const wait = RESUBSCRIBE_MS[Math.min(failures, RESUBSCRIBE_MS.length - 1)] ?? 0;
+    await deps.clock.sleep(wait, signal).catch(() => undefined);
+    try {
+      for await (const event of events.watch(signal)) {
+        failures = 0;
+        deps.health.recordSuccess();
+        // Not awaited: a slow look at one pod must not hold up the word of another.
+        deps.observed.handleEvent(event, signal).catch((error: unknown) => {
+          if (!signal.aborted) deps.log.warn('cannot look at a pod after a runtime event', { error });
+        });
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      deps.health.recordFailure(error);
+      deps.log.warn('the event stream of the runtime broke, subscribing anew', { error });
+    }
+  }
+}

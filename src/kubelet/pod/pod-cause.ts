@@ -1,0 +1,75 @@
+/**
+ * Typed causes of events and failed steps, carried beside their human text. `explain` and the progress view decide on
+ * these and never on the text.
+ */
+
+/** Why the agent kills a container. */
+export type KillCause =
+  | 'definitionChanged'
+  | 'livenessFailed'
+  | 'startupFailed'
+  | 'postStartHookFailed'
+  | 'resized'
+  | 'unknownState'
+  /** All containers of the pod are removed and started again. */
+  | 'restartingAll'
+  /** The container ends with its pod. */
+  | 'podStopping';
+
+type ObjectKind = 'configmap' | 'secret';
+
+/** Why work for a pod failed, where the agent itself found the cause. Errors of the runtime have only their text. */
+export type ErrorCause =
+  /** The step was abandoned because the pod is to end; nothing failed. */
+  | { readonly kind: 'podEnding' }
+  | { readonly kind: 'networkNotReady' }
+  | { readonly kind: 'runtimeClassNotFound'; readonly name: string }
+  | { readonly kind: 'userNamespacesUnsupported' }
+  | { readonly kind: 'objectNotFound'; readonly object: ObjectKind; readonly name: string }
+  /** The API server has not returned the object yet. */
+  | { readonly kind: 'objectNotSynced'; readonly object: ObjectKind }
+  | { readonly kind: 'servicesNotSynced' }
+  | { readonly kind: 'keyNotFound'; readonly object: ObjectKind; readonly name: string; readonly key: string }
+  /** A file of environment variables is missing or cannot be parsed. */
+  | { readonly kind: 'envFileInvalid' }
+  /** `runAsNonRoot` is set, and the spec or the image makes the container root. */
+  | { readonly kind: 'runsAsRoot'; readonly from: 'spec' | 'image' }
+  /** `runAsNonRoot` is set, and the image names its user, which may be root. */
+  | { readonly kind: 'userNotNumeric'; readonly user: string }
+  | { readonly kind: 'subPathFailed'; readonly volume: string }
+  | { readonly kind: 'crashBackoff'; readonly delayMs: number }
+  | { readonly kind: 'volumeFailed'; readonly volume: string; readonly cause: ErrorCause | undefined };
+
+/** Why an event was recorded, where its reason alone does not say it. */
+export type EventCause =
+  | ErrorCause
+  | { readonly kind: 'kill'; readonly cause: KillCause }
+  | {
+      readonly kind: 'probeFailed';
+      readonly probe: 'startup' | 'readiness' | 'liveness';
+      /** Output of the check. */
+      readonly output: string;
+    }
+  | { readonly kind: 'imagePulling'; readonly image: string }
+  | { readonly kind: 'imagePresent'; readonly image: string }
+  | { readonly kind: 'pullBackoff' }
+  | { readonly kind: 'pullSecretsUnavailable'; readonly names: readonly string[] };
+
+/** An error with a typed cause. Its message is kubelet's, where kubelet has one. */
+export class CausedError extends Error {
+  override readonly name: string = 'CausedError';
+  readonly podCause: ErrorCause | undefined;
+
+  constructor(message: string, podCause: ErrorCause | undefined, options?: ErrorOptions) {
+    super(message, options);
+    this.podCause = podCause;
+  }
+}
+
+/** Returns the typed cause of an error, or of the first error in its `cause` chain that has one. */
+export function podCauseOf(error: unknown): ErrorCause | undefined {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (each instanceof CausedError && each.podCause) return each.podCause;
+  }
+  return undefined;
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/core-v1.ts';
+import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
+import { PodError } from '../pod/pod-error.ts';
+import type { PodPlan } from './pod-plan.ts';
+import { StartProgress } from './start-progress.ts';
+
+const pod: Pod = {
+  metadata: { name: 'web', namespace: 'default', uid: 'u' },
+  spec: { containers: ['a', 'b'].map((name) => ({ name, image: 'busybox' })) },
+};
+const start = ['a', 'b'].map((name) => ({ name, role: 'main' }) as const);
+const FIRST: PodPlan = { kind: 'newSandbox', attempt: 0, reason: 'none yet', start };
+
+/** What is shown, as the ids of the containers, and the troubles that were noted. */
+function watched(...ids: string[]) {
+  // Nothing else is looked at.
+  const containers = ids.map((id) => ({ id, name: id.slice(0, 1) }) as ObservedContainer);
+  const seen: ObservedPod = { ...pod.metadata, sandboxes: [], containers, inspectedAt: 0 };
+  const shown: string[] = [];
+  const idsOf = (given: ObservedPod | undefined): string => given?.containers.map(({ id }) => id).join(' ') ?? '';
+  const life = new AbortController();
+  let isThere = false;
+  const starting = new StartProgress({
+    observed: {
+      get: () => (isThere ? seen : undefined),
+      refresh: async () => {
+        shown.push('look');
+        return seen;
+      },
+    },
+    probes: { follow: (_, given) => void shown.push(`probe ${idsOf(given)}`) },
+    publisher: {
+      recordStartResult: (_, name, failure) => void shown.push(`${name} ${failure?.reason ?? 'started'}`),
+      publishInterim: (_, given) => void shown.push(`show ${idsOf(given)}`),
+    },
+  });
+  const appear = (): void => {
+    isThere = true;
+    starting.onPodObserved('u');
+  };
+  return { starting, shown, life, appear };
+}
+
+test('a container is shown and probed once its start has ended, the last one by its worker', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, FIRST, life.signal);
+  appear();
+  starting.onStartAttempt(pod, 'b', undefined);
+  starting.onStartAttempt(pod, 'a', new PodError('RunContainerError', 'no'));
+  starting.onPodObserved('u');
+  assert.deepEqual(shown, ['probe ', 'show ', 'b started', 'probe b1', 'show b1', 'a RunContainerError']);
+});
+
+test('what was there before the pass is always shown', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  appear();
+  starting.begin(pod, { kind: 'adjust', kill: [], start }, life.signal);
+  starting.onPodObserved('u');
+  assert.deepEqual(shown, ['probe a1 b1', 'show a1 b1']);
+});
+
+test('nothing is shown of a pass that was asked to stop', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, FIRST, life.signal);
+  life.abort();
+  appear();
+  starting.onStartAttempt(pod, 'a', undefined);
+  assert.deepEqual(shown, ['a started']);
+});
+
+test('nothing is shown meanwhile of a sandbox that is replaced', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, { kind: 'newSandbox', attempt: 1, reason: 'not ready', start }, life.signal);
+  appear();
+  assert.deepEqual(shown, []);
+});
+
+test('nothing is shown after the pass', () => {
+  const { starting, shown, life, appear } = watched('a1', 'b1');
+  starting.begin(pod, FIRST, life.signal);
+  starting.end('u');
+  appear();
+  assert.deepEqual(shown, []);
+});
+
+const withHook: Pod = {
+  ...pod,
+  spec: { containers: [{ name: 'a', image: 'busybox', lifecycle: { postStart: { sleep: { seconds: 1 } } } }] },
+};
+const looks: Record<string, { of: Pod; plan: PodPlan; tried: string[]; shown: string[] }> = {
+  'while another one is started': { of: pod, plan: FIRST, tried: [], shown: ['look'] },
+  'while its hook runs': { of: withHook, plan: { ...FIRST, start: start.slice(0, 1) }, tried: [], shown: ['look'] },
+  'while its hook runs in a sandbox that is replaced': {
+    of: withHook,
+    plan: { ...FIRST, attempt: 1, reason: 'not ready' },
+    tried: [],
+    shown: ['look'],
+  },
+  'not when it is the last: its worker looks': { of: pod, plan: FIRST, tried: ['b'], shown: [] },
+};
+
+for (const [name, { of, plan, tried, shown: expected }] of Object.entries(looks)) {
+  test(`a pod is looked at when a container runs, ${name}`, async () => {
+    const { starting, shown, life } = watched('a1', 'b1');
+    starting.begin(of, plan, life.signal);
+    for (const each of tried) starting.onStartAttempt(of, each, undefined);
+    shown.length = 0;
+    await starting.onContainerRunning(of, 'a', life.signal);
+    assert.deepEqual(shown, expected);
+  });
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { VirtualClock } from '../../../host/fake/virtual-clock.ts';
+import { IdleTimeout } from './idle-timeout.ts';
+
+test('a SilenceLimit is over when nothing has come for too long', async () => {
+  const clock = new VirtualClock();
+  using limit = new IdleTimeout(clock, 1000);
+  await clock.advance(900);
+  limit.restart();
+  await clock.advance(999);
+  assert.equal(limit.signal.aborted, false);
+  await clock.advance(1);
+  assert.equal(limit.signal.aborted, true);
+});
+
+test('a SilenceLimit does not count while nobody waits, nor afterwards', async () => {
+  const clock = new VirtualClock();
+  using limit = new IdleTimeout(clock, 1000);
+  limit.pause();
+  await clock.advance(5000);
+  limit.restart();
+  await clock.advance(999);
+  assert.equal(limit.signal.aborted, false);
+  limit[Symbol.dispose]();
+  await clock.advance(5000);
+  assert.equal(limit.signal.aborted, false);
+});

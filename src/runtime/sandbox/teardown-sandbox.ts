@@ -1,0 +1,54 @@
+import type { NetworkedPod } from '../network/pod-network.ts';
+import type { SandboxRecord } from '../store/sandbox-record.ts';
+import { stopPause, pauseName, runtimeForHandler } from './pause.ts';
+import { namespaceFiles } from './plan-sandbox.ts';
+import type { SandboxDeps } from './sandbox-deps.ts';
+
+export type TeardownDeps = Pick<SandboxDeps, 'paths' | 'runtimes' | 'network' | 'namespaces' | 'mounts' | 'fs'>;
+
+/**
+ * Takes away all that a sandbox has besides its folder and its record, wherever its making or an earlier try has stopped.
+ * Answers what could not be taken away. A network that is not down keeps its namespace, for plugins to find what they made.
+ */
+export async function teardownSandbox(
+  record: SandboxRecord,
+  deps: TeardownDeps,
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  const { paths, runtimes, mounts } = deps;
+  const { id, pause, runtimeHandler } = record;
+  // Side by side: neither needs another to be there or to be gone.
+  const ended = await Promise.allSettled([
+    pause ? stopPause(runtimeForHandler(runtimes, runtimeHandler), pauseName(paths, id), signal) : undefined,
+    teardownNetwork(record, deps, signal),
+    mounts.unmount(`${paths.sandbox(id)}/shm`, { lazy: true }),
+  ]);
+  return ended.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+}
+
+async function teardownNetwork(record: SandboxRecord, deps: TeardownDeps, signal: AbortSignal): Promise<void> {
+  if (record.namespaces.network !== undefined) await deps.network.tearDown(networkedPod(record), signal);
+  await deps.namespaces.remove(namespaceFiles(deps.paths.sandbox(record.id)));
+}
+
+/** What is left when everything is down: files. */
+export async function removeSandboxFolders(id: string, { paths, fs }: Pick<TeardownDeps, 'paths' | 'fs'>): Promise<void> {
+  const folders = [paths.sandbox(id), paths.sandboxFiles(id), paths.bundle(id)];
+  await Promise.all(folders.map((folder) => fs.removeTree(folder)));
+}
+
+export function networkedPod({ id, config, namespaces }: SandboxRecord): NetworkedPod {
+  const { name = '', namespace = '', uid = '' } = config.metadata ?? {};
+  const { servers = [], searches = [], options = [] } = config.dnsConfig ?? {};
+  return {
+    sandboxId: id,
+    namespacePath: namespaces.network ?? '',
+    name,
+    namespace,
+    uid,
+    annotations: config.annotations,
+    portMappings: config.portMappings,
+    cgroupParent: config.linux?.cgroupParent ?? '',
+    dns: { servers, searches, options },
+  };
+}
