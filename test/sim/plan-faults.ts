@@ -82,7 +82,7 @@ const FILE_OPERATIONS: readonly [FileOperation, ...FileOperation[]] = [
   'readDirectory',
   'stat',
   'removeTree',
-  'giveTreeToGroup',
+  'changeMode',
   'readRange',
 ];
 

@@ -1,6 +1,6 @@
 import type { PodEvent } from '../../kubelet/events/pod-events.ts';
 import { killCause } from '../../kubelet/explain/kill-cause.ts';
-import { unwrapError } from '../../kubelet/explain/plain-text.ts';
+import { unwrapError } from '../../kubelet/explain/error-texts.ts';
 
 /** What a user is told of an event: one line. */
 export interface EventNews {

@@ -5,7 +5,7 @@ import type { PodEvent } from '../../kubelet/events/pod-events.ts';
 import { ABANDONED, type Step } from '../../kubelet/events/timeline.ts';
 import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
 import { configTrouble } from '../../kubelet/explain/describe-error.ts';
-import { unwrapError } from '../../kubelet/explain/plain-text.ts';
+import { unwrapError } from '../../kubelet/explain/error-texts.ts';
 import { volumeTrouble } from '../../kubelet/explain/volume-words.ts';
 import { problemText } from '../../kubelet/local-api/problem-text.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';

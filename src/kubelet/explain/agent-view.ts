@@ -4,10 +4,10 @@ import type { Step } from '../events/timeline.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
 import type { WorkerProgress } from '../workers/worker-progress.ts';
 
-/** Where the worker of a pod stands. */
+/** State of a pod worker. */
 export type WorkerPhase = 'waiting' | 'syncing' | 'terminating' | 'terminated' | 'finished';
 
-/** All that is known of one pod, for whoever shows it. */
+/** All that the agent knows of one pod. */
 export interface PodReport {
   readonly pod: Pod;
   readonly status: PodStatus;
@@ -16,19 +16,19 @@ export interface PodReport {
   readonly steps: readonly Step[];
   /** Oldest first, bounded. */
   readonly events: readonly PodEvent[];
-  /** Absent for a pod that was refused: it has no worker. */
+  /** Absent for a rejected pod: it has no worker. */
   readonly progress?: WorkerProgress;
-  /** The pod of the same name that has to be gone before this one may start. */
+  /** The pod of the same name that has to be removed before this one may start. */
   readonly waitsFor?: OlderPod;
 }
 
-/** A pod that has its name still. */
+/** An older pod that still holds the name. */
 export interface OlderPod {
   readonly uid: string;
   readonly worker: WorkerPhase;
 }
 
-/** A manifest that could not be used, or only in part. */
+/** Errors of a manifest that could not be used, or only in part. */
 export interface ManifestReport {
   readonly source: string;
   readonly errors: readonly string[];
@@ -38,24 +38,24 @@ export type AgentEvent =
   | { readonly kind: 'step'; readonly pod: Pod; readonly step: Step }
   | { readonly kind: 'event'; readonly pod: Pod; readonly event: PodEvent }
   | { readonly kind: 'status'; readonly pod: Pod; readonly status: PodStatus }
-  /** The pod and everything of it is gone. */
+  /** The pod and all its resources are removed. */
   | { readonly kind: 'gone'; readonly pod: Pod }
   | { readonly kind: 'manifest'; readonly report: ManifestReport };
 
-/** What can be seen and asked of a running agent from this machine. */
+/** A running agent as local clients see it. */
 export interface AgentView {
   readonly nodeName: string;
   pods(): readonly PodReport[];
-  /** Pods that are wanted, and that `stopPod` has ended. */
+  /** Desired pods that `stopPod` has ended. */
   manuallyStopped(): readonly Pod[];
   manifests(): readonly ManifestReport[];
-  /** What is wrong with the node as a whole; empty when nothing is. */
+  /** Errors of the node as a whole. */
   nodeErrors(): Promise<readonly string[]>;
-  /** Which disks of the agent have no space left, a sentence each. */
+  /** Disks of the agent without free space, a sentence each. */
   fullDisks(): Promise<readonly string[]>;
   /**
-   * Ends a pod as if it had been taken out of its source, until its manifest changes. Resolves when nothing of it is
-   * left; `graceSeconds` can only shorten what the pod asks for.
+   * Ends a pod as if it had been removed from its source, until its manifest changes. Resolves when nothing of it is
+   * left. `graceSeconds` can only shorten the grace period of the pod.
    */
   stopPod(uid: string, graceSeconds: number | undefined): Promise<void>;
   /** Returns the function that ends the subscription. */

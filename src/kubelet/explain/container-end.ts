@@ -3,13 +3,14 @@ import { parseTime } from '../../base/rfc3339.ts';
 import type { PodEvent } from '../events/pod-events.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
-import { killCause } from './kill-cause.ts';
-import { agoText, unwrapError, quotedSuffix } from './plain-text.ts';
+import { killCause, killingProbe, killText } from './kill-cause.ts';
+import { agoText, quotedSuffix } from './plain-text.ts';
+import { unwrapError } from './error-texts.ts';
 import { killingProbeOutput, killingProbe } from './probe-output.ts';
 
 type End = NonNullable<ContainerState['terminated']>;
 
-/** What shells, the kernel and runtimes mean by an exit code. */
+/** Exit codes with a meaning by convention of shells, the kernel and runtimes. */
 const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [126, 'its command cannot be executed'],
   [127, 'its command was not found'],
@@ -20,7 +21,7 @@ const EXIT_CODES: ReadonlyMap<number, string> = new Map([
   [143, 'SIGTERM'],
 ]);
 
-/** A container ends so long after its grace period, at the latest. */
+/** Longest time between the end of the grace period and the end of the container. */
 const SLACK_SECONDS = 5;
 
 /** The last end of a container, if it ever ended. */
@@ -35,9 +36,9 @@ export function endText(end: End, container: ExplainedContainer): string {
     case 'OOMKilled':
       return `was killed${when} for its use of memory (OOMKilled): ${memoryText(container)}`;
     case 'ContainerStatusUnknown':
-      return 'is gone: the runtime has lost every trace of it';
+      return 'is gone: the runtime has no record of it';
     case 'RestartingAllContainers':
-      return 'was removed when all containers of its pod were started anew';
+      return 'was removed when all containers of its pod were restarted';
     case 'StartError':
       return `could not be started${when}: ${unwrapError(end.message ?? '')}`;
     default:
@@ -45,10 +46,10 @@ export function endText(end: End, container: ExplainedContainer): string {
   }
 }
 
-/** `: "no such host"`; where the cause of its end has words of its own, which is which is said. */
+/** `: "no such host"`; labelled where the output of a failed probe is quoted before it. */
 function ownOutput(end: End, container: ExplainedContainer): string {
   const words = quotedSuffix(end.message);
-  return words === '' || killedByProbe(end, container) === undefined ? words : `; its own last words${words}`;
+  return words === '' || killedByProbe(end, container) === undefined ? words : `; its own output${words}`;
 }
 
 function codeText(exitCode: number): string {
@@ -62,28 +63,28 @@ function memoryText({ spec }: ExplainedContainer): string {
   return 'it has no limit of its own, so the memory of its pod or of this machine ran out';
 }
 
-/** An end that the agent brought about has a cause that no exit code tells. */
+/** Why the agent killed the container, which the exit code does not show. */
 function causeText(end: End, container: ExplainedContainer): string {
   const kill = killEvent(end, container);
-  const cause = killCause(kill?.message ?? '');
+  const cause = killText(kill);
   if (kill === undefined || cause === undefined) return '';
   const startedMs = end.startedAt === undefined ? 0 : parseTime(end.startedAt);
   return `, killed because ${cause}${killingProbeOutput(kill, container.spec.name, container.report.events, startedMs)}`;
 }
 
-/** Whether the agent itself ended the container, so that its exit code says nothing of it. */
+/** Whether the agent killed the container for a cause of its own, so that the exit code has no meaning. */
 export function wasKilledByAgent(end: End, container: ExplainedContainer): boolean {
-  return killCause(killEvent(end, container)?.message ?? '') !== undefined;
+  return killText(killEvent(end, container)) !== undefined;
 }
 
-/** The probe for whose failure the container was ended. */
+/** The probe whose failure made the agent kill the container. */
 export function killedByProbe(end: End, container: ExplainedContainer): 'liveness' | 'startup' | undefined {
-  return killingProbe(killEvent(end, container)?.message ?? '');
+  return killingProbe(killEvent(end, container));
 }
 
-/** The event of the agent's own stop, if that is how the container ended. */
+/** The `Killing` event of this end, if the agent stopped the container. */
 function killEvent(end: End, { spec, report }: ExplainedContainer): PodEvent | undefined {
-  const endedMs = end.finishedAt === undefined ? 0 : parseTime(end.finishedAt) + 1000; // whole seconds, cut off
+  const endedMs = end.finishedAt === undefined ? 0 : parseTime(end.finishedAt) + 1000; // truncated to whole seconds
   const kill = report.events.findLast(
     (event) => event.reason === 'Killing' && isEventOf(event, spec.name) && event.atMs <= endedMs,
   );
@@ -91,11 +92,11 @@ function killEvent(end: End, { spec, report }: ExplainedContainer): PodEvent | u
   return kill === undefined || kill.atMs < earliestMs ? undefined : kill;
 }
 
-/** What the postStart hook said, where its failure was the end of the container. */
+/** The error of the postStart hook, if the container was killed for it. */
 export function hookFailure(container: ExplainedContainer): string | undefined {
   const { report, spec } = container;
   const end = lastEnd(container);
-  if (end === undefined || !killEvent(end, container)?.message.includes('FailedPostStartHook')) return undefined;
+  if (end === undefined || killCause(killEvent(end, container)) !== 'postStartHookFailed') return undefined;
   const hook = report.steps.findLast(({ name, subject }) => name === 'postStart hook' && subject === spec.name);
   return hook?.outcome.kind === 'failed' ? unwrapError(hook.outcome.error) : undefined;
 }

@@ -67,7 +67,7 @@ export function describeVolumeError(cause: ErrorCause | undefined, error: string
   return known ? { summary, text: `${title} ${known.text}`, help: known.help } : { summary, text: error };
 }
 
-/** Describes errors of a sandbox that are not the runtime's fault; `undefined` for all others. */
+/** Describes errors of a sandbox that have a known remedy; `undefined` for all others. */
 export function describeSandboxError(
   cause: ErrorCause | undefined,
   error: string,

@@ -3,7 +3,7 @@ import { isSidecar } from '../pod/restart-rules.ts';
 import type { ContainerRole } from '../sync/pod-plan.ts';
 import type { PodReport } from './agent-view.ts';
 
-/** One container of a pod that is asked why, with all that is known of it. */
+/** One container of an explained pod. */
 export interface ExplainedContainer {
   readonly spec: Container;
   readonly role: ContainerRole;
@@ -14,7 +14,7 @@ export interface ExplainedContainer {
   readonly nowMs: number;
 }
 
-/** Every container that has a status, in the order in which they start; ephemeral ones last. */
+/** All containers that have a status, in the order of their start; ephemeral ones last. */
 export function explainedContainers(report: PodReport, nowMs: number): ExplainedContainer[] {
   const { spec } = report.pod;
   const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = report.status;
@@ -26,10 +26,10 @@ export function explainedContainers(report: PodReport, nowMs: number): Explained
   };
   return [
     ...inits.flatMap((init, at) => {
-      const place = inits.length > 1 ? ` (${at + 1} of ${inits.length})` : '';
+      const position = inits.length > 1 ? ` (${at + 1} of ${inits.length})` : '';
       return isSidecar(init)
         ? explain(init, 'sidecar', `sidecar ${init.name}`)
-        : explain(init, 'init', `init container ${init.name}${place}`);
+        : explain(init, 'init', `init container ${init.name}${position}`);
     }),
     ...spec.containers.flatMap((main) => explain(main, 'main', `container ${main.name}`)),
     ...(spec.ephemeralContainers ?? []).flatMap((ephemeral) =>

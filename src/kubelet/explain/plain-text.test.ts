@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  agoText,
-  unwrapError,
-  inText,
-  listText,
-  quoted,
-  sentence,
-  shortened,
-  durationText,
-  timesText,
-} from './plain-text.ts';
+import { agoText, inText, listText, quoted, sentence, shortened, durationText, timesText } from './plain-text.ts';
+import { unwrapError } from './error-texts.ts';
 
 const spans: Record<string, number> = {
   '0 ms': -5,

@@ -1,10 +1,10 @@
-/** The small change of plain sentences: time spans, counts, quotes. */
+/** Building blocks of plain sentences: durations, counts, quotes. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** What programs say of themselves may be long. */
+/** Longest quoted output of a program. */
 const MAX_QUOTE = 300;
 
 /** `350 ms`, `2.5 s`, `34 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`. */
@@ -41,7 +41,7 @@ export function inText(atMs: number, nowMs: number): string {
   return atMs - nowMs < SECOND / 2 ? 'now' : `in ${wholeSeconds(atMs - nowMs)}`;
 }
 
-/** Without fractions of seconds: many times in a pod's status have none either. */
+/** Rounds to whole seconds: most times in a pod's status have no fractions either. */
 function wholeSeconds(ms: number): string {
   return durationText(ms < SECOND ? ms : Math.round(ms / SECOND) * SECOND);
 }
@@ -52,41 +52,24 @@ export function timesText(count: number): string {
   return count === 2 ? 'twice' : `${count} times`;
 }
 
-/** What gRPC and kubelet put around an error, and what is left of it. */
-const WRAPPINGS: ReadonlyArray<readonly [wrapping: RegExp, rest: string]> = [
-  [/rpc error: code = \w+ desc = /g, ''],
-  [/MountVolume\.SetUp failed for volume ("[^"]*") :/g, 'volume $1:'],
-  [/^(?:Back-off pulling|Failed to pull) image "[^"]*": (?:[A-Z]\w+: )?/, ''],
-  [/failed to pull (?:and unpack )?image "[^"]*": /, ''],
-  [/failed to resolve reference "[^"]*": /, ''],
-  [/^\w+ lifecycle hook \(.*?\) for Container "[^"]*" in Pod "[^"]*" failed - error: /s, ''],
-  // A hook's output stands before it, and once more in it.
-  [/(?:: )?\s*, message: "(?:[^"\\]|\\.)*"$/, ''],
-];
-
-/** On one line, without what gRPC and kubelet put around an error. */
-export function unwrapError(error: string): string {
-  return oneLine(WRAPPINGS.reduce((text, [wrapping, rest]) => text.replace(wrapping, rest), error));
-}
-
 /** `"out of disk"`, on one line and not too long. */
 export function quoted(text: string): string {
   return `"${shortened(oneLine(text), MAX_QUOTE)}"`;
 }
 
-/** `: "out of disk"`, or nothing where there is nothing to say. */
+/** `: "out of disk"`; empty for a blank text. */
 export function quotedSuffix(text: string | undefined): string {
   return text === undefined || oneLine(text) === '' ? '' : `: ${quoted(text)}`;
 }
 
-/** Cuts out of the middle: an error begins with what was tried and ends with what stood in the way. */
+/** Cuts out the middle: an error begins with what was tried and ends with why it failed. */
 export function shortened(text: string, length: number): string {
   if (text.length <= length) return text;
   const begin = Math.floor(length / 3);
   return `${text.slice(0, begin)}…${text.slice(begin + 1 - length)}`;
 }
 
-/** Begins with a capital and ends with one full stop. */
+/** Returns the text with a capital at its start and one full stop at its end. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/[.\s]+$/, '')}.`;
 }

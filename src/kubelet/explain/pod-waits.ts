@@ -1,17 +1,17 @@
 import type { PodEvent } from '../events/pod-events.ts';
 import type { Step } from '../events/timeline.ts';
 import type { PodReport } from './agent-view.ts';
-import { killCause } from './kill-cause.ts';
+import { killText } from './kill-cause.ts';
 import { type StepGap, stepEnd, stepGaps } from './step-gaps.ts';
 
-/** A time in which nothing was done for a pod. */
+/** A time without a step of the pod. */
 export interface PodWait {
-  /** `run`: there was nothing to do; `wait`: something was to be done, and had to wait. */
+  /** `run`: there was nothing to do; `wait`: the next step was delayed. */
   readonly kind: 'run' | 'wait';
   readonly fromMs: number;
   /** Absent while it lasts. */
   readonly toMs?: number;
-  /** Empty when nothing is known of it. */
+  /** Empty when unknown. */
   readonly reason: string;
 }
 
@@ -21,13 +21,13 @@ interface ContainerEnd {
   readonly exitCode: number;
 }
 
-/** What a pod waited for between its steps, and waits for now; what is too short to matter is left out. */
+/** Returns what a pod waited for between its steps, and waits for now; short waits are left out. */
 export function podWaits(report: PodReport, nowMs: number): PodWait[] {
   const past = stepGaps(report.steps).flatMap((gap) => waitsIn(gap, report));
   return [...past, ...presentWaits(report, nowMs)];
 }
 
-/** A container that ends within the gap parts it: until then it ran, afterwards its restart was waited for. */
+/** The end of a container splits the gap: before it the container ran, after it the pod waited for the restart. */
 function waitsIn({ fromMs, tookMs, after, before }: StepGap, report: PodReport): PodWait[] {
   const toMs = fromMs + tookMs;
   const runs = runsIn(report, fromMs, toMs);
@@ -39,7 +39,7 @@ function waitsIn({ fromMs, tookMs, after, before }: StepGap, report: PodReport):
   return [{ kind: 'wait', fromMs, toMs, reason: retryOf(after) }];
 }
 
-/** After the last step: a wait is told only when it is known what for. */
+/** Waits after the last step, where the reason is known. */
 function presentWaits(report: PodReport, nowMs: number): PodWait[] {
   const last = report.steps.toSorted((a, b) => stepEnd(a) - stepEnd(b)).at(-1);
   if (last === undefined || last.outcome.kind === 'running') return [];
@@ -59,10 +59,10 @@ function runsIn(report: PodReport, fromMs: number, toMs: number): PodWait[] {
   }));
 }
 
-/** A container is stopped for a reason that its event tells, right before the stop. */
+/** The `Killing` event right before the stop has the cause. */
 function ranUntil({ subject, startedMs }: Step, events: readonly PodEvent[]): string {
   const kill = events.findLast(({ reason, atMs }) => reason === 'Killing' && atMs <= startedMs);
-  const cause = killCause(kill?.message ?? '');
+  const cause = killText(kill);
   return cause === undefined ? 'it ran until it was stopped' : `${subject} ran until ${cause}`;
 }
 
@@ -71,11 +71,11 @@ function retryOf({ name, outcome }: Step): string {
   return name === 'image' ? 'back-off of the pull' : 'the next try';
 }
 
-/** By what kubelet's events tell of that time. */
+/** The reason that the events of that time have. */
 function reasonIn(events: readonly PodEvent[], fromMs: number, toMs: number): string {
   const within = events.filter(({ atMs }) => atMs >= fromMs - 1 && atMs <= toMs);
   const backOff = within.find(({ reason }) => reason === 'BackOff');
-  if (backOff?.message.startsWith('Back-off pulling')) return 'back-off of the pull';
+  if (backOff?.cause?.kind === 'pullBackoff') return 'back-off of the pull';
   if (backOff) return 'back-off';
   return within.some(({ reason }) => reason === 'NetworkNotReady') ? 'the network of the runtime' : '';
 }

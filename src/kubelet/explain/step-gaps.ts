@@ -1,11 +1,11 @@
 import type { Step } from '../events/timeline.ts';
 
-/** So long the work between two steps may take: looking at the pod, deciding, publishing its status. */
+/** Longest time between two steps that is not a wait: observing the pod, planning, publishing its status. */
 const THRESHOLD_MS = 100;
 
-const ENDING_STEPS: ReadonlySet<string> = new Set(['stop container', 'stop sandbox', 'remove']);
+const ENDING_STEPS: ReadonlySet<Step['name']> = new Set(['stop container', 'stop sandbox', 'remove']);
 
-/** A time in which no step of a pod was under way. */
+/** A time without a running step of the pod. */
 export interface StepGap {
   /** The step that ended last. */
   readonly after: Step;
@@ -16,15 +16,15 @@ export interface StepGap {
 }
 
 /**
- * Where a starting pod was left alone for longer than `thresholdMs`: it waited for a timer, or for a container of its
- * own. What comes after the first step of its end does not count.
+ * Returns the gaps of a starting pod that are longer than `thresholdMs`: it waited for a timer, or for one of its
+ * containers. Steps after the first step of its end do not count.
  */
 export function startGaps(steps: readonly Step[], thresholdMs: number = THRESHOLD_MS): StepGap[] {
   const end = steps.findIndex(({ name }) => ENDING_STEPS.has(name));
   return stepGaps(end === -1 ? steps : steps.slice(0, end), thresholdMs);
 }
 
-/** Every gap that is longer than `thresholdMs`. Steps that overlap leave none; a step under way leaves none behind it. */
+/** Returns the gaps that are longer than `thresholdMs`. Overlapping steps have none; a running step has none after it. */
 export function stepGaps(steps: readonly Step[], thresholdMs: number = THRESHOLD_MS): StepGap[] {
   const gaps: StepGap[] = [];
   let last: Step | undefined;
@@ -37,7 +37,7 @@ export function stepGaps(steps: readonly Step[], thresholdMs: number = THRESHOLD
   return gaps;
 }
 
-/** Wall-clock milliseconds; `Infinity` while it is under way. */
+/** Wall-clock milliseconds; `Infinity` for a running step. */
 export function stepEnd({ startedMs, outcome }: Step): number {
   return outcome.kind === 'running' ? Number.POSITIVE_INFINITY : startedMs + outcome.tookMs;
 }

@@ -1,12 +1,13 @@
 import type { Step } from '../events/timeline.ts';
 
-type StepWords = (subject: string) => readonly [doing: string, noun: string];
+type StepPhrases = (subject: string) => readonly [activity: string, noun: string];
 
-/** Each step of a timeline as what is being done, and as the name of what may fail. */
-const WORDS: Readonly<Record<string, StepWords>> = {
+/** Each step of a timeline as an activity and as a noun. */
+const PHRASES: Readonly<Record<Step['name'], StepPhrases>> = {
   directories: () => ['making its folders', 'making its folders'],
   cgroup: () => ['making its control groups', 'making its control groups'],
   volumes: () => ['preparing its volumes', 'preparing its volumes'],
+  'log links': () => ['linking its logs', 'linking its logs'],
   sandbox: () => ['creating its sandbox', 'the creation of its sandbox'],
   image: (image) => [`getting image "${image}"`, `getting image "${image}"`],
   'create container': (name) => [`creating container ${name}`, `the creation of container ${name}`],
@@ -34,7 +35,6 @@ export function stepNoun(step: Step): string {
   return phrasesOf(step)[1];
 }
 
-function phrasesOf({ name, subject = '' }: Step): readonly [doing: string, noun: string] {
-  const unknown = `the step "${subject === '' ? name : `${name} ${subject}`}"`;
-  return WORDS[name]?.(subject) ?? [`in ${unknown}`, unknown];
+function phrasesOf({ name, subject = '' }: Step): readonly [activity: string, noun: string] {
+  return PHRASES[name](subject);
 }

@@ -1,11 +1,12 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { Step } from '../events/timeline.ts';
-import { unwrapError, shortened, durationText } from './plain-text.ts';
+import { shortened, durationText } from './plain-text.ts';
+import { unwrapError } from './error-texts.ts';
 import type { PodWait } from './pod-waits.ts';
 import { stepEnd } from './step-gaps.ts';
 
 const BAR_WIDTH = 24;
-/** A table is for the overview; what `why` says has no such limit. */
+/** Longest error in the table; `why` has no such limit. */
 const MAX_ERROR = 120;
 const HEAD = { at: 'AT', took: 'TOOK', bar: '', step: 'STEP', rest: '' };
 
@@ -18,15 +19,15 @@ interface Row {
   readonly rest: string;
 }
 
-/** A time, and how much of it a bar of full width stands for. */
+/** The time that a bar of full width stands for. */
 interface Scale {
   readonly fromMs: number;
   readonly spanMs: number;
 }
 
 /**
- * The steps of a pod as a table: when each began after the first one, how long it took, and a bar that shows which ran
- * side by side. What was waited for stands between them, and each stretch between two waits has bars of its own scale.
+ * Formats the steps of a pod as a table: the offset of each from the first one, its duration, and a bar that shows which
+ * steps ran in parallel. Waits are rows between them; the bars between two waits share one scale.
  */
 export function timelineText(steps: readonly Step[], waits: readonly PodWait[], nowMs: number): string {
   const first = steps[0];
@@ -39,7 +40,7 @@ export function timelineText(steps: readonly Step[], waits: readonly PodWait[], 
   return layOut([HEAD, ...rows]);
 }
 
-/** Steps that follow each other without a wait. */
+/** Groups of steps without a wait between them. */
 function stretches(steps: readonly Step[], waits: readonly PodWait[]): Step[][] {
   const cuts = waits.map(({ fromMs }) => fromMs);
   const groups = Map.groupBy(steps, ({ startedMs }) => cuts.filter((cut) => cut <= startedMs).length);
@@ -83,7 +84,7 @@ function outcomeText({ outcome }: Step): string {
   }
 }
 
-/** What takes less than half a cell is a line, so that it does not look as long as what takes one. */
+/** Less than half a cell is drawn as a line, to differ from a whole cell. */
 function barText(fromMs: number, toMs: number, scale: Scale): string {
   const cell = (ms: number): number => Math.round(((ms - scale.fromMs) / scale.spanMs) * BAR_WIDTH);
   const from = Math.min(BAR_WIDTH - 1, cell(fromMs));
@@ -101,7 +102,7 @@ function waitRow({ kind, fromMs, toMs, reason: why }: PodWait, beganMs: number, 
   };
 }
 
-/** Times stand under each other by their right end; a wait may write over what it has no cells for. */
+/** Times are right-aligned; the text of a wait may extend over the columns that it does not fill. */
 function layOut(rows: readonly Row[]): string {
   const width = (cell: (row: Row) => string): number => Math.max(...rows.map((row) => cell(row).length));
   const atWidth = width(({ at }) => at);

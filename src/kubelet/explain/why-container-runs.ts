@@ -5,7 +5,8 @@ import { probeOf, probeSpec } from '../probes/probe-state.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
-import { agoText, unwrapError, forText, inText, quotedSuffix, sentence, durationText, timesText } from './plain-text.ts';
+import { agoText, forText, inText, quotedSuffix, sentence, durationText, timesText } from './plain-text.ts';
+import { unwrapError } from './error-texts.ts';
 import { failedProbeOutput } from './probe-output.ts';
 
 /** Why a container that runs is not ready, and what else is to be known of it. */

@@ -5,7 +5,8 @@ import { configTrouble } from './describe-error.ts';
 import { endText, hookFailure, lastEnd, killedByProbe, wasKilledByAgent } from './container-end.ts';
 import type { ExplainedContainer } from './explained-container.ts';
 import type { Finding } from './finding.ts';
-import { unwrapError, inText, quoted, sentence, timesText } from './plain-text.ts';
+import { inText, quoted, sentence, timesText } from './plain-text.ts';
+import { unwrapError } from './error-texts.ts';
 import { podName } from './pod-name.ts';
 import { pullHelp } from './error-texts.ts';
 

@@ -3,7 +3,7 @@ import type { AttachedPod, Attachment } from './attachment.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from './json-object.ts';
 import { parseNetworkList } from './network-config.ts';
 
-/** What one sandbox has, or may have, on its networks. */
+/** The cached network attachments of one sandbox. */
 export interface KeptPod {
   readonly pod: AttachedPod;
   readonly attachments: readonly Attachment[];
@@ -11,57 +11,57 @@ export interface KeptPod {
 
 /** One file for each sandbox, from before its first ADD until after its last DEL. */
 export interface AttachmentCache {
-  /** `damaged`: something was kept, and power was lost while it was written. */
+  /** `damaged`: the file is incomplete because power was lost while it was written. */
   read(sandboxId: string): Promise<KeptPod | 'damaged' | undefined>;
-  write(kept: KeptPod): Promise<void>;
+  write(cached: KeptPod): Promise<void>;
   remove(sandboxId: string): Promise<void>;
   sandboxIds(): Promise<readonly string[]>;
-  /** Takes away what writes of an earlier life left that were cut off. Those of this life may be under way. */
-  sweep(isOfThisLife: (sandboxId: string) => boolean): Promise<void>;
+  /** Removes temporary files of interrupted writes of previous processes. Writes of this process may be in progress. */
+  sweep(isOwnSandbox: (sandboxId: string) => boolean): Promise<void>;
 }
 
-/** A write that was cut off leaves a name that begins with a dot. */
-const CUT_OFF = /^\.(.+)\.json\b/;
+/** An interrupted write leaves a file whose name begins with a dot. */
+const INTERRUPTED_WRITE = /^\.(.+)\.json\b/;
 
 export function openAttachmentCache(fs: FileSystem, folder: string): AttachmentCache {
   const pathOf = (sandboxId: string): string => `${folder}/${sandboxId}.json`;
   const names = async (): Promise<readonly string[]> =>
-    ((await unlessMissing(fs.readDirectory(folder))) ?? []).map(({ name }) => name);
+    ((await ignoreMissing(fs.readDirectory(folder))) ?? []).map(({ name }) => name);
   let made: Promise<void> | undefined;
   return {
     async read(sandboxId) {
-      const text = await unlessMissing(fs.readText(pathOf(sandboxId)));
-      return text === undefined ? undefined : (parseKept(text, sandboxId) ?? 'damaged');
+      const text = await ignoreMissing(fs.readText(pathOf(sandboxId)));
+      return text === undefined ? undefined : (parseCached(text, sandboxId) ?? 'damaged');
     },
-    async write(kept) {
+    async write(cached) {
       made ??= fs.makeDirectory(folder, 0o700).catch((error: unknown) => {
         made = undefined;
         throw error;
       });
       await made;
-      await fs.writeReplacing(pathOf(kept.pod.sandboxId), JSON.stringify(kept), { mode: 0o600 });
+      await fs.writeReplacing(pathOf(cached.pod.sandboxId), JSON.stringify(cached), { mode: 0o600 });
     },
     remove: (sandboxId) => fs.remove(pathOf(sandboxId)),
     async sandboxIds() {
-      const kept = (await names()).filter((name) => /^[^.].*\.json$/.test(name));
-      return kept.map((name) => name.slice(0, -'.json'.length));
+      const cached = (await names()).filter((name) => /^[^.].*\.json$/.test(name));
+      return cached.map((name) => name.slice(0, -'.json'.length));
     },
-    async sweep(isOfThisLife) {
+    async sweep(isOwnSandbox) {
       for (const name of await names()) {
-        const sandboxId = CUT_OFF.exec(name)?.[1];
-        if (sandboxId !== undefined && !isOfThisLife(sandboxId)) await fs.remove(`${folder}/${name}`);
+        const sandboxId = INTERRUPTED_WRITE.exec(name)?.[1];
+        if (sandboxId !== undefined && !isOwnSandbox(sandboxId)) await fs.remove(`${folder}/${name}`);
       }
     },
   };
 }
 
-function parseKept(text: string, sandboxId: string): KeptPod | undefined {
-  const kept = parseJsonObject(text);
-  if (!kept || !isJsonObject(kept.pod) || !Array.isArray(kept.attachments)) return undefined;
-  const { namespacePath, args, capabilityArgs } = kept.pod;
+function parseCached(text: string, sandboxId: string): KeptPod | undefined {
+  const cached = parseJsonObject(text);
+  if (!cached || !isJsonObject(cached.pod) || !Array.isArray(cached.attachments)) return undefined;
+  const { namespacePath, args, capabilityArgs } = cached.pod;
   if (typeof namespacePath !== 'string' || typeof args !== 'string' || !isJsonObject(capabilityArgs)) return undefined;
   try {
-    const attachments = kept.attachments.filter(isJsonObject).map(parseAttachment);
+    const attachments = cached.attachments.filter(isJsonObject).map(parseAttachment);
     return { pod: { sandboxId, namespacePath, args, capabilityArgs }, attachments };
   } catch {
     return undefined;
@@ -77,7 +77,7 @@ function parseAttachment({ network, interfaceName, result }: JsonObject): Attach
   };
 }
 
-async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
+async function ignoreMissing<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;
   } catch (error) {

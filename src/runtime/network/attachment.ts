@@ -5,7 +5,7 @@ import type { JsonObject } from './json-object.ts';
 import { declares, type NetworkConfig, type PluginConfig } from './network-config.ts';
 import type { NetworkedPod } from './pod-network.ts';
 
-/** One pod on one network: all that DEL needs, also in a later life of ours. Plain JSON. */
+/** One pod on one network: everything that DEL needs, also after a restart. Stored as JSON. */
 export interface Attachment {
   readonly network: NetworkConfig;
   readonly interfaceName: string;
@@ -13,7 +13,7 @@ export interface Attachment {
   readonly result: CniResult | undefined;
 }
 
-/** What is the same for all networks of a pod. Plain JSON. */
+/** The values shared by all networks of a pod. Stored as JSON. */
 export interface AttachedPod {
   readonly sandboxId: string;
   readonly namespacePath: string;
@@ -28,9 +28,9 @@ export interface PluginCall {
   readonly command: CniCommand;
   readonly network: NetworkConfig;
   readonly plugin: PluginConfig;
-  /** Fields beside the plugin's own, on its standard input. */
+  /** Fields added to the plugin's own configuration on its standard input. */
   readonly input: JsonObject;
-  /** The variables that tell of a pod: empty for STATUS and GC. */
+  /** The CNI variables of a pod: empty for STATUS and GC. */
   readonly env: Readonly<Record<'CNI_CONTAINERID' | 'CNI_NETNS' | 'CNI_IFNAME' | 'CNI_ARGS', string>>;
 }
 
@@ -50,7 +50,7 @@ export function attachmentsTo(networks: readonly NetworkConfig[]): Attachment[] 
   return networks.map((network, index) => ({ network, interfaceName: `eth${index}`, result: undefined }));
 }
 
-/** The call of one plugin of the chain. `result` is that of the plugin before (ADD) or of the whole chain. */
+/** Builds the call of one plugin of the chain. `result` is that of the previous plugin (ADD) or of the whole chain. */
 export function callFor(
   command: 'ADD' | 'DEL' | 'CHECK',
   plugin: PluginConfig,
@@ -58,7 +58,7 @@ export function callFor(
   { sandboxId, namespacePath, args, capabilityArgs }: AttachedPod,
 ): PluginCall {
   const runtimeConfig = runtimeConfigOf(plugin, capabilityArgs);
-  const getsResult = result !== undefined && (command !== 'DEL' || isAtLeast(network.cniVersion, KEPT_RESULT_SINCE));
+  const getsResult = result !== undefined && (command !== 'DEL' || isAtLeast(network.cniVersion, DEL_RESULT_SINCE));
   return {
     command,
     network,
@@ -68,16 +68,17 @@ export function callFor(
   };
 }
 
-/** Before, DEL was told nothing. */
-const KEPT_RESULT_SINCE: CniVersion = '0.4.0';
+/** Earlier versions of CNI pass no result to DEL. */
+const DEL_RESULT_SINCE: CniVersion = '0.4.0';
 
 /**
- * The plugins that have something to do for this pod. portmap without host ports hands on the result it was given, and
- * has nothing to take away: a process saved at each end of a pod. What is decided by is kept, so DEL decides the same.
+ * Returns the plugins that have work to do for this pod. portmap without host ports only passes its input on and has
+ * nothing to delete: skipping it saves a process at each end of a pod. The decision depends only on cached values, so
+ * DEL decides the same.
  */
 export function pluginsFor({ network }: Attachment, { capabilityArgs }: AttachedPod): readonly PluginConfig[] {
   const isIdle = (plugin: PluginConfig): boolean =>
     plugin.type === 'portmap' && declares(plugin, 'portMappings') && capabilityArgs.portMappings === undefined;
-  // As the first it would have no result to hand on.
+  // The first plugin has no previous result to pass on.
   return network.plugins.filter((plugin, index) => index === 0 || !isIdle(plugin));
 }

@@ -6,13 +6,13 @@ import { declares, type PluginConfig } from './network-config.ts';
 import type { NetworkedPod } from './pod-network.ts';
 
 const MAX_BURST = 0xffff_ffff;
-const LEAST_RATE = 1_000n;
-const MOST_RATE = 1_000_000_000_000_000n;
+const MIN_RATE = 1_000n;
+const MAX_RATE = 1_000_000_000_000_000n;
 
-/** What a plugin gets of a pod when it declares the capability, by CNI's names. Each is there only if the pod has it. */
+/** Returns the values of CNI capabilities for a pod. Each is present only if the pod has it. */
 export function capabilityArgs(pod: NetworkedPod, podCidr: string | undefined): JsonObject {
   const portMappings = pod.portMappings.filter(({ hostPort }) => hostPort > 0).map(portMapping);
-  const bandwidth = bandwidthOf(pod.annotations);
+  const bandwidth = parseBandwidth(pod.annotations);
   const { servers, searches, options } = pod.dns;
   return {
     'io.kubernetes.cri.pod-annotations': pod.annotations,
@@ -24,13 +24,15 @@ export function capabilityArgs(pod: NetworkedPod, podCidr: string | undefined): 
   };
 }
 
-/** `undefined` when the plugin declares nothing that the pod has: then it gets no `runtimeConfig` at all. */
+/**
+ * Returns `undefined` if the plugin declares no capability that the pod has: then it gets no `runtimeConfig` at all.
+ */
 export function runtimeConfigOf(plugin: PluginConfig, args: JsonObject): JsonObject | undefined {
   const declared = Object.entries(args).filter(([capability]) => declares(plugin, capability));
   return declared.length > 0 ? Object.fromEntries(declared) : undefined;
 }
 
-/** The names are those of portmap. */
+/** The field names are those of portmap. */
 function portMapping({ hostPort, containerPort, protocol, hostIp }: PortMapping): JsonObject {
   return { hostPort, containerPort, protocol: protocolName(protocol), ...(hostIp === '' ? {} : { hostIP: hostIp }) };
 }
@@ -40,9 +42,9 @@ function protocolName(protocol: Protocol): string {
   return protocol === Protocol.SCTP ? 'sctp' : 'tcp';
 }
 
-function bandwidthOf(annotations: Readonly<Record<string, string>>): JsonObject | undefined {
-  const ingressRate = rate(annotations, 'kubernetes.io/ingress-bandwidth');
-  const egressRate = rate(annotations, 'kubernetes.io/egress-bandwidth');
+function parseBandwidth(annotations: Readonly<Record<string, string>>): JsonObject | undefined {
+  const ingressRate = parseRate(annotations, 'kubernetes.io/ingress-bandwidth');
+  const egressRate = parseRate(annotations, 'kubernetes.io/egress-bandwidth');
   if (ingressRate === undefined && egressRate === undefined) return undefined;
   return {
     ...(ingressRate === undefined ? {} : { ingressRate, ingressBurst: MAX_BURST }),
@@ -50,21 +52,21 @@ function bandwidthOf(annotations: Readonly<Record<string, string>>): JsonObject 
   };
 }
 
-/** In bits per second. What is refused, and the words, are Kubernetes'. */
-function rate(annotations: Readonly<Record<string, string>>, name: string): number | undefined {
+/** Returns bits per second. The limits and messages are those of Kubernetes. */
+function parseRate(annotations: Readonly<Record<string, string>>, name: string): number | undefined {
   const text = annotations[name];
   if (text === undefined) return undefined;
   try {
     const bits = parseQuantity(text).value();
-    if (bits < LEAST_RATE) throw new Error('resource is unreasonably small (< 1kbit)');
-    if (bits > MOST_RATE) throw new Error('resource is unreasonably large (> 1Pbit)');
+    if (bits < MIN_RATE) throw new Error('resource is unreasonably small (< 1kbit)');
+    if (bits > MAX_RATE) throw new Error('resource is unreasonably large (> 1Pbit)');
     return Number(bits);
   } catch (error) {
     throw new Error(`reading pod bandwidth annotations: ${name}: ${errorText(error)}`, { cause: error });
   }
 }
 
-/** One set of ranges for each family: a pod gets an address of each set. */
+/** One set of ranges for each IP family: a pod gets an address of each set. */
 function ipRanges(podCidr: string): JsonObject[][] {
   return podCidr
     .split(',')

@@ -1,28 +1,31 @@
 import { isJsonObject, type JsonObject } from './json-object.ts';
 import type { NetworkConfig } from './network-config.ts';
 
-/** What ADD told, as the plugin wrote it: later plugins and DEL get it back unchanged. */
+/** The result of ADD as the plugin wrote it: later plugins and DEL get it back unchanged. */
 export type CniResult = JsonObject;
 
-/** Plugins may leave the version out; those that come later want to know it. */
+/** Adds the version if the plugin omitted it; later plugins need it. */
 export function versionedResult(result: JsonObject, { cniVersion }: NetworkConfig): CniResult {
   return typeof result.cniVersion === 'string' && result.cniVersion !== '' ? result : { ...result, cniVersion };
 }
 
-/** The addresses of one interface in the plugin's order, without their prefix. An address of no interface is its own. */
+/**
+ * Returns the addresses of one interface in the plugin's order, without their prefix length. An address without an
+ * interface counts too.
+ */
 export function addressesOf(result: CniResult, interfaceName: string): string[] {
   const interfaces = Array.isArray(result.interfaces) ? result.interfaces : [];
-  const isOurs = (index: unknown): boolean => {
+  const isOnInterface = (index: unknown): boolean => {
     const owner: unknown = typeof index === 'number' ? interfaces[index] : undefined;
     return !isJsonObject(owner) || owner.name === interfaceName;
   };
   return ipsOf(result).flatMap((ip) => {
-    if (!isJsonObject(ip) || typeof ip.address !== 'string' || !isOurs(ip.interface)) return [];
+    if (!isJsonObject(ip) || typeof ip.address !== 'string' || !isOnInterface(ip.interface)) return [];
     return [withoutPrefix(ip.address)];
   });
 }
 
-/** `ips` since 0.3.0; before that one field for each family. */
+/** `ips` since CNI 0.3.0; before that one field for each IP family. */
 function ipsOf({ ips, ip4, ip6 }: CniResult): readonly unknown[] {
   if (Array.isArray(ips)) return ips;
   return [ip4, ip6].flatMap((ip) => (isJsonObject(ip) ? [{ address: ip.ip }] : []));
@@ -32,7 +35,7 @@ function withoutPrefix(address: string): string {
   return address.split('/', 1)[0] ?? address;
 }
 
-/** The preferred family's first address comes first; the others keep their order. */
+/** Puts the first address of the preferred family first; the others keep their order. */
 export function inOrderOfPreference(ips: readonly string[], preference: 'ipv4' | 'ipv6' | 'cni'): string[] {
   const first = ips.find((ip) => (ip.includes(':') ? 'ipv6' : 'ipv4') === preference);
   return first === undefined ? [...ips] : [first, ...ips.filter((ip) => ip !== first)];

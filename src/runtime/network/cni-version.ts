@@ -1,4 +1,4 @@
-/** What we speak, oldest first. */
+/** The supported versions, oldest first. */
 export const CNI_VERSIONS = ['0.1.0', '0.2.0', '0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0'] as const;
 
 export type CniVersion = (typeof CNI_VERSIONS)[number];

@@ -28,25 +28,25 @@ export interface PodNetworkDeps {
   readonly processes: Pick<Processes, 'run'> & LeftPluginDeps['processes'];
   readonly clock: Clock;
   readonly log: Log;
-  /** What plugins inherit beside CNI's variables. */
+  /** The environment of plugins besides CNI's variables. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** The networks of pods through CNI, and what only some callers want to know of them. */
+/** The CNI implementation, with operations that only some callers need. */
 export interface CniPodNetwork extends PodNetwork {
-  /** CHECK on every network of which a result is kept: rejects when one is not as ADD left it. */
+  /** Runs CHECK on every network with a cached result. Rejects if one is no longer as ADD left it. */
   check(pod: Pick<NetworkedPod, 'sandboxId'>, signal: AbortSignal): Promise<void>;
   /** For verbose status. */
-  configurations(): LoadedNetworks;
-  /** Calls back when `status` may be another than before. Returns the function that ends it. */
+  For verbose status.
+  /** Calls back when `status` may have changed. Returns the unsubscribe function. */
   subscribe(listener: () => void): () => void;
 }
 
-/** After a reboot every pod of before is to be deleted. */
-const COLLECT_AT_ONCE = 8;
-/** No pod gets a network meanwhile; a plugin that hangs then has ten seconds more (run-plugin.ts). */
+/** After a reboot every earlier pod must be deleted. */
+const COLLECT_CONCURRENCY = 8;
+/** No ADD runs during GC; a plugin that hangs gets ten more seconds (run-plugin.ts). */
 const GC_MS = 50_000;
-const WATCH_AGAIN_MS = 10_000;
+const WATCH_RETRY_MS = 10_000;
 const PLUGIN_ENVIRONMENT = { PATH: DEFAULT_PATH };
 
 export function createPodNetwork(deps: PodNetworkDeps): CniPodNetwork {
@@ -56,10 +56,12 @@ export function createPodNetwork(deps: PodNetworkDeps): CniPodNetwork {
 class CniNetworks implements CniPodNetwork {
   readonly #deps: PodNetworkDeps;
   readonly #plugins: PluginDeps;
-  readonly #known: KnownNetworks;
+  readonly #state: KnownNetworks;
   readonly #cache: AttachmentCache;
-  /** Set up in this life and not torn down yet: a list of live sandboxes may be older than they are. */
-  readonly #ours = new Set<string>();
+  /**
+   * Sandboxes set up by this process and not torn down yet: a caller's list of live sandboxes may be older than them.
+   */
+  readonly #ownSandboxes = new Set<string>();
   /** CNI's rule: no ADD or DEL while GC runs. */
   readonly #gate = new ExclusiveGate();
   readonly #listeners = new Set<() => void>();
@@ -71,18 +73,18 @@ class CniNetworks implements CniPodNetwork {
     this.#plugins = { processes, clock, binDirs: settings.binDirs, environment };
     this.#cache = openAttachmentCache(fs, deps.cacheDir);
     const { confDir, maxConfigs } = settings;
-    const onChange = ({ networks, faults }: LoadedNetworks): void => {
+    const onChange = ({ networks, errors }: LoadedNetworks): void => {
       log.info('pod networks changed', { networks: networks.map(({ name }) => name) });
-      for (const fault of faults) log.warn('network configuration passed over', { fault });
-      this.#turned();
+      for (const error of errors) log.warn('network configuration ignored', { error });
+      this.#notify();
     };
-    const onAnswer = (): void => this.#turned();
-    this.#known = new KnownNetworks({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onAnswer });
+    const onAnswer = (): void => this.#notify();
+    this.#state = new KnownNetworks({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onAnswer });
   }
 
-  status = () => this.#known.status();
-  refresh = () => this.#known.refresh();
-  configurations = () => this.#known.loaded;
+  status = () => this.#state.status();
+  refresh = () => this.#state.refresh();
+  configurations = () => this.#state.loaded;
 
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
@@ -94,44 +96,44 @@ class CniNetworks implements CniPodNetwork {
   }
 
   async setUp(pod: NetworkedPod, signal: AbortSignal): Promise<PodAddresses> {
-    const networks = await this.#known.networks();
-    if (networks.length === 0) throw new Error(notInitialized(this.#known.loaded.faults));
+    const networks = await this.#state.networks();
+    if (networks.length === 0) throw new Error(notInitialized(this.#state.loaded.errors));
     const intent = { pod: this.#attachedPod(pod), attachments: attachmentsTo(networks) };
-    this.#ours.add(pod.sandboxId);
+    this.#ownSandboxes.add(pod.sandboxId);
     await this.#cache.write(intent);
     const { attachments, failures } = await this.#gate.together(() => this.#add(intent, signal), signal);
     await this.#cache.write({ pod: intent.pod, attachments });
-    if (failures.length > 0) throw asOne(failures);
+    if (failures.length > 0) throw combineErrors(failures);
     return this.#addressesOf(attachments);
   }
 
   async tearDown(pod: NetworkedPod, signal: AbortSignal): Promise<void> {
-    const kept = await this.#cache.read(pod.sandboxId);
-    if (kept === 'damaged') await this.#delete(await this.#guessed(this.#attachedPod(pod)), signal);
-    else if (kept) await this.#delete(kept, signal);
-    this.#ours.delete(pod.sandboxId);
+    const cached = await this.#cache.read(pod.sandboxId);
+    if (cached === 'damaged') await this.#delete(await this.#assumedPod(this.#attachedPod(pod)), signal);
+    else if (cached) await this.#delete(cached, signal);
+    this.#ownSandboxes.delete(pod.sandboxId);
   }
 
   async check({ sandboxId }: Pick<NetworkedPod, 'sandboxId'>, signal: AbortSignal): Promise<void> {
-    const kept = await this.#cache.read(sandboxId);
-    if (kept === undefined || kept === 'damaged') throw new Error(`no network is kept for sandbox ${sandboxId}`);
-    for (const attachment of kept.attachments) await checkOnNetwork(attachment, kept.pod, this.#plugins, signal);
+    const cached = await this.#cache.read(sandboxId);
+    if (cached === undefined || cached === 'damaged') throw new Error(`no cached network of sandbox ${sandboxId}`);
+    for (const attachment of cached.attachments) await checkOnNetwork(attachment, cached.pod, this.#plugins, signal);
   }
 
   async collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
-    const isLive = (sandboxId: string): boolean => liveSandboxIds.has(sandboxId) || this.#ours.has(sandboxId);
+    const isLive = (sandboxId: string): boolean => liveSandboxIds.has(sandboxId) || this.#ownSandboxes.has(sandboxId);
     const failures: unknown[] = [];
-    await this.#cache.sweep((sandboxId) => this.#ours.has(sandboxId)).catch((error: unknown) => failures.push(error));
-    await mapInBatches(await this.#cache.sandboxIds(), COLLECT_AT_ONCE, async (sandboxId) => {
+    await this.#cache.sweep((sandboxId) => this.#ownSandboxes.has(sandboxId)).catch((error: unknown) => failures.push(error));
+    await mapInBatches(await this.#cache.sandboxIds(), COLLECT_CONCURRENCY, async (sandboxId) => {
       if (isLive(sandboxId)) return;
       try {
-        const kept = await this.#keptBy(sandboxId);
-        if (kept) await this.#delete(kept, signal);
+        const cached = await this.#cachedPod(sandboxId);
+        if (cached) await this.#delete(cached, signal);
       } catch (error) {
         failures.push(error);
       }
     });
-    const networks = (await this.#known.networks()).filter(isCollectable);
+    const networks = (await this.#state.networks()).filter(isCollectable);
     if (networks.length > 0) {
       const alone = () => this.#collectGarbage(networks, AbortSignal.any([signal, this.#deps.clock.deadline(GC_MS)]));
       failures.push(...(await this.#gate.alone(alone, signal)));
@@ -143,11 +145,11 @@ class CniNetworks implements CniPodNetwork {
     const { fs, clock, log, settings } = this.#deps;
     while (!signal.aborted) {
       try {
-        for await (const _ of followFolder(fs, settings.confDir, signal)) await this.#known.refresh();
+        for await (const _ of followFolder(fs, settings.confDir, signal)) await this.#state.refresh();
       } catch (error) {
         if (signal.aborted) return;
         log.warn('cannot watch the network configurations', { error });
-        await clock.sleep(WATCH_AGAIN_MS, signal).catch(() => {});
+        await clock.sleep(WATCH_RETRY_MS, signal).catch(() => {});
       }
     }
   }
@@ -158,28 +160,27 @@ class CniNetworks implements CniPodNetwork {
   }
 
   async #collectGarbage(networks: readonly NetworkConfig[], signal: AbortSignal): Promise<unknown[]> {
-    // Also what could not be deleted just now: its DEL is still to come, with all that is kept of it.
-    const kept = await Promise.all((await this.#cache.sandboxIds()).map((sandboxId) => this.#keptBy(sandboxId)));
+    // Includes attachments whose DEL failed just now: it will be retried, with everything in the cache.
+    const cached = await Promise.all((await this.#cache.sandboxIds()).map((sandboxId) => this.#cachedPod(sandboxId)));
     const failures: unknown[] = [];
     for (const network of networks) {
-      const valid = kept.flatMap((one) => (one ? validOn(network, one) : []));
+      const valid = cached.flatMap((one) => (one ? validAttachments(network, one) : []));
       failures.push(...(await collectNetwork(network, valid, this.#plugins, signal)));
     }
     return failures;
   }
 
-  async #keptBy(sandboxId: string): Promise<KeptPod | undefined> {
-    const kept = await this.#cache.read(sandboxId);
-    return kept === 'damaged' ? this.#guessed(podKnownByName(sandboxId)) : kept;
+  async #cachedPod(sandboxId: string): Promise<KeptPod | undefined> {
+    const cached = await this.#cache.read(sandboxId);
+    return cached === 'damaged' ? this.#assumedPod(podOfSandboxId(sandboxId)) : cached;
   }
 
-  /** What is kept cannot be read: DEL on the networks of now is the best there is. */
-  async #guessed(pod: AttachedPod): Promise<KeptPod> {
-    return { pod, attachments: attachmentsTo(await this.#known.networks()) };
+  /** The cached attachments cannot be read: DEL on the current networks is the best substitute. */
+  async #assumedPod(pod: AttachedPod): Promise<KeptPod> {
+    return { pod, attachments: attachmentsTo(await this.#state.networks()) };
   }
 
-  /** All networks end before it answers: nothing of a pod goes on behind the caller's back. */
-  #turned(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 
@@ -199,26 +200,26 @@ class CniNetworks implements CniPodNetwork {
     return { attachments: added, failures };
   }
 
-  /** What is kept goes when every network is rid of the pod; until then all of them are asked each time. */
+  /** Removes the cache entry after DEL succeeded on every network; until then each attempt runs DEL on all of them. */
   async #delete({ pod, attachments }: KeptPod, signal: AbortSignal): Promise<void> {
-    // Who set it up may have died with an ADD at work: a DEL beside it would find nothing yet.
-    const mayBeAtWork = !this.#ours.has(pod.sandboxId) && attachments.some(({ result }) => result === undefined);
-    if (mayBeAtWork) await endLeftPlugins(pod.sandboxId, this.#deps, signal);
-    const place = { ...pod, namespacePath: await this.#livingNamespace(pod.namespacePath) };
+    // An ADD of a killed process may still be running: a concurrent DEL would find nothing to delete.
+    const mayHaveRunningAdd = !this.#ownSandboxes.has(pod.sandboxId) && attachments.some(({ result }) => result === undefined);
+    if (mayHaveRunningAdd) await endLeftPlugins(pod.sandboxId, this.#deps, signal);
+    const target = { ...pod, namespacePath: await this.#existingNamespace(pod.namespacePath) };
     const failures: unknown[] = [];
     for (const attachment of attachments.toReversed()) {
-      const work = (): Promise<void> => deleteFromNetwork(attachment, place, this.#plugins, signal);
+      const work = (): Promise<void> => deleteFromNetwork(attachment, target, this.#plugins, signal);
       await this.#gate.together(work, signal).catch((error: unknown) => failures.push(error));
     }
-    if (failures.length > 0) throw asOne(failures);
+    if (failures.length > 0) throw combineErrors(failures);
     await this.#cache.remove(pod.sandboxId);
   }
 
   /**
-   * CNI wants no path when the namespace is gone. A pinned one is a mount, and so on another device than its folder: the
-   * file that it was pinned to may outlast it, and plugins fail on that.
+   * CNI requires an empty path if the namespace is gone. A pinned namespace is a mount, so its device differs from its
+   * directory's. The file that it was pinned to may still exist, and plugins fail on that.
    */
-  async #livingNamespace(path: string): Promise<string> {
+  async #existingNamespace(path: string): Promise<string> {
     if (path === '') return '';
     const [file, folder] = await Promise.all([this.#deps.fs.stat(path), this.#deps.fs.stat(dirname(path))]);
     return file !== undefined && file.device !== folder?.device ? path : '';
@@ -239,18 +240,18 @@ class CniNetworks implements CniPodNetwork {
   }
 }
 
-/** Its message alone names every network that failed. */
-function asOne(failures: readonly unknown[]): unknown {
+/** The message names every network that failed. */
+function combineErrors(failures: readonly unknown[]): unknown {
   if (failures.length === 1) return failures[0];
   return new Error(failures.map(errorText).join('; '), { cause: new AggregateError(failures) });
 }
 
-function podKnownByName(sandboxId: string): AttachedPod {
+function podOfSandboxId(sandboxId: string): AttachedPod {
   const args = `IgnoreUnknown=1;K8S_POD_INFRA_CONTAINER_ID=${sandboxId}`;
   return { sandboxId, namespacePath: '', args, capabilityArgs: {} };
 }
 
-function validOn({ name }: NetworkConfig, { pod, attachments }: KeptPod) {
+function validAttachments({ name }: NetworkConfig, { pod, attachments }: KeptPod) {
   return attachments
     .filter(({ network }) => network.name === name)
     .map(({ interfaceName }) => ({ containerID: pod.sandboxId, ifname: interfaceName }));

@@ -1,16 +1,16 @@
 export interface DefaultBridge {
-  /** The name of the bridge, and of the network. */
+  /** Name of the bridge and of the network. */
   readonly bridge: string;
-  /** One range for each family. */
+  /** One range for each IP family. */
   readonly podCidrs: readonly string[];
-  /** Where host-local keeps who has which address. */
+  /** Where host-local stores its allocations. */
   readonly ipamDir: string;
 }
 
 /**
- * The network of `nodelet run`: a bridge that is the pods' gateway, and host ports. Its addresses are hidden behind the
- * machine's by one rule for all pods (`masqueradeRules`), not by the plugin, which would make and remove a chain of its own
- * for each pod: more work than all the rest of ADD and DEL together.
+ * The network of `nodelet run`: a bridge that is the pods' gateway, and host ports. Outgoing traffic is masqueraded by
+ * one rule for all pods (`masqueradeRules`), not by the plugin, which would create and remove one chain for each pod:
+ * more work than the rest of ADD and DEL together.
  */
 export function defaultBridgeConfig({ bridge, podCidrs, ipamDir }: DefaultBridge): string {
   const network = {
@@ -36,13 +36,13 @@ export function defaultBridgeConfig({ bridge, podCidrs, ipamDir }: DefaultBridge
   return `${JSON.stringify(network, undefined, 2)}\n`;
 }
 
-/** A rule of the table `nat`; `-C`, `-A` and `-D` take the same words. */
+/** A rule of the table `nat`; `-C`, `-A` and `-D` take the same arguments. */
 export interface MasqueradeRule {
   readonly program: 'iptables' | 'ip6tables';
   readonly rule: readonly string[];
 }
 
-/** What pods send to anywhere but their bridge goes out under the machine's address. */
+/** Masquerades traffic of pods that leaves their bridge. */
 export function masqueradeRules({ bridge, podCidrs }: Pick<DefaultBridge, 'bridge' | 'podCidrs'>): MasqueradeRule[] {
   return podCidrs.map((cidr) => ({
     program: isIpv6(cidr) ? 'ip6tables' : 'iptables',

@@ -1,10 +1,6 @@
 import { abortable } from '../../base/abortable.ts';
 
-/**
- * Many side by side, or one alone.
- * 1. Who comes alone waits for those inside, and keeps out whoever comes later.
- * 2. Without anybody alone nobody waits for anybody.
- */
+/** A read-write lock. A writer waits for current readers and blocks later ones, so it does not starve. */
 export class ExclusiveGate {
   readonly #inside = new Set<Promise<unknown>>();
   #alone: Promise<void> | undefined;

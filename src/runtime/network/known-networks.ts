@@ -7,34 +7,34 @@ import { askStatus, canBeAsked } from './plugin-chain.ts';
 import type { NetworkStatus } from './pod-network.ts';
 import type { PluginDeps } from './run-plugin.ts';
 
-const STATUS_MS = 5_000;
-/** Kubelet asks every few seconds; who watches it sees a network come and go about as fast as from containerd. */
-const STATUS_FRESH_MS = 10_000;
-const NOTHING_LOADED: LoadedNetworks = { networks: [], faults: [] };
+const STATUS_TIMEOUT_MS = 5_000;
+/** Kubelet asks every few seconds; changes become visible about as fast as with containerd. */
+const STATUS_MAX_AGE_MS = 10_000;
+const NOTHING_LOADED: LoadedNetworks = { networks: [], errors: [] };
 
 export interface KnownNetworksDeps {
   readonly fs: FileSystem;
   readonly plugins: PluginDeps;
   readonly confDir: string;
   readonly maxConfigs: number;
-  /** Told when other networks or other faults were found. */
+  /** Called when the networks or the configuration errors changed. */
   readonly onChange: (loaded: LoadedNetworks) => void;
-  /** Told when their plugins have said something else about themselves. */
+  /** Called when the status of the plugins changed. */
   readonly onAnswer: () => void;
 }
 
-/** The networks as last read, and what their plugins last said about themselves. The one owner of both. */
+/** The networks as last read, and the last status of their plugins. The only owner of both. */
 export class KnownNetworks {
   readonly #deps: KnownNetworksDeps;
   readonly #sequencer = new KeyedMutex();
   #loaded = NOTHING_LOADED;
   #loadedText = JSON.stringify(NOTHING_LOADED);
   #first: Promise<void> | undefined;
-  /** What the first plugin without a place for pods said. */
+  /** The STATUS error of the first plugin that cannot accept pods. */
   #unavailable: string | undefined;
-  #askedAt = 0;
-  /** Those whose plugins are being asked. */
-  #asking: readonly NetworkConfig[] | undefined;
+  #queriedAt = 0;
+  /** The networks whose plugins are being queried. */
+  #querying: readonly NetworkConfig[] | undefined;
 
   constructor(deps: KnownNetworksDeps) {
     this.#deps = deps;
@@ -44,23 +44,23 @@ export class KnownNetworks {
     return this.#loaded;
   }
 
-  /** One after the other: what was read last is what counts. */
+  /** Serialized, so that the last read decides. */
   refresh(): Promise<void> {
     const done = this.#sequencer.run('refresh', () => this.#load());
     this.#first ??= done;
     return done;
   }
 
-  /** After the first time they were read. */
+  /** Waits for the first read. */
   async networks(): Promise<readonly NetworkConfig[]> {
     await (this.#first ?? this.refresh());
     return this.#loaded.networks;
   }
 
   status(): NetworkStatus {
-    const { networks, faults } = this.#loaded;
-    if (networks.length === 0) return notReady(notInitialized(faults));
-    this.#askAgainWhenOld();
+    const { networks, errors } = this.#loaded;
+    if (networks.length === 0) return notReady(notInitialized(errors));
+    this.#queryIfStale();
     if (this.#unavailable !== undefined) return notReady(this.#unavailable);
     return { ready: true, networks: networks.map(({ name }) => name) };
   }
@@ -72,25 +72,25 @@ export class KnownNetworks {
     if (text === this.#loadedText) return;
     this.#loaded = loaded;
     this.#loadedText = text;
-    // As with containerd no network is ready before its plugins have said so; but nobody waits here for one that hangs.
-    this.#unavailable = loaded.networks.some(canBeAsked) ? 'its plugins have not told their status yet' : undefined;
-    if (this.#unavailable !== undefined) this.#askInBackground();
+    // As in containerd, a network is not ready before its plugins say so; but a plugin that hangs blocks no caller.
+    this.#unavailable = loaded.networks.some(canBeAsked) ? 'plugins have not reported their status yet' : undefined;
+    if (this.#unavailable !== undefined) this.#queryInBackground();
     onChange(loaded);
   }
 
-  /** Nothing polls: it is asked when somebody wants to know, and told from the next time on. */
-  #askAgainWhenOld(): void {
+  /** Without polling: a stale status starts a query, whose answer later calls return. */
+  #queryIfStale(): void {
     const { clock } = this.#deps.plugins;
     const { networks } = this.#loaded;
-    if (this.#asking === networks || clock.monotonic() - this.#askedAt < STATUS_FRESH_MS) return;
-    this.#askInBackground();
+    if (this.#querying === networks || clock.monotonic() - this.#queriedAt < STATUS_MAX_AGE_MS) return;
+    this.#queryInBackground();
   }
 
-  #askInBackground(): void {
+  #queryInBackground(): void {
     const { networks } = this.#loaded;
-    this.#asking = networks;
-    void this.#ask(networks).then((unavailable) => {
-      if (this.#asking === networks) this.#asking = undefined;
+    this.#querying = networks;
+    void this.#query(networks).then((unavailable) => {
+      if (this.#querying === networks) this.#querying = undefined;
       if (this.#loaded.networks !== networks || this.#unavailable === unavailable) return;
       this.#unavailable = unavailable;
       this.#deps.onAnswer();
@@ -98,19 +98,19 @@ export class KnownNetworks {
   }
 
   /** Never rejects: a failure is the answer. */
-  async #ask(networks: readonly NetworkConfig[]): Promise<string | undefined> {
+  async #query(networks: readonly NetworkConfig[]): Promise<string | undefined> {
     const { plugins } = this.#deps;
-    this.#askedAt = plugins.clock.monotonic();
-    const deadline = plugins.clock.deadline(STATUS_MS);
+    this.#queriedAt = plugins.clock.monotonic();
+    const deadline = plugins.clock.deadline(STATUS_TIMEOUT_MS);
     const answers = await Promise.allSettled(networks.map((network) => askStatus(network, plugins, deadline)));
-    const refusal = answers.find((answer) => answer.status === 'rejected');
-    return refusal && errorText(refusal.reason);
+    const failure = answers.find((answer) => answer.status === 'rejected');
+    return failure && errorText(failure.reason);
   }
 }
 
-/** The words by which users know this; why there is none comes after them. */
-export function notInitialized(faults: readonly string[]): string {
-  return ['cni plugin not initialized', ...faults].join(': ');
+/** containerd's message, followed by the configuration errors. */
+export function notInitialized(errors: readonly string[]): string {
+  return ['cni plugin not initialized', ...errors].join(': ');
 }
 
 function notReady(text: string): NetworkStatus {

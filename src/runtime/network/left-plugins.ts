@@ -6,22 +6,22 @@ export interface LeftPluginDeps {
   readonly clock: Pick<Clock, 'deadline'>;
 }
 
-/** Far longer than a plugin takes that gets an answer; a DEL beside one that never gets any would come too early. */
-const PATIENCE_MS = 10_000;
+/** Far longer than a responsive plugin takes. A DEL beside one that still runs would come too early. */
+const TIMEOUT_MS = 10_000;
 
 /**
- * Resolves when no plugin is at work any more that an earlier life of ours started for a sandbox: our death does not end
- * them. One that takes too long is killed. Looks at every process of the machine.
+ * Waits for plugins that a previous process started for a sandbox: they outlive it. Kills those that take too long.
+ * Scans all processes of the machine.
  */
 export async function endLeftPlugins(sandboxId: string, deps: LeftPluginDeps, signal: AbortSignal): Promise<void> {
   const { processes, clock } = deps;
   const ofSandbox = `CNI_CONTAINERID=${sandboxId}`;
-  const left = await processes.find(({ env }) => env.includes(ofSandbox));
-  if (left.length === 0) return;
-  const patience = AbortSignal.any([signal, clock.deadline(PATIENCE_MS)]);
-  for (const plugin of left) {
+  const leftover = await processes.find(({ env }) => env.includes(ofSandbox));
+  if (leftover.length === 0) return;
+  const timeout = AbortSignal.any([signal, clock.deadline(TIMEOUT_MS)]);
+  for (const plugin of leftover) {
     try {
-      await processes.waitForExit(plugin, patience);
+      await processes.waitForExit(plugin, timeout);
     } catch {
       signal.throwIfAborted();
       await processes.killTree(plugin);

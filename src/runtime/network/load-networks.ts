@@ -12,29 +12,29 @@ import {
 export interface LoadedNetworks {
   /** In the order of their files: the first is eth0. */
   readonly networks: readonly NetworkConfig[];
-  /** `FILE: FIELD: what is wrong`, of the files that were passed over. */
-  readonly faults: readonly string[];
+  /** `FILE: FIELD: message` of the files that were ignored. */
+  readonly errors: readonly string[];
 }
 
-/** The first `maxConfigs` (0: all) good configurations of a folder; one that is missing has none. */
+/** Returns the first `maxConfigs` (0: all) valid configurations of a directory, none if it is missing. */
 export async function loadNetworks(fs: FileSystem, confDir: string, maxConfigs: number): Promise<LoadedNetworks> {
   const networks: NetworkConfig[] = [];
-  const faults: string[] = [];
+  const errors: string[] = [];
   try {
     for (const path of await filesIn(fs, confDir, ['.conflist', '.conf', '.json'])) {
       const loaded = await loadNetwork(fs, confDir, path);
-      if (typeof loaded === 'string') faults.push(loaded);
-      else if (networks.some(({ name }) => name === loaded.name)) faults.push(takenName(path, loaded));
+      if (typeof loaded === 'string') errors.push(loaded);
+      else if (networks.some(({ name }) => name === loaded.name)) errors.push(duplicateName(path, loaded));
       else networks.push(loaded);
       if (maxConfigs > 0 && networks.length === maxConfigs) break;
     }
   } catch (error) {
-    faults.push(errorText(error));
+    errors.push(errorText(error));
   }
-  return { networks, faults };
+  return { networks, errors };
 }
 
-/** A fault is ordinary here: somebody may be writing the file. */
+/** Errors are expected here: the file may be in the middle of being written. */
 async function loadNetwork(fs: FileSystem, confDir: string, path: string): Promise<NetworkConfig | string> {
   try {
     const value = await readJson(fs, path);
@@ -70,6 +70,6 @@ async function filesIn(fs: FileSystem, folder: string, endings: readonly string[
   }
 }
 
-function takenName(path: string, { name }: NetworkConfig): string {
-  return `${path}: name: another file has a network ${JSON.stringify(name)} already`;
+function duplicateName(path: string, { name }: NetworkConfig): string {
+  return `${path}: name: network ${JSON.stringify(name)} is already defined by another file`;
 }

@@ -5,17 +5,17 @@ import { type DefaultBridge, type MasqueradeRule, masqueradeRules } from './defa
 type Runner = Pick<Processes, 'run'>;
 type Bridge = Pick<DefaultBridge, 'bridge' | 'podCidrs'>;
 
-/** Hides the pods of the default bridge behind the machine's address. Safe to repeat; survives us, as the bridge does. */
+/** Masquerades the traffic of the default bridge. Idempotent; the rule outlives the process, as the bridge does. */
 export async function ensureMasquerade(processes: Runner, bridge: Bridge, signal: AbortSignal): Promise<void> {
   for (const rule of masqueradeRules(bridge)) {
     if ((await iptables(processes, '-C', rule, signal)).exitCode === 0) continue;
     const { exitCode, stderr } = await iptables(processes, '-A', rule, signal);
     if (exitCode === 0) continue;
-    throw new Error(`cannot hide ${bridge.podCidrs.join(', ')} behind this machine: ${stderr}`);
+    throw new Error(`cannot masquerade ${bridge.podCidrs.join(', ')}: ${stderr}`);
   }
 }
 
-/** A rule that is not there is fine. */
+/** A missing rule is not an error. */
 export async function removeMasquerade(processes: Runner, bridge: Bridge, signal: AbortSignal): Promise<void> {
   for (const rule of masqueradeRules(bridge)) await iptables(processes, '-D', rule, signal);
 }

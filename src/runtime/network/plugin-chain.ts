@@ -4,7 +4,7 @@ import { isAtLeast } from './cni-version.ts';
 import type { NetworkConfig } from './network-config.ts';
 import { type PluginDeps, PluginError, runForResult, runPlugin } from './run-plugin.ts';
 
-/** ADD: each plugin gets the result of the one before; the last one's is the network's. */
+/** ADD: each plugin gets the result of the previous one; the last result is the network's. */
 export async function addToNetwork(
   attachment: Attachment,
   pod: AttachedPod,
@@ -20,7 +20,7 @@ export async function addToNetwork(
   return result;
 }
 
-/** DEL, the last plugin first, each with the result of the whole chain. Safe to repeat: CNI demands it of plugins. */
+/** DEL in reverse order, each plugin with the result of the whole chain. CNI requires plugins to make it idempotent. */
 export async function deleteFromNetwork(
   attachment: Attachment,
   pod: AttachedPod,
@@ -31,12 +31,12 @@ export async function deleteFromNetwork(
     try {
       await runPlugin(callFor('DEL', plugin, attachment, pod), deps, signal);
     } catch (error) {
-      if (!saysItIsGone(error, pod)) throw error;
+      if (!isAlreadyGone(error, pod)) throw error;
     }
   }
 }
 
-/** CHECK: rejects when the network is no longer as ADD left it. Older configurations and those that forbid it pass. */
+/** CHECK: rejects if the network is no longer as ADD left it. Skipped before CNI 0.4.0 and with `disableCheck`. */
 export async function checkOnNetwork(
   attachment: Attachment,
   pod: AttachedPod,
@@ -50,7 +50,7 @@ export async function checkOnNetwork(
   }
 }
 
-/** STATUS: rejects with the first plugin that cannot take pods now. Before 1.1 nobody could ask. */
+/** STATUS: rejects with the error of the first plugin that cannot accept pods. Not part of CNI before 1.1. */
 export async function askStatus(network: NetworkConfig, deps: PluginDeps, signal: AbortSignal): Promise<void> {
   if (!canBeAsked(network)) return;
   for (const plugin of network.plugins) {
@@ -71,14 +71,14 @@ export function isCollectable({ cniVersion, disableGC }: NetworkConfig): boolean
   return isAtLeast(cniVersion, '1.1.0') && !disableGC;
 }
 
-/** GC: every plugin is asked, also after one has failed. What failed is the answer. */
+/** GC: calls every plugin, also after one has failed. Returns the errors. */
 export async function collectNetwork(
   network: NetworkConfig,
   valid: readonly ValidAttachment[],
   deps: PluginDeps,
   signal: AbortSignal,
 ): Promise<unknown[]> {
-  // The second name is that of a misprint in the first text of CNI 1.1.
+  // The second name is a misprint in the first text of CNI 1.1.
   const input = { 'cni.dev/valid-attachments': valid, 'cni.dev/attachments': valid };
   const failures: unknown[] = [];
   for (const plugin of network.plugins) {
@@ -91,8 +91,8 @@ export async function collectNetwork(
   return failures;
 }
 
-/** Some plugins fail where CNI wants them to shrug; the texts are those that containerd forgives. */
-function saysItIsGone(error: unknown, { namespacePath }: AttachedPod): boolean {
+/** Some plugins fail where CNI requires success; containerd ignores the same messages. */
+function isAlreadyGone(error: unknown, { namespacePath }: AttachedPod): boolean {
   if (!(error instanceof PluginError) || error.message.includes('executable file not found')) return false;
   if (error.message.includes('not found')) return true;
   return namespacePath === '' && error.message.includes('no such file or directory');

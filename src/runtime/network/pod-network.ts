@@ -1,38 +1,40 @@
 import type { PortMapping } from '../../cri/generated/runtime-v1.ts';
 
-/** The networks of pods, through CNI. Host-network pods never come here. */
+/** The pod networks, through CNI. Not used for host-network pods. */
 export interface PodNetwork {
-  /** As of the configurations that lie there now: what `Status` tells as `NetworkReady`. */
+  /** The status of the current configurations, which `Status` returns as `NetworkReady`. */
   status(): NetworkStatus;
   /**
-   * ADD on every network. The caller has stored the sandbox before, and calls `tearDown` when this rejects: a chain that
-   * failed half-way needs DEL too. Rejects with an `Error` that names network and plugin.
+   * Runs ADD on every network. The caller has stored the sandbox before, and calls `tearDown` if this rejects: a chain
+   * that failed half-way needs DEL too. Rejects with an `Error` that names the network and plugin.
    */
   setUp(pod: NetworkedPod, signal: AbortSignal): Promise<PodAddresses>;
   /**
-   * DEL on every network of which a result is kept, with the configuration of its ADD. Safe to repeat, and when `setUp`
-   * never ran, and when the namespace is gone. What is kept goes only when DEL has succeeded.
+   * Runs DEL on every cached network, with the configuration of its ADD. Idempotent; also works if `setUp` never ran or
+   * the namespace is gone. The cache entry is removed only after DEL succeeded.
    */
   tearDown(pod: NetworkedPod, signal: AbortSignal): Promise<void>;
   /**
-   * DEL for what is kept of sandboxes that are none of these, then CNI's GC where the configuration is 1.1. What was set
-   * up in this life is left alone until it is torn down. Rejects with all that failed; the rest is done.
+   * Runs DEL for cached sandboxes that are not live, then CNI's GC for configurations of version 1.1. Sandboxes set up
+   * by this process are skipped until they are torn down. Rejects with all errors after everything was attempted.
    */
   collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
-  /** `UpdateRuntimeConfig`: the pods' range, for configurations with the capability `ipRanges`. */
+  /** `UpdateRuntimeConfig`: the pod range, for configurations with the capability `ipRanges`. */
   setPodCidr(podCidr: string): void;
-  /** Reads the configurations now; `status` tells of them when it resolves. `setUp` waits for a first time by itself. */
+  /**
+   * Reads the configurations now; `status` reflects them when it resolves. `setUp` waits for the first read by itself.
+   */
   refresh(): Promise<void>;
-  /** Follows changes of the configurations until the signal aborts. */
+  /** Watches the configurations until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 export type NetworkStatus =
   | { readonly ready: true; readonly networks: readonly string[] }
-  /** `NetworkPluginNotReady`, and why. */
+  /** `NetworkPluginNotReady` with its message. */
   | { readonly ready: false; readonly reason: string; readonly message: string };
 
-/** All that plugins are told of a pod. */
+/** The data of a pod that plugins receive. */
 export interface NetworkedPod {
   readonly sandboxId: string;
   readonly namespacePath: string;
@@ -50,8 +52,8 @@ export interface NetworkedPod {
 }
 
 export interface PodAddresses {
-  /** In the order of preference: the first is `status.podIP`. Of `eth0` alone. */
+  /** In order of preference: the first is `status.podIP`. Only those of `eth0`. */
   readonly ips: readonly [string, ...string[]];
-  /** The results as plugins told them, by network and interface; for verbose status. */
+  /** The plugins' results by network and interface; for verbose status. */
   readonly results: Readonly<Record<string, unknown>>;
 }

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 
 const DIGEST = /^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
 
-/** Something is not what its digest says. */
+/** The content does not match its digest. */
 export class DigestError extends Error {
   override readonly name = 'DigestError';
 }
@@ -20,14 +20,14 @@ export function hexOf(digest: string): string {
   return digest.slice(digest.indexOf(':') + 1);
 }
 
-/** Throws a `DigestError`. */
+/** Throws `DigestError`. */
 export function verifyDigest(data: Uint8Array, digest: string, what: string): void {
   const checked = new DigestChecker(digest);
   checked.update(data);
   checked.verify(what);
 }
 
-/** The digest of bytes that pass by, against the one that they should have. */
+/** Computes the digest of a stream and compares it with the expected one. */
 export class DigestChecker {
   readonly #wanted: string;
   readonly #hash: Hash;
@@ -49,16 +49,16 @@ export class DigestChecker {
     }
   }
 
-  /** Throws a `DigestError`. Once, when everything has passed. */
+  /** Throws `DigestError`. To be called once, after all data. */
   verify(what: string): void {
     const algorithm = this.#wanted.slice(0, this.#wanted.indexOf(':'));
     const found = `${algorithm}:${this.#hash.digest('hex')}`;
-    if (found !== this.#wanted) throw new DigestError(`${what}: has digest ${found} instead of ${this.#wanted}`);
+    if (found !== this.#wanted) throw new DigestError(`${what}: has digest ${found}, expected ${this.#wanted}`);
   }
 }
 
 /**
- * A layer together with all below it, bottom first.
+ * Returns the ID of each layer together with all below it, bottom first.
  * https://github.com/opencontainers/image-spec/blob/main/config.md#layer-chainid
  */
 export function chainIds(diffIds: readonly string[]): readonly string[] {
@@ -70,7 +70,7 @@ export function chainIds(diffIds: readonly string[]): readonly string[] {
   return chain;
 }
 
-/** The digest and size of bytes that pass by. */
+/** Computes the digest and size of a stream. */
 export class DigestReader {
   readonly #hash = createHash('sha256');
   size = 0;
@@ -83,7 +83,7 @@ export class DigestReader {
     }
   }
 
-  /** Once, when everything has passed. */
+  /** To be called once, after all data. */
   digest(): string {
     return `sha256:${this.#hash.digest('hex')}`;
   }

@@ -1,7 +1,9 @@
 import type { FileStat, FileSystem } from '../../host/file-system.ts';
 import type { TreeWriter } from '../../host/tree.ts';
 
-/** A folder that is not in a layer's archive looks as it does in the uppermost layer below that has it. */
+/**
+ * Copies the attributes of directories that are not in a layer's archive from the uppermost lower layer that has them.
+ */
 export async function inheritFolders(
   { fs, writer }: { readonly fs: FileSystem; readonly writer: TreeWriter },
   implied: readonly string[],
@@ -10,8 +12,8 @@ export async function inheritFolders(
 ): Promise<void> {
   for (const path of implied) {
     signal.throwIfAborted();
-    // A later member may have put a link in its place, or on the way to it.
-    const kinds = await Promise.all(waysTo(path).map((way) => writer.kind(way)));
+    // A later member may have replaced the directory or one of its parents with a link.
+    const kinds = await Promise.all(pathPrefixes(path).map((prefix) => writer.kind(prefix)));
     if (kinds.some((kind) => kind !== 'directory')) continue;
     const found = await folderBelow(fs, path, layersBelow);
     if (!found) continue;
@@ -20,7 +22,7 @@ export async function inheritFolders(
   }
 }
 
-/** Never through a link, which may lead out of the layer. What is no folder hides those below it. */
+/** Never follows a link, which may lead out of the layer. A non-directory hides directories of lower layers. */
 async function folderBelow(
   fs: FileSystem,
   path: string,
@@ -28,8 +30,8 @@ async function folderBelow(
 ): Promise<FileStat | undefined> {
   for (const layer of layersBelow.toReversed()) {
     let found: FileStat | undefined;
-    for (const way of waysTo(path)) {
-      found = await fs.lstat(`${layer}/${way}`);
+    for (const prefix of pathPrefixes(path)) {
+      found = await fs.lstat(`${layer}/${prefix}`);
       if (found === undefined) break;
       if (found.kind !== 'directory') return undefined;
     }
@@ -38,7 +40,7 @@ async function folderBelow(
   return undefined;
 }
 
-/** `a`, `a/b`, `a/b/c` */
-function waysTo(path: string): readonly string[] {
+/** Returns `a`, `a/b`, `a/b/c`. */
+function pathPrefixes(path: string): readonly string[] {
   return path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/'));
 }

@@ -2,7 +2,7 @@ import type { FileKind, FileSystem } from '../../host/file-system.ts';
 import type { TreeFiles } from '../../host/tree.ts';
 import type { SpaceGuard } from './space-guard.ts';
 
-/** A content that a later member of the same layer took the place of, in the file beside the frame. */
+/** The content of a member that a later member of the same layer replaced, in the file beside the frame. */
 export interface KeptContent {
   readonly path: string;
   readonly offset: number;
@@ -15,22 +15,22 @@ export interface KeptContentsDeps {
 }
 
 const COPY_BYTES = 1024 * 1024;
-/** The list of them is in memory, and in the layer's own small file. */
-const MOST_LIST_BYTES = 16 * 1024 * 1024;
+/** The list is held in memory and in the layer's own small file. */
+const MAX_LIST_BYTES = 16 * 1024 * 1024;
 const ENTRY_BYTES = 100;
 
 /**
- * Copies what a layer's own members replace, so that its archive can be made again. Hardly any layer has something. It is
- * never more than what came: holes and hard links would make it any size, and then nothing is kept.
+ * Copies contents that a layer's own members replace, so that its archive can be rebuilt. Few layers have any. The
+ * copies never exceed the received bytes: holes and hard links could make them any size; then nothing is copied.
  */
 export class KeptContents {
   readonly #deps: KeptContentsDeps;
   readonly #file: string;
   #list: KeptContent[] | undefined = [];
   #listBytes = 0;
-  #mostBytes = 0;
+  #maxBytes = 0;
   #end = 0;
-  /** Whether anything was replaced, kept or not. */
+  /** Whether anything was replaced, copied or not. */
   hasReplaced = false;
 
   constructor(deps: KeptContentsDeps, file: string) {
@@ -38,24 +38,24 @@ export class KeptContents {
     this.#file = file;
   }
 
-  /** `undefined`: it was too much. */
+  /** `undefined`: the limit was exceeded. */
   get list(): readonly KeptContent[] | undefined {
     return this.#list;
   }
 
-  /** So much came, which may be replaced later. */
+  /** Raises the limit by the received bytes. */
   allow(bytes: number): void {
-    this.#mostBytes += bytes;
+    this.#maxBytes += bytes;
   }
 
   async keep(path: string, kind: FileKind, tree: TreeFiles, signal: AbortSignal): Promise<void> {
     this.hasReplaced = true;
     if (kind !== 'file' || this.#list === undefined) return;
     const offset = this.#end;
-    await this.#copy(tree.read(path, { offset: 0, length: this.#mostBytes - offset + 1 }, signal));
+    await this.#copy(tree.read(path, { offset: 0, length: this.#maxBytes - offset + 1 }, signal));
     this.#list.push({ path, offset, length: this.#end - offset });
     this.#listBytes += path.length + ENTRY_BYTES;
-    if (this.#end <= this.#mostBytes && this.#listBytes <= MOST_LIST_BYTES) return;
+    if (this.#end <= this.#maxBytes && this.#listBytes <= MAX_LIST_BYTES) return;
     this.#list = undefined;
     await this.#deps.fs.remove(this.#file);
   }
@@ -70,7 +70,7 @@ export class KeptContents {
   }
 }
 
-/** A part of a kept content. */
+/** Returns a part of a copied content. */
 export async function* keptBytes(
   fs: FileSystem,
   file: string,

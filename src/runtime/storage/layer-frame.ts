@@ -5,13 +5,15 @@ import { DigestChecker, DigestError } from './digest.ts';
 import { type KeptContent, keptBytes } from './kept-contents.ts';
 import { rebuiltTar } from './rebuilt-tar.ts';
 
-/** How a layer becomes its archive again; the frame itself is in a file beside the layer's folder. */
+/**
+ * How the archive of a layer is rebuilt (like tar-split); the frame itself is in a file beside the layer's directory.
+ */
 export interface LayerFrame {
   readonly archiveBytes: number;
   readonly kept: readonly KeptContent[];
 }
 
-/** Files beside the folder of a layer, which come before it and go after it. */
+/** Files beside the directory of a layer, created before it and removed after it. */
 export function frameFile(folder: string): string {
   return `${folder}.tar-frame`;
 }
@@ -20,7 +22,10 @@ export function keptFile(folder: string): string {
   return `${folder}.tar-kept`;
 }
 
-/** The archive that was unpacked into the folder. Throws a `DigestError`, at the end, when it is not the same any more. */
+/**
+ * Rebuilds the archive that was unpacked into the directory. Throws `DigestError` at the end if it differs from the
+ * original.
+ */
 export async function* layerArchive(
   fs: FileSystem,
   layer: { readonly folder: string; readonly diffId: string; readonly frame: LayerFrame },
@@ -39,7 +44,9 @@ export async function* layerArchive(
   checked.verify('layer');
 }
 
-/** Whether the archive can be made again; not when a member took the place of a folder with files, or came by another way. */
+/**
+ * Whether the archive can be rebuilt. Not if a member replaced a directory with files, or was reached through a link.
+ */
 export async function isExact(
   fs: FileSystem,
   layer: Parameters<typeof layerArchive>[1],

@@ -1,4 +1,4 @@
-/** Layers that nobody takes away, because an image is on its way in or out. */
+/** Layers that must not be removed while an image is imported or exported. containerd calls this a lease. */
 export class LayerHolds {
   readonly #counts = new Map<string, number>();
 
@@ -6,7 +6,7 @@ export class LayerHolds {
     return this.#counts.has(chainId);
   }
 
-  /** Until it is disposed of. */
+  /** Holds the layers until the result is disposed. */
   hold(chain: readonly string[]): Disposable {
     this.#change(chain, 1);
     return { [Symbol.dispose]: () => this.#change(chain, -1) };

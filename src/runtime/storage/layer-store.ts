@@ -9,32 +9,35 @@ import type { StorageLayout } from './storage-layout.ts';
 import type { Trash } from './trash.ts';
 import type { LayerMarks, MarkForm } from './unpack-layer.ts';
 
-/** A layer of an image as it comes. */
+/** A layer of an image to be added to the store. */
 export interface IncomingLayer {
-  /** Of the bytes as `open` gives them; absent: they come from a place that was checked as a whole. */
+  /** Digest of the bytes of `open`; absent: the source as a whole was verified. */
   readonly digest?: string;
-  /** A tar archive, gzip, zstd or plain. May be asked again after a failure. */
+  /** Returns a tar archive: gzip, zstd or plain. May be called again after a failure. */
   open(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Told in place of `open` when nothing needs to come. */
+  /** Called instead of `open` if the layer exists already. */
   isHere?(): void;
-  /** Told why it could not be taken in; nothing of it is left. Returns when other bytes may come, else throws the reason. */
+  /**
+   * Called after a failed attempt, which left nothing behind. Returns if another attempt may succeed, else throws the
+   * reason.
+   */
   failed?(error: unknown): void;
 }
 
 export interface LayerStack {
   readonly diffId: string;
   readonly chainId: string;
-  /** Chain ids of the layers below, the lowest first. */
+  /** Chain IDs of the layers below, lowest first. */
   readonly below: readonly string[];
-  /** Settles when these are here, or will not be. */
+  /** Settles when these are stored or have failed. */
   readonly belowReady: Promise<unknown>;
 }
 
-/** What is on disk of a layer, beside its folder. */
+/** The metadata of a layer on disk, beside its directory. */
 export interface LayerFile extends LayerMarks {
   readonly diffId: string;
   readonly usage: TreeUsage;
-  /** Absent: its archive cannot be made again. */
+  /** Absent: its archive cannot be rebuilt. */
   readonly frame?: LayerFrame;
 }
 
@@ -47,12 +50,12 @@ export interface LayerStoreDeps {
 }
 
 /**
- * Unpacked layers. One is there as a whole or not at all: it is unpacked elsewhere, checked against its diff id, and
- * renamed. One owner.
+ * The unpacked layers. A layer is stored completely or not at all: it is unpacked elsewhere, verified against its diff
+ * ID, and renamed. Has a single owner.
  */
 export class LayerStore {
   readonly #deps: LayerStoreDeps;
-  /** By the hex part of their chain ids; what they take on the disk where that is known. */
+  /** By the hex part of the chain ID; the disk usage if it is known. */
   readonly #present: Map<string, TreeUsage | undefined>;
   readonly #sequencer = new KeyedMutex();
 
@@ -69,12 +72,12 @@ export class LayerStore {
     return `${this.#deps.layout.layers}/${hexOf(chainId)}`;
   }
 
-  /** Hex parts of the chain ids of all that are here. */
+  /** Hex parts of the chain IDs of all stored layers. */
   all(): readonly string[] {
     return [...this.#present.keys()];
   }
 
-  /** What all of them take, as it was when they were unpacked. */
+  /** Disk usage of all layers, as of when they were unpacked. */
   usage(): TreeUsage {
     let [bytes, inodes] = [0, 0];
     for (const usage of this.#present.values()) {
@@ -84,19 +87,19 @@ export class LayerStore {
     return { bytes, inodes };
   }
 
-  /** Somebody has it written down. */
+  /** Sets the usage that another record contains. */
   learnUsage(chainId: string, { bytes, inodes }: TreeUsage): void {
     if (this.has(chainId)) this.#present.set(hexOf(chainId), { bytes, inodes });
   }
 
-  /** Reads it where nobody had: layers of containers whose image is gone. */
+  /** Reads missing usages from disk: layers of containers whose image was removed. */
   async learnAllUsage(): Promise<void> {
     for (const [hex, usage] of this.#present) {
       if (usage === undefined) this.learnUsage(`sha256:${hex}`, (await this.describe(`sha256:${hex}`)).usage);
     }
   }
 
-  /** By the hex part of its chain id. */
+  /** Takes the hex part of the chain ID. */
   async placedAtMs(hex: string): Promise<number> {
     return (await this.#deps.fs.lstat(`${this.#deps.layout.layers}/${hex}.json`))?.modifiedMs ?? 0;
   }
@@ -106,15 +109,15 @@ export class LayerStore {
   }
 
   /**
-   * The archive that it came as, before compression, byte for byte. Throws a `DigestError`, at the end, when its files are not
-   * those any more. It must not go away meanwhile.
+   * Rebuilds the original archive before compression, byte for byte. Throws `DigestError` at the end if its files were
+   * modified. The layer must be held meanwhile.
    */
   archive(chainId: string, { diffId, frame }: LayerFile, signal: AbortSignal): AsyncIterable<Uint8Array> {
     if (frame === undefined) throw new Error(`layer ${chainId} has no frame`);
     return layerArchive(this.#deps.fs, { folder: this.folder(chainId), diffId, frame }, signal);
   }
 
-  /** One at a time for each layer; one that is here already is not asked for. */
+  /** Adds a layer unless it exists. Serialized for each layer. */
   ensure(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
     return this.#sequencer.run(hexOf(stack.chainId), async () => {
       if (this.has(stack.chainId)) layer.isHere?.();
@@ -122,7 +125,7 @@ export class LayerStore {
     });
   }
 
-  /** By the hex part of its chain id, unless somebody needs it by the time of its turn. */
+  /** Removes a layer by the hex part of its chain ID, unless it is needed when the removal starts. */
   remove(hex: string, isNeeded: () => boolean): Promise<void> {
     return this.#sequencer.run(hex, async () => {
       const usage = this.#present.get(hex);
@@ -137,7 +140,7 @@ export class LayerStore {
     });
   }
 
-  /** The files of a layer are there before the layer gets its place, and go after it: without it they are left over. */
+  /** Removes files without a layer. They are created before the layer is renamed into place and removed after it. */
   async sweepFiles(): Promise<void> {
     const { fs, layout } = this.#deps;
     for (const { name } of await fs.readDirectory(layout.layers)) {
@@ -149,7 +152,7 @@ export class LayerStore {
     }
   }
 
-  /** For something that is not to be seen before it is whole. */
+  /** Returns a path for something incomplete. */
   #unfinished(): string {
     return `${this.#deps.layout.unfinished}/${Buffer.from(this.#deps.random.bytes(8)).toString('hex')}`;
   }
@@ -166,7 +169,7 @@ export class LayerStore {
 
   async #add(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
     const { fs } = this.#deps;
-    await fs.makeDirectory(this.#deps.layout.unfinished, 0o700); // a start on a full disk had to leave it out
+    await fs.makeDirectory(this.#deps.layout.unfinished, 0o700); // omitted at start-up when the disk was full
     const folder = this.#unfinished();
     await fs.makeDirectory(folder, 0o755);
     try {
@@ -191,7 +194,7 @@ export class LayerStore {
     const { bytes, inodes } = await fs.treeUsage(folder, signal);
     const usage = { bytes: bytes + beside.bytes, inodes: inodes + beside.inodes };
     const file: LayerFile = { diffId: stack.diffId, usage, removed, opaque, ...(frame ? { frame } : {}) };
-    await fs.writeAtomic(`${target}.json`, JSON.stringify(file)); // on the disk, as the layer itself is
+    await fs.writeAtomic(`${target}.json`, JSON.stringify(file)); // synced to disk, as the layer itself
     await fs.rename(folder, target);
     this.#present.set(hexOf(stack.chainId), usage);
   }
@@ -201,7 +204,7 @@ export class LayerStore {
     const usage = { bytes: 0, inodes: 0 };
     for (const file of frame ? [frameFile(folder), keptFile(folder)] : []) {
       const found = await fs.lstat(file);
-      if (found === undefined) continue; // most layers keep nothing
+      if (found === undefined) continue; // most layers have no replaced contents
       usage.bytes += found.size;
       usage.inodes += 1;
       await fs.rename(file, `${target}${file.slice(folder.length)}`);

@@ -1,12 +1,12 @@
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { StorageLayout } from './storage-layout.ts';
 
-/** `snapshots/<container id>` or `views/<name>`, below the storage folder. */
+/** `snapshots/<container id>` or `views/<name>`, below the storage directory. */
 export type UserFolder = `${'snapshots' | 'views'}/${string}`;
 
 /**
- * Which layers are below a container or a mounted image, whether its image is still here or not. A file in the user's own
- * folder says so, and goes with it; they are read when somebody asks for the first time. One owner.
+ * Tracks which layers a container or mounted image uses, whether or not its image still exists. A file in the user's
+ * directory records them and is removed with it; files of previous processes are read on first use. Has a single owner.
  */
 export class LayerUse {
   readonly #fs: FileSystem;
@@ -21,40 +21,40 @@ export class LayerUse {
     this.#layout = layout;
   }
 
-  /** Counts from now on, before anything is on disk. */
+  /** Takes effect at once, before anything is on disk. */
   claim(user: UserFolder, chain: readonly string[]): void {
     this.#known.set(user, chain);
     this.#claimed.add(user);
     this.#gone.delete(user);
   }
 
-  /** Writes the claim into the user's folder, which must exist. */
+  /** Writes the claim into the user's directory, which must exist. */
   async record(user: UserFolder): Promise<void> {
     await this.#fs.writeReplacing(`${this.#layout.root}/${user}/layers`, JSON.stringify(this.#known.get(user) ?? []));
   }
 
-  /** Chain ids, the lowest first: what was claimed, in this life or an earlier one. */
+  /** Returns the claimed chain IDs, lowest first, also of previous processes. */
   async chainOf(user: UserFolder): Promise<readonly string[]> {
     if (!this.#known.has(user)) await this.#read(user);
     return this.#known.get(user) ?? [];
   }
 
-  /** Its folder is gone. */
+  /** To be called when the user's directory is gone. */
   release(user: UserFolder): void {
     this.#known.delete(user);
     this.#claimed.delete(user);
     this.#gone.add(user);
   }
 
-  /** In this life. */
+  /** Whether this process claimed it. */
   isClaimed(user: UserFolder): boolean {
     return this.#claimed.has(user);
   }
 
-  /** Chain ids; resolves once those of earlier lives are counted. */
+  /** Resolves when the claims of previous processes are loaded. */
   async loaded(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {
-      this.#loading = undefined; // the next who asks tries again
+      this.#loading = undefined; // the next caller tries again
       throw error;
     });
     await this.#loading;
@@ -73,8 +73,8 @@ export class LayerUse {
 
   async #read(user: UserFolder): Promise<void> {
     const text = await this.#recorded(user);
-    if (text === undefined) return; // being made, or being removed
-    const chain = parsedChain(text);
+    if (text === undefined) return; // being created or removed
+    const chain = parseChain(text);
     if (!this.#known.has(user) && !this.#gone.has(user)) this.#known.set(user, chain);
   }
 
@@ -88,8 +88,8 @@ export class LayerUse {
   }
 }
 
-/** A loss of power may leave nothing of it: `record` does not wait for the disk. Then nothing is mounted, either. */
-function parsedChain(text: string): readonly string[] {
+/** The file may be empty after a power loss: `record` does not sync. Then nothing is mounted either. */
+function parseChain(text: string): readonly string[] {
   try {
     return JSON.parse(text) as string[]; // written by `record`
   } catch {

@@ -22,16 +22,16 @@ export interface SnapshotsDeps {
   readonly layers: LayerStore;
   readonly use: LayerUse;
   readonly image: (reference: string) => { readonly layers: readonly { readonly chainId: string }[] } | undefined;
-  /** Takes those of these layers away that nobody needs. */
+  /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
 
-/** What a kernel answers that cannot map the ids of these layers. */
-const CANNOT_MAP: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'EPERM', 'EOPNOTSUPP', 'ENOTSUP']);
+/** Errors of kernels that cannot map the IDs of these layers. */
+const UNSUPPORTED_ID_MAP: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'EPERM', 'EOPNOTSUPP', 'ENOTSUP']);
 
 /**
- * In the folder of a container: `fs` and `work` are the writable layer and what overlayfs needs beside it; or `copy` is all
- * its files, where layers cannot be put one above the other. A copy has its name only when it is whole.
+ * A container's directory has `fs` and `work`, the writable layer and the work directory of overlayfs; or `copy` with
+ * all files, if layers cannot be stacked. A copy is renamed to this name when it is complete.
  */
 export class LayeredSnapshots implements Snapshots {
   readonly driver: Snapshots['driver'];
@@ -80,14 +80,14 @@ export class LayeredSnapshots implements Snapshots {
       return bind(`${folder}/copy`);
     }
     if (chain.length === 0) return bind(layout.empty);
-    // overlayfs wants two layers where none is writable.
+    // overlayfs requires two lower layers without an upper one.
     const request = { target, lower: [...this.#lower(chain), layout.empty], ...this.#userXattr() };
     if (idMap === undefined) return mounts.mountOverlay(request);
     try {
-      await fs.makeDirectory(layout.unfinished, 0o700); // a start on a full disk had to leave it out
+      await fs.makeDirectory(layout.unfinished, 0o700); // omitted at start-up when the disk was full
       await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
     } catch (error) {
-      if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;
+      if (!(error instanceof MountError) || !UNSUPPORTED_ID_MAP.has(error.code)) throw error;
       await this.#ensureCopy(view, signal);
       await bind(`${folder}/copy`);
     }
@@ -102,11 +102,11 @@ export class LayeredSnapshots implements Snapshots {
       await mounts.unmount(target, { lazy: true });
     }
     const view = `views/${viewName(target)}` as const;
-    if (use.isClaimed(view) || (await fs.lstat(`${layout.root}/${view}`)) !== undefined) await this.#takeAway(view);
+    if (use.isClaimed(view) || (await fs.lstat(`${layout.root}/${view}`)) !== undefined) await this.#discard(view);
   }
 
   async remove(containerId: string): Promise<void> {
-    await this.#takeAway(`snapshots/${containerId}`);
+    await this.#discard(`snapshots/${containerId}`);
   }
 
   async usage(containerId: string): Promise<DiskUsage> {
@@ -128,18 +128,18 @@ export class LayeredSnapshots implements Snapshots {
     const request = { target, lower: this.#lower(chain), upper, ...driver.overlay };
     if (idMap === undefined) return mounts.mountOverlay(request);
     try {
-      await fs.makeDirectory(layout.unfinished, 0o700); // a start on a full disk had to leave it out
+      await fs.makeDirectory(layout.unfinished, 0o700); // omitted at start-up when the disk was full
       await mounts.mountOverlay({ ...request, idMap, scratch: layout.unfinished });
     } catch (error) {
-      if (!(error instanceof MountError) || !CANNOT_MAP.has(error.code)) throw error;
+      if (!(error instanceof MountError) || !UNSUPPORTED_ID_MAP.has(error.code)) throw error;
       await this.#bindCopy(snapshot, signal);
     }
   }
 
-  /** The root folder of a container is the upper one's: it looks as the image says. */
+  /** The upper directory is the container's root directory: it gets the attributes of the image's root. */
   async #prepareUpper(upper: Upper, { chain, idMap }: Snapshot, isNew: boolean): Promise<void> {
     const { fs } = this.#deps;
-    // A `work` that was in use when power was lost is refused by the kernel.
+    // The kernel rejects a `work` directory that was in use when power was lost.
     if (!isNew) await fs.removeTree(upper.work);
     await fs.makeDirectory(upper.work, 0o711);
     if (!isNew && (await fs.lstat(upper.folder)) !== undefined) return;
@@ -171,7 +171,7 @@ export class LayeredSnapshots implements Snapshots {
     await fs.rename(unfinished, `${folder}/copy`);
   }
 
-  /** Layers with marks of overlayfs are read through overlayfs. */
+  /** Reads layers with overlayfs whiteouts through overlayfs. */
   async #copyOverlay(
     folder: string,
     chain: readonly string[],
@@ -192,20 +192,20 @@ export class LayeredSnapshots implements Snapshots {
     }
   }
 
-  /** Whatever was mounted for a container lies on a device of its own, or is its copy. */
+  /** A container's mount is on a device of its own, or is its copy. */
   async #isMounted(target: string, copy: string): Promise<boolean> {
     const { fs } = this.#deps;
     const [here, around, whole] = await Promise.all([fs.lstat(target), fs.lstat(dirname(target)), fs.lstat(copy)]);
     return here?.device !== around?.device || (whole !== undefined && here?.inode === whole.inode);
   }
 
-  /** First out of sight, so that a start after a crash does not find half of it. Its image may be gone already. */
-  async #takeAway(user: UserFolder): Promise<void> {
+  /** Moved away first, so that a start after a crash does not find half of it. Its image may be removed already. */
+  async #discard(user: UserFolder): Promise<void> {
     const { fs, trash, mounts, layout, use, discardLayers } = this.#deps;
     const folder = `${layout.root}/${user}`;
     const chain = await use.chainOf(user);
     if ((await fs.lstat(folder)) !== undefined) {
-      // A copy that was cut off may have left it.
+      // An interrupted copy may have left this mount.
       if ((await fs.lstat(`${folder}/merged`)) !== undefined) await mounts.unmount(`${folder}/merged`);
       await trash.discard(folder);
     }
@@ -213,7 +213,7 @@ export class LayeredSnapshots implements Snapshots {
     await discardLayers(chain);
   }
 
-  /** The uppermost first, as overlayfs wants them. */
+  /** Uppermost first, as overlayfs requires. */
   #lower(chain: readonly string[]): readonly string[] {
     const folders = chain.map((id) => this.#deps.layers.folder(id)).reverse();
     return folders.length > 0 ? folders : [this.#deps.layout.empty];
@@ -223,7 +223,7 @@ export class LayeredSnapshots implements Snapshots {
     return { userXattr: this.#deps.driver.overlay.userXattr };
   }
 
-  /** Without a pause between the look and the claim: nobody can take the layers away meanwhile. */
+  /** Synchronous between lookup and claim, so that the layers cannot be removed in between. */
   #claim(imageId: string, user: UserFolder): readonly string[] {
     const record = this.#deps.image(imageId);
     if (record === undefined) throw new CriError('NotFound', `image ${JSON.stringify(imageId)} not found`);

@@ -5,12 +5,12 @@ import type { IdMap } from './snapshots.ts';
 import { SpaceGuard } from './space-guard.ts';
 import type { LayerMarks } from './unpack-layer.ts';
 
-/** A layer whose folder holds nothing of its marks. */
+/** A layer whose directory contains no whiteouts. */
 export interface MarkedLayer extends LayerMarks {
   readonly folder: string;
 }
 
-/** Copies layers into an empty folder, the lowest first, each taking away what it says. */
+/** Copies layers into an empty directory, lowest first, and applies each layer's whiteouts. */
 export async function mergeLayers(
   fs: FileSystem,
   layers: readonly MarkedLayer[],
@@ -31,11 +31,11 @@ export async function mergeLayers(
 export interface CopyDeps {
   readonly fs: FileSystem;
   readonly writer: TreeWriter;
-  /** A file that is nothing but holes is small only until it is copied. */
+  /** Holes of sparse files take space when they are copied. */
   readonly space: SpaceGuard;
 }
 
-/** Copies a tree into another, everything as it is but the owners. Rejects with a `SpaceError`. */
+/** Copies a tree into another, with mapped owners. Rejects with `SpaceError`. */
 export async function copyInto(
   { fs, writer, space }: CopyDeps,
   folder: string,

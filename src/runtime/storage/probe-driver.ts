@@ -3,11 +3,11 @@ import { MountError, type Mounts } from '../../host/mounts.ts';
 import type { LayerForm } from './storage-layout.ts';
 import type { MarkForm } from './unpack-layer.ts';
 
-/** How containers get their files on this machine. */
+/** How containers get their root filesystems on this machine. */
 export interface StorageDriver {
   readonly form: LayerForm;
   readonly marks: MarkForm;
-  /** Options of every overlay mount with an upper folder. */
+  /** Options of every overlay mount with an upper directory. */
   readonly overlay: { readonly userXattr: boolean; readonly volatile: boolean };
 }
 
@@ -20,7 +20,9 @@ export const NATIVE: StorageDriver = {
   overlay: { userXattr: false, volatile: false },
 };
 
-/** The best first. `volatile` spares an unmount the writing of the whole disk, which no container's end has to wait for. */
+/**
+ * Best first. `volatile` skips the sync of the whole file system at unmount, which would delay the end of containers.
+ */
 const OVERLAYS: readonly StorageDriver[] = [
   { form: 'overlay', marks: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: true } },
   { form: 'overlay', marks: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: false } },
@@ -33,16 +35,15 @@ const OVERLAYS: readonly StorageDriver[] = [
 ];
 
 /**
- * For layers that are there already, where a full disk leaves nothing to try with. `volatile` is left out: what works with
- * it works without it.
+ * Selects the driver for existing layers if a full disk does not allow a probe. Without `volatile`, which is optional.
  */
 export function driverOfForms(forms: readonly string[]): StorageDriver | undefined {
   return [...OVERLAYS.filter(({ overlay }) => !overlay.volatile), NATIVE].find(({ form }) => forms.includes(form));
 }
 
 /**
- * Found out by trying, in an empty folder of our own on the file system of the layers: no version tells what works. Rejects
- * when there is no space to try.
+ * Probes with real mounts in an empty directory on the file system of the layers: versions do not tell what works.
+ * Rejects if there is no space for it.
  */
 export async function probeDriver(
   { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
@@ -71,7 +72,7 @@ async function works(
     await mounts.unmount(target);
     return true;
   } catch (error) {
-    // No answer: taken for one, images would seem to be gone until the next start.
+    // Not an answer: if it counted as one, images would seem to be missing until the next start.
     if (!(error instanceof MountError || error instanceof FileSystemError) || isOutOfSpace(error)) throw error;
     return false;
   } finally {

@@ -4,10 +4,10 @@ import { ByteReader, UnexpectedEofError } from '../images/archive/byte-reader.ts
 import { decompress } from '../images/archive/decompress.ts';
 import { CONTENT_HEADER_BYTES, NUMBER_BYTES, RAW_HEADER_BYTES, RECORD } from './tar-frame-format.ts';
 
-/** What a member held that was put at a path: asked for when it begins, in the order of the archive. */
+/** Returns the content of a member by path, called in the order of the archive when the member begins. */
 export type ContentSource = (path: string) => (extent: FileExtent) => AsyncIterable<Uint8Array>;
 
-/** The archive that a `TarFrameWriter` saw. Throws a `CutOffError` where a file is shorter than it was. */
+/** Rebuilds the archive that a `TarFrameWriter` recorded. Throws `CutOffError` if a file became shorter. */
 export async function* rebuiltTar(
   frame: AsyncIterable<Uint8Array>,
   contentOf: ContentSource,
@@ -30,26 +30,26 @@ export async function* rebuiltTar(
 }
 
 async function* raw(records: ByteReader): AsyncGenerator<Uint8Array, void, void> {
-  const header = await needed(records, RAW_HEADER_BYTES - 1);
+  const header = await readRequired(records, RAW_HEADER_BYTES - 1);
   for (let left = header.readUInt32BE(0); left > 0; ) {
     const some = await records.read(left);
-    if (some === undefined) throw new UnexpectedEofError('a frame has lost its end');
+    if (some === undefined) throw new UnexpectedEofError('unexpected end of the frame');
     left -= some.byteLength;
     yield some;
   }
 }
 
 async function content(records: ByteReader): Promise<{ readonly path: string; readonly extent: FileExtent }> {
-  const header = await needed(records, CONTENT_HEADER_BYTES - 1);
+  const header = await readRequired(records, CONTENT_HEADER_BYTES - 1);
   const offset = header.readUIntBE(0, NUMBER_BYTES);
   const length = header.readUIntBE(NUMBER_BYTES, NUMBER_BYTES);
-  const name = await needed(records, header.readUInt16BE(2 * NUMBER_BYTES));
+  const name = await readRequired(records, header.readUInt16BE(2 * NUMBER_BYTES));
   return { path: fileNameOf(name), extent: { offset, length } };
 }
 
-async function needed(records: ByteReader, length: number): Promise<Buffer> {
+async function readRequired(records: ByteReader, length: number): Promise<Buffer> {
   const found = await records.readExactly(length);
-  if (found === undefined) throw new UnexpectedEofError('a frame has lost its end');
+  if (found === undefined) throw new UnexpectedEofError('unexpected end of the frame');
   return Buffer.from(found.buffer, found.byteOffset, found.byteLength);
 }
 
@@ -60,5 +60,5 @@ async function* exactly(source: AsyncIterable<Uint8Array>, length: number, path:
     left -= chunk.byteLength;
     yield chunk;
   }
-  if (left !== 0) throw new UnexpectedEofError(`${path}: has lost its end`);
+  if (left !== 0) throw new UnexpectedEofError(`${path}: file became shorter`);
 }

@@ -21,37 +21,39 @@ export interface ReceiveDeps {
 export interface ComingLayer {
   readonly diffId: string;
   readonly archive: {
-    /** Of the bytes as `open` gives them. */
+    /** Digest of the bytes of `open`. */
     readonly digest?: string;
     open(signal: AbortSignal): AsyncIterable<Uint8Array>;
   };
-  /** The lowest first; they are whole when `belowReady` resolves. */
+  /** Lowest first; they are complete when `belowReady` resolves. */
   readonly foldersBelow: readonly string[];
   readonly belowReady: Promise<unknown>;
 }
 
 export interface ReceivedLayer extends UnpackedLayer {
-  /** Its file and what is kept lie beside the folder. `undefined`: its archive cannot be made again. */
+  /** Its files are beside the directory. `undefined`: the archive cannot be rebuilt. */
   readonly frame: LayerFrame | undefined;
 }
 
-/** Padding after the end of an archive; more is an attack. */
-const MOST_TAIL = 64 * 1024 * 1024;
+/** Limit for padding after the end of an archive; more is an attack. */
+const MAX_TAIL_BYTES = 64 * 1024 * 1024;
 
-/** Unpacks a layer into an empty folder and checks all of it; by then it is on the disk. A failure leaves what came so far. */
+/**
+ * Unpacks a layer into an empty directory, verifies it and syncs it to disk. A failure leaves incomplete files behind.
+ */
 export async function receiveLayer(
   { fs, layout, form }: ReceiveDeps,
   folder: string,
   { diffId, archive, foldersBelow, belowReady }: ComingLayer,
   signal: AbortSignal,
 ): Promise<ReceivedLayer> {
-  const coming = archive.digest === undefined ? undefined : new DigestChecker(archive.digest);
+  const compressed = archive.digest === undefined ? undefined : new DigestChecker(archive.digest);
   const content = new DigestChecker(diffId);
   const frame = new TarFrameWriter(fs, frameFile(folder));
   const space = new SpaceGuard(fs, layout.root);
   const kept = new KeptContents({ fs, space }, keptFile(folder));
   const source = archive.open(signal);
-  const whole = content.passing(decompress(coming ? coming.passing(source) : source));
+  const whole = content.passing(decompress(compressed ? compressed.passing(source) : source));
   const bytes = new ByteReader(frame.passing(space.passing(whole)));
   try {
     await using files = await fs.openTree(folder);
@@ -65,14 +67,14 @@ export async function receiveLayer(
     };
     const unpacked = await unpackLayer(readTar(bytes), writer, { form, watch, room }, signal);
     await frame.endMembers();
-    await drainTail(bytes); // the digest is of all that came, also behind the end mark
-    coming?.verify('layer');
+    await drainTail(bytes); // the digest includes everything after the end marker
+    compressed?.verify('layer');
     content.verify('layer');
     const archiveBytes = await frame.finish();
     await belowReady;
     await inheritFolders({ fs, writer }, unpacked.implied, foldersBelow, signal);
     await writer.finish({ toDisk: true });
-    return { ...unpacked, frame: await checkedFrame(fs, { folder, diffId, archiveBytes, kept }, signal) };
+    return { ...unpacked, frame: await verifyFrame(fs, { folder, diffId, archiveBytes, kept }, signal) };
   } finally {
     await frame.abandon();
     await bytes.close();
@@ -80,10 +82,10 @@ export async function receiveLayer(
 }
 
 async function drainTail(bytes: ByteReader): Promise<void> {
-  let left = MOST_TAIL;
+  let left = MAX_TAIL_BYTES;
   for (let some = await bytes.read(left); some; some = await bytes.read(left)) {
     left -= some.byteLength;
-    if (left === 0) throw new TarError(`more than ${MOST_TAIL} bytes after the end of the archive`);
+    if (left === 0) throw new TarError(`more than ${MAX_TAIL_BYTES} bytes after the end of the archive`);
   }
 }
 
@@ -94,8 +96,8 @@ interface UncheckedFrame {
   readonly kept: KeptContents;
 }
 
-/** Where members took the place of others, whether the archive can be made again is found out by making it. */
-async function checkedFrame(
+/** If members replaced others, rebuilds the archive to find out whether that is possible. */
+async function verifyFrame(
   fs: FileSystem,
   { folder, diffId, archiveBytes, kept }: UncheckedFrame,
   signal: AbortSignal,

@@ -1,28 +1,28 @@
-/** The file systems of containers: an image's layers below, a writable one on top. */
+/** The root filesystems of containers: an image's layers below a writable one. */
 export interface Snapshots {
   /** `overlayfs`, or `native` (copies) where overlay does not work. */
   readonly driver: 'overlayfs' | 'native';
 
   /**
-   * Mounts the root file system of a container at `target` (made when missing). The container's id is its key: its writable
-   * layer lies in storage under it until `remove`. Safe to repeat. With `idMap`, what the image owns by 0 is owned by the
-   * map's host ids inside and out (an idmapped mount of the layers where the kernel has them, else copies).
+   * Mounts the root filesystem of a container at `target` (created if missing). The writable layer is stored under the
+   * container's ID until `remove`. Idempotent. With `idMap`, files that the image owns as 0 belong to the map's host
+   * IDs (through an idmapped mount of the layers if the kernel supports it, else through copies).
    */
   mount(container: SnapshotRequest, signal: AbortSignal): Promise<void>;
 
-  /** Mounts an image read-only at `target`: image volumes. Ids are mapped as by `mount`. */
+  /** Mounts an image read-only at `target` for image volumes. IDs are mapped as by `mount`. */
   mountImage(view: ImageView, signal: AbortSignal): Promise<void>;
 
-  /** Unmounts `target`, whatever `mount` or `mountImage` put there. Nothing there is fine. */
+  /** Unmounts what `mount` or `mountImage` mounted. A missing mount is not an error. */
   unmount(target: string): Promise<void>;
 
-  /** Takes the writable layer away; a missing one is fine. It must be unmounted. */
+  /** Removes the writable layer, which must be unmounted. A missing one is not an error. */
   remove(containerId: string): Promise<void>;
 
-  /** What the writable layer holds. */
+  /** Disk usage of the writable layer. */
   usage(containerId: string): Promise<DiskUsage>;
 
-  /** The keys that have a writable layer: a start removes those that no record speaks of. */
+  /** The container IDs that have a writable layer: start-up removes those without a record. */
   list(): Promise<readonly string[]>;
 }
 
@@ -39,7 +39,7 @@ export interface ImageView {
 export interface IdMap {
   readonly uids: ReadonlyArray<{ readonly containerId: number; readonly hostId: number; readonly length: number }>;
   readonly gids: ReadonlyArray<{ readonly containerId: number; readonly hostId: number; readonly length: number }>;
-  /** A file of a user namespace with this map; absent: one is made for the occasion, which takes a process. */
+  /** A file of a user namespace with this map; absent: a temporary namespace is created, which takes a process. */
   readonly userNamespacePath?: string;
 }
 

@@ -1,21 +1,21 @@
 import type { FileSystem, FileSystemUsage } from '../../host/file-system.ts';
 
-/** What comes in would fill the disk. */
+/** The incoming data would fill the disk. */
 export class SpaceError extends Error {
   override readonly name = 'SpaceError';
 }
 
-/** So much may come between two looks at the disk, but no more than a share of what is free: others look, too. */
-const LOOK_SHARE = 1 / 4;
-const LOOK_BYTES = 32 * 1024 * 1024;
-const LOOK_INODES = 4096;
+/** The amount between two checks of the disk, at most a share of the free space: others check too. */
+const CHECK_SHARE = 1 / 4;
+const CHECK_BYTES = 32 * 1024 * 1024;
+const CHECK_INODES = 4096;
 const RESERVE_BYTES = 2 ** 30;
 const RESERVE_SHARE = 0.02;
 
 /**
- * Lets images come in as long as they leave something free: a hundredth of the inodes, a fiftieth of the bytes but no more
- * than a gibibyte. That is the only limit on what an image may unpack to: there is none that suits every image (a disk image of
- * zeros is as honest as it is small), and what harms others is a full disk, however it came about.
+ * Limits incoming images so that 1% of the inodes and 2% of the bytes (at most 1 GiB) stay free. This is the only limit
+ * on the unpacked size of an image: no fixed limit suits every image (a disk image of zeros is small when compressed),
+ * and only a full disk harms others.
  */
 export class SpaceGuard {
   readonly #fs: Pick<FileSystem, 'usage'>;
@@ -28,23 +28,23 @@ export class SpaceGuard {
     this.#folder = folder;
   }
 
-  /** Before so much is written; answers a promise when it has to look. Rejects with a `SpaceError`. */
+  /** To be called before writing; returns a promise if the disk must be checked. Rejects with `SpaceError`. */
   take(bytes: number, inodes: number): Promise<void> | undefined {
     this.#bytes -= bytes;
     this.#inodes -= inodes;
-    return this.#bytes < 0 || this.#inodes < 0 ? this.#look(bytes, inodes) : undefined;
+    return this.#bytes < 0 || this.#inodes < 0 ? this.#check(bytes, inodes) : undefined;
   }
 
-  async #look(bytes: number, inodes: number): Promise<void> {
+  async #check(bytes: number, inodes: number): Promise<void> {
     const usage = await this.#fs.usage(this.#folder);
-    const free = freeIn(usage);
-    if (free.bytes < bytes) throw new SpaceError(`no space left on device: ${this.#shown(usage)}`);
+    const free = freeSpace(usage);
+    if (free.bytes < bytes) throw new SpaceError(`no space left on device: ${this.#describe(usage)}`);
     if (free.inodes < inodes) throw new SpaceError(`no space left on device: no more files fit into ${this.#folder}`);
-    this.#bytes = Math.min((free.bytes - bytes) * LOOK_SHARE, LOOK_BYTES);
-    this.#inodes = Math.min((free.inodes - inodes) * LOOK_SHARE, LOOK_INODES);
+    this.#bytes = Math.min((free.bytes - bytes) * CHECK_SHARE, CHECK_BYTES);
+    this.#inodes = Math.min((free.inodes - inodes) * CHECK_SHARE, CHECK_INODES);
   }
 
-  /** For what is written as it comes. */
+  /** Accounts for a stream that is written as it arrives. */
   async *passing(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
     for await (const chunk of source) {
       const hasRoom = this.take(chunk.byteLength, 0);
@@ -53,21 +53,21 @@ export class SpaceGuard {
     }
   }
 
-  #shown(usage: FileSystemUsage): string {
+  #describe(usage: FileSystemUsage): string {
     const mebibytes = (bytes: number) => `${Math.floor(bytes / 2 ** 20)} MiB`;
-    const [available, reserve] = [mebibytes(usage.availableBytes), mebibytes(reserveOf(usage))];
+    const [available, reserve] = [mebibytes(usage.availableBytes), mebibytes(reservedBytes(usage))];
     return `${this.#folder} has ${available}, of which ${reserve} stay free`;
   }
 }
 
-function freeIn(usage: FileSystemUsage): { readonly bytes: number; readonly inodes: number } {
+function freeSpace(usage: FileSystemUsage): { readonly bytes: number; readonly inodes: number } {
   return {
-    bytes: usage.availableBytes - reserveOf(usage),
-    // Some file systems make inodes as they need them, and tell of none.
+    bytes: usage.availableBytes - reservedBytes(usage),
+    // Some file systems allocate inodes on demand and report none.
     inodes: usage.inodes === 0 ? Number.POSITIVE_INFINITY : usage.inodesFree - usage.inodes / 100,
   };
 }
 
-function reserveOf({ capacityBytes }: FileSystemUsage): number {
+function reservedBytes({ capacityBytes }: FileSystemUsage): number {
   return Math.min(RESERVE_BYTES, capacityBytes * RESERVE_SHARE);
 }

@@ -1,27 +1,27 @@
-/** Where things lie below the storage folder. What does not have its last name yet lies in `unfinished`. */
+/** Paths below the storage directory. Incomplete items are in `unfinished`. */
 export interface StorageLayout {
   readonly root: string;
   /** `<hex>.json` for each image. */
   readonly images: string;
   /**
-   * A folder for each layer, by the hex of its chain id. Beside it `<hex>.json`, and what of its archive is not in its files:
-   * `<hex>.tar-frame`, seldom `<hex>.tar-kept`.
+   * One directory for each layer, named by the hex part of its chain ID. Beside it are `<hex>.json` and what is needed
+   * to rebuild its archive: `<hex>.tar-frame`, rarely `<hex>.tar-kept`.
    */
   readonly layers: string;
   /** `<container id>/{layers,fs,work}` */
   readonly snapshots: string;
-  /** What keeps the layers of mounted images, one folder for each target. */
+  /** One directory for each mounted image, which keeps its layers in use. */
   readonly views: string;
-  /** Of this process alone; what others left beside it goes. */
+  /** Belongs to this process alone; those of previous processes are removed. */
   readonly unfinished: string;
   readonly allUnfinished: string;
-  /** An empty folder, the lowest layer of an image that has none. */
+  /** An empty directory, the lowest layer of an image without layers. */
   readonly empty: string;
 }
 
 export type LayerForm = 'overlay' | 'overlay-user' | 'native';
 
-/** Layers lie in a folder for each way to mark what is gone: a machine may come up with another kernel. */
+/** Layers are in one directory for each whiteout format: the machine may boot another kernel. */
 export function storageLayout(root: string, form: LayerForm, life: string): StorageLayout {
   return {
     root,

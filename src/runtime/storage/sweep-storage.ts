@@ -10,7 +10,7 @@ interface SweepDeps {
   readonly use: LayerUse;
 }
 
-/** Takes away what a process that was killed left half done. Safe to repeat, and while this one works. */
+/** Removes incomplete items of killed processes. Idempotent, and safe while this process works. */
 export async function sweepStorage(deps: SweepDeps): Promise<void> {
   await sweepUnfinished(deps);
   await sweepViews(deps);
@@ -30,7 +30,7 @@ async function sweepUnfinished({ fs, mounts, layout }: SweepDeps): Promise<void>
   }
 }
 
-/** A reboot unmounts, and asks nobody. */
+/** A reboot unmounts without notice. */
 async function sweepViews({ fs, mounts, layout, use }: SweepDeps): Promise<void> {
   const mounted = new Set((await mounts.list()).map(({ target }) => target));
   for (const { name } of await fs.readDirectory(layout.views)) {

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
-// As a whole: a name that an older Node.js has not would keep it from telling what it needs (src/main.ts).
+// A default import: a named import that an older Node.js does not have would fail before src/main.ts reports the
+// required version.
 import zlib from 'node:zlib';
 import { bytesOfFileName } from '../../host/file-name.ts';
 import type { FileSystem } from '../../host/file-system.ts';
@@ -9,22 +10,23 @@ import { CONTENT_HEADER_BYTES, NUMBER_BYTES, RAW_HEADER_BYTES, RECORD } from './
 
 /** Collected before it is compressed and written. */
 const BLOCK_BYTES = 256 * 1024;
-/** The quickest: headers repeat themselves, and nearly nothing is left of them. */
+/** The fastest level: headers are repetitive and compress to almost nothing. */
 const LEVEL = 1;
 
 /**
- * Keeps of an archive that passes by what is not content of its files: headers, padding, the end. Together with the files it
- * is the archive again, byte for byte (`rebuiltTar`). What a file holds is told by its path and never kept.
+ * Records the parts of an archive that are not contents of files: headers, padding, the end. Together with the files
+ * they give the archive again, byte for byte (`rebuiltTar`), like tar-split. Contents are referenced by path and never
+ * stored.
  */
 export class TarFrameWriter {
   readonly #fs: FileSystem;
   readonly #path: string;
   readonly #block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   #filled = 0;
-  /** What has passed by, up to `#passed`, and of which it is not known yet whether it is content. */
+  /** Bytes before `#passed` that are not yet known to be content or frame. */
   #waiting: Uint8Array[] = [];
   #passed = 0;
-  /** The content of a member that is known: it goes by, or into the frame, up to here. */
+  /** Bytes up to this offset are known to be content or frame. */
   #knownUntil = 0;
   #knownIs: 'content' | 'frame' = 'frame';
   #written: Promise<void> = Promise.resolve();
@@ -43,8 +45,8 @@ export class TarFrameWriter {
   }
 
   /**
-   * A member, before its content is read. With `path`, its content is a file there; without, it is nowhere but in the archive.
-   * Answers a promise when there is something to wait for.
+   * Registers a member before its content is read. With `path`, the content is in that file; without, it is only in the
+   * archive. Returns a promise if the caller must wait.
    */
   member({ node, offset, stored }: TarMember, path: string | undefined): Promise<void> | undefined {
     let flushed = this.#settle(offset);
@@ -59,14 +61,14 @@ export class TarFrameWriter {
     return (stored > 0 ? this.#reconsider() : undefined) ?? flushed;
   }
 
-  /** The last member has passed: all that comes now belongs to the frame, and does not wait in memory for another. */
+  /** The last member has passed: all later bytes belong to the frame and need not be buffered. */
   endMembers(): Promise<void> | undefined {
     this.#knownUntil = Number.POSITIVE_INFINITY;
     this.#knownIs = 'frame';
     return this.#reconsider();
   }
 
-  /** Everything has passed. Answers how long the archive is. */
+  /** To be called at the end. Returns the length of the archive. */
   async finish(): Promise<number> {
     await this.#settle(this.#passed);
     await this.#flush();
@@ -74,7 +76,7 @@ export class TarFrameWriter {
     return this.#passed;
   }
 
-  /** Nobody wants it any more. Nothing is written once it resolves. */
+  /** Nothing is written any more once it resolves. */
   async abandon(): Promise<void> {
     await this.#written.catch(() => {});
   }
@@ -89,7 +91,7 @@ export class TarFrameWriter {
     return flushed;
   }
 
-  /** All that waits before `offset` belongs to the frame. */
+  /** Writes the buffered bytes before `offset` to the frame. */
   #settle(offset: number): Promise<void> | undefined {
     let start = this.#passed - this.#waiting.reduce((sum, { byteLength }) => sum + byteLength, 0);
     let flushed: Promise<void> | undefined;
@@ -104,7 +106,7 @@ export class TarFrameWriter {
     return flushed;
   }
 
-  /** Of what waits some is known now. */
+  /** Classifies the buffered bytes again. */
   #reconsider(): Promise<void> | undefined {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -140,7 +142,7 @@ export class TarFrameWriter {
     return flushed;
   }
 
-  /** Resolves when those before are written: there are never more than two blocks in memory. */
+  /** Resolves when the previous blocks are written: at most two blocks are in memory. */
   #flush(): Promise<void> {
     const before = this.#written;
     const block = Buffer.from(this.#block.subarray(0, this.#filled));
@@ -151,12 +153,12 @@ export class TarFrameWriter {
       });
       await this.#fs.appendFile(this.#path, compressed);
     });
-    this.#written.catch(() => {}); // whoever waits for the next block, or for the end, is told
+    this.#written.catch(() => {}); // reported to the caller that waits for the next block or for the end
     return before;
   }
 }
 
-/** One at least: a member without content has its turn among those of the same path. */
+/** At least one: a member without content still counts among those of the same path. */
 function extentsOf({ size, extents }: Extract<TarMember['node'], { kind: 'file' }>): readonly FileExtent[] {
   if (extents === undefined) return [{ offset: 0, length: size }];
   return extents.length > 0 ? extents : [{ offset: 0, length: 0 }];

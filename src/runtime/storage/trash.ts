@@ -5,8 +5,8 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 
 /**
- * Where folders go that nobody needs: out of sight at once, off the disk a little later, one after the other. What is left
- * when the process ends goes with the next life's sweep.
+ * Receives directories that are no longer needed: renamed at once, removed later, one at a time. Start-up removes what
+ * is left when the process ends.
  */
 export class Trash {
   readonly #deps: { readonly fs: FileSystem; readonly random: Random; readonly log: Log };
@@ -18,20 +18,20 @@ export class Trash {
     this.#folder = folder;
   }
 
-  /** The folder must exist, on the file system of the trash. */
+  /** The directory must exist, on the file system of the trash. */
   async discard(folder: string): Promise<void> {
     const { fs, random, log } = this.#deps;
     const name = Buffer.from(random.bytes(8)).toString('hex');
-    // A start on a full disk could not make the folder of this process.
+    // The directory of this process is missing if the disk was full at start-up.
     const hasFolder = (await fs.stat(this.#folder)) !== undefined;
     const doomed = `${hasFolder ? this.#folder : posix.dirname(this.#folder)}/${name}`;
     await fs.rename(folder, doomed);
     this.#emptied = this.#emptied
       .then(() => fs.removeTree(doomed))
-      .catch((error: unknown) => log.warn('a folder cannot be removed', { path: doomed, error: errorText(error) }));
+      .catch((error: unknown) => log.warn('cannot remove directory', { path: doomed, error: errorText(error) }));
   }
 
-  /** Resolves when all that was discarded so far is off the disk, as far as it goes. */
+  /** Resolves when everything discarded so far is removed or has failed. */
   emptied(): Promise<void> {
     return this.#emptied;
   }

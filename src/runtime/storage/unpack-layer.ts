@@ -5,30 +5,30 @@ import type { TarMember } from '../images/archive/read-tar.ts';
 import { TarError } from '../images/archive/tar-header.ts';
 
 /**
- * How a layer's folder says what of lower layers is gone. `overlay`: as overlayfs reads it, whiteouts and an attribute.
- * `list`: not in the folder at all.
+ * How a layer's directory represents whiteouts. `overlay`: in overlayfs's format, with device nodes and an attribute.
+ * `list`: not in the directory at all.
  */
 export type MarkForm = { readonly kind: 'overlay'; readonly opaqueXattr: string } | { readonly kind: 'list' };
 
-/** What of lower layers a layer takes away. */
+/** The paths of lower layers that a layer hides. */
 export interface LayerMarks {
-  /** Paths that are gone. */
+  /** Removed paths. */
   readonly removed: readonly string[];
-  /** Folders that show nothing of those below. */
+  /** Directories that hide the contents of lower layers. */
   readonly opaque: readonly string[];
 }
 
 export interface UnpackedLayer extends LayerMarks {
-  /** Folders that the archive does not speak of: they look as in the layer below. */
+  /** Directories that the archive implies but does not contain: they get the attributes of the lower layer's. */
   readonly implied: readonly string[];
 }
 
 /** https://github.com/opencontainers/image-spec/blob/main/layer.md#whiteouts */
 const WHITEOUT = '.wh.';
-/** Among names that only aufs knows what to do with. */
+/** Prefix of names that only aufs uses. */
 const AUFS = '.wh..wh.';
 const OPAQUE = '.wh..wh..opq';
-/** These steer overlayfs itself: a layer could point anywhere with them. */
+/** These control overlayfs itself: a layer could point anywhere with them. */
 const OVERLAY_XATTR = /^(trusted|user)\.overlay\./;
 const FOLDER: TreeAttributes & { readonly kind: 'directory' } = {
   kind: 'directory',
@@ -38,56 +38,58 @@ const FOLDER: TreeAttributes & { readonly kind: 'directory' } = {
   modifiedMs: 0,
 };
 
-/** As many no honest layer has. */
-const MOST_MEMBERS = 2_000_000;
-/** Folders and marks are remembered until the end, by their paths: so much of them, and about so much for each. */
-const MOST_REMEMBERED = 64 * 1024 * 1024;
-const REMEMBERED_EACH = 100;
+/** More than any valid layer has. */
+const MAX_MEMBERS = 2_000_000;
+/**
+ * Limit for the paths of directories and whiteouts, which are held in memory until the end, and the overhead of each.
+ */
+const MAX_PATHS_BYTES = 64 * 1024 * 1024;
+const PATH_OVERHEAD = 100;
 
-/** Told of a member before it is put, with the path that it gets; `undefined`: it gets none, for it is a mark. */
+/** Called for each member before it is written, with its path; `undefined` for a whiteout, which has none. */
 export type UnpackWatcher = (member: TarMember, path: string | undefined) => Promise<void> | undefined;
 
 export interface UnpackOptions {
   readonly form: MarkForm;
   readonly watch?: UnpackWatcher;
-  /** Asked before so many files and folders are made, at most. */
+  /** Called before at most this many files and directories are created. */
   readonly room?: (inodes: number) => Promise<void> | undefined;
   readonly mostMembers?: number;
   readonly mostRemembered?: number;
 }
 
-interface Marked {
+interface WhiteoutSets {
   readonly removed: Set<string>;
   readonly opaque: Set<string>;
 }
 
-/** Puts the members of a layer's archive into a new folder. Throws a `TarError` for what no honest layer contains. */
+/** Unpacks the members of a layer's archive into a new directory. Throws `TarError` for an invalid layer. */
 export async function unpackLayer(
   members: AsyncIterable<TarMember>,
   writer: TreeWriter,
   options: UnpackOptions,
   signal: AbortSignal,
 ): Promise<UnpackedLayer> {
-  const { form, watch, mostMembers = MOST_MEMBERS } = options;
-  const marked: Marked = { removed: new Set(), opaque: new Set() };
+  const { form, watch, mostMembers = MAX_MEMBERS } = options;
+  const whiteouts: WhiteoutSets = { removed: new Set(), opaque: new Set() };
   const folder = new BoundedFolder(writer, options, signal);
   let [hasRoot, count] = [false, 0];
   for await (const member of members) {
     if (++count > mostMembers) throw new TarError(`the layer has more than ${mostMembers} files`);
     const path = cleanArchivePath(member.name);
-    const isMark = mark(path, marked);
-    const watched: Promise<void> | undefined = watch?.(member, isMark ? undefined : path);
+    const isWhiteout = recordWhiteout(path, whiteouts);
+    const watched: Promise<void> | undefined = watch?.(member, isWhiteout ? undefined : path);
     if (watched !== undefined) await watched;
-    if (isMark) folder.remember(path, 1);
-    else await folder.put(path, cleaned(member.name, member.node));
+    if (isWhiteout) folder.remember(path, 1);
+    else await folder.put(path, sanitize(member.name, member.node));
     if (path === '') hasRoot = true;
   }
-  await settleMarks(folder, form, marked);
+  await applyWhiteouts(folder, form, whiteouts);
   const implied = [...(hasRoot ? [] : ['']), ...writer.implied];
-  return { implied, removed: [...marked.removed], opaque: [...marked.opaque] };
+  return { implied, removed: [...whiteouts.removed], opaque: [...whiteouts.opaque] };
 }
 
-/** The folder of a layer, which takes only what fits the disk and the memory. */
+/** Writes into a layer's directory within the limits of disk and memory. */
 class BoundedFolder {
   readonly writer: TreeWriter;
   readonly #options: UnpackOptions;
@@ -111,14 +113,14 @@ class BoundedFolder {
   }
 
   remember(path: string, times: number): void {
-    this.#remembered += times * (path.length + REMEMBERED_EACH);
-    if (this.#remembered <= (this.#options.mostRemembered ?? MOST_REMEMBERED)) return;
-    throw new TarError('the layer has more folders and marks than fit the memory');
+    this.#remembered += times * (path.length + PATH_OVERHEAD);
+    if (this.#remembered <= (this.#options.mostRemembered ?? MAX_PATHS_BYTES)) return;
+    throw new TarError('the layer has too many directories and whiteouts');
   }
 }
 
-/** Whether the name is not a file, but says something of lower layers. */
-function mark(path: string, { removed, opaque }: Marked): boolean {
+/** Records a whiteout; returns `false` if the path is a regular member. */
+function recordWhiteout(path: string, { removed, opaque }: WhiteoutSets): boolean {
   const slash = path.lastIndexOf('/');
   const name = path.slice(slash + 1);
   if (!name.startsWith(WHITEOUT)) return false;
@@ -126,12 +128,12 @@ function mark(path: string, { removed, opaque }: Marked): boolean {
   if (name === OPAQUE) opaque.add(folder);
   if (name.startsWith(AUFS)) return true;
   const hidden = name.slice(WHITEOUT.length);
-  if (hidden === '' || hidden === '.' || hidden === '..') throw new TarError(`${path}: hides no file`);
+  if (hidden === '' || hidden === '.' || hidden === '..') throw new TarError(`${path}: invalid whiteout`);
   removed.add(folder === '' ? hidden : `${folder}/${hidden}`);
   return true;
 }
 
-function cleaned(name: string, node: TreeNode): TreeNode {
+function sanitize(name: string, node: TreeNode): TreeNode {
   if (node.kind === 'hardLink') return { ...node, target: cleanArchivePath(node.target) };
   if (node.kind === 'symlink' && !isLinkTarget(node.target)) {
     throw new TarError(`${name}: a link to ${JSON.stringify(node.target.slice(0, MAX_PATH_BYTES))}`);
@@ -145,10 +147,10 @@ function isLinkTarget(target: string): boolean {
 }
 
 /**
- * Marks speak of lower layers only, wherever they stand in the archive. Where this layer has something of that name
- * itself, only a folder still needs a mark, for it would be merged with the hidden one.
+ * Applies whiteouts to lower layers only, wherever they are in the archive. If this layer has a member of the same
+ * name, only a directory needs a whiteout, because it would be merged with the hidden one.
  */
-async function settleMarks(folder: BoundedFolder, form: MarkForm, { removed, opaque }: Marked): Promise<void> {
+async function applyWhiteouts(folder: BoundedFolder, form: MarkForm, { removed, opaque }: WhiteoutSets): Promise<void> {
   const { writer } = folder;
   for (const path of removed) {
     const own = await writer.kind(path);
@@ -156,7 +158,7 @@ async function settleMarks(folder: BoundedFolder, form: MarkForm, { removed, opa
     if (own !== undefined) removed.delete(path);
   }
   if (form.kind === 'list') return;
-  const isBelowRemoved = (path: string) => foldersOf(path).some((above) => removed.has(above));
+  const isBelowRemoved = (path: string) => parentPaths(path).some((above) => removed.has(above));
   for (const path of removed) {
     if (isBelowRemoved(path)) continue;
     await folder.put(path, { ...FOLDER, mode: 0, kind: 'characterDevice', major: 0, minor: 0 });
@@ -168,8 +170,8 @@ async function settleMarks(folder: BoundedFolder, form: MarkForm, { removed, opa
   }
 }
 
-/** `a`, `a/b` of `a/b/c` */
-function foldersOf(path: string): readonly string[] {
+/** Returns `a`, `a/b` of `a/b/c`. */
+function parentPaths(path: string): readonly string[] {
   const names = path.split('/').slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 }

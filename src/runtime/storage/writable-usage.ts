@@ -2,12 +2,12 @@ import { mapInBatches } from '../../base/map-in-batches.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { DiskUsage, Snapshots } from './snapshots.ts';
 
-/** As old what is told may be: containerd looks as often. */
-const FRESH_MS = 10_000;
-/** Folders that are walked side by side. */
-const AT_ONCE = 4;
+/** Maximum age of the result: containerd updates as often. */
+const MAX_AGE_MS = 10_000;
+/** Directories walked in parallel. */
+const CONCURRENCY = 4;
 
-/** What the writable layers of all containers take. Walked only when somebody asks, and not again for a moment. */
+/** Disk usage of the writable layers of all containers. Walked on demand and cached for a moment. */
 export class WritableUsage {
   readonly #clock: Clock;
   readonly #snapshots: Pick<Snapshots, 'list' | 'usage'>;
@@ -21,7 +21,7 @@ export class WritableUsage {
   async sum(signal: AbortSignal): Promise<DiskUsage> {
     signal.throwIfAborted();
     const now = this.#clock.now();
-    if (this.#last === undefined || now - this.#last.atMs >= FRESH_MS || now < this.#last.atMs) {
+    if (this.#last === undefined || now - this.#last.atMs >= MAX_AGE_MS || now < this.#last.atMs) {
       const usage = this.#walk();
       this.#last = { atMs: now, usage };
       usage.catch(() => {
@@ -32,7 +32,7 @@ export class WritableUsage {
   }
 
   async #walk(): Promise<DiskUsage> {
-    const found = await mapInBatches(await this.#snapshots.list(), AT_ONCE, (id) => this.#snapshots.usage(id));
+    const found = await mapInBatches(await this.#snapshots.list(), CONCURRENCY, (id) => this.#snapshots.usage(id));
     return {
       bytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
       inodes: found.reduce((sum, { inodes }) => sum + inodes, 0),

@@ -2,10 +2,11 @@ import type { Container, ContainerState, ContainerStatus, PodStatus } from '../.
 import { formatTime } from '../../../base/rfc3339.ts';
 import type { PodEvent } from '../../events/pod-events.ts';
 import type { Step } from '../../events/timeline.ts';
+import type { ErrorCause, EventCause, KillCause } from '../../pod/pod-cause.ts';
 import type { WorkerProgress } from '../../workers/worker-progress.ts';
 import type { PodReport } from '../agent-view.ts';
 
-/** A round moment to ask at. */
+/** The time of the explanation. */
 export const NOW = 1_767_225_600_000;
 
 /** Wall-clock milliseconds. */
@@ -22,7 +23,7 @@ export const QUIET: WorkerProgress = {
   lastError: undefined,
 };
 
-/** What can be changed about the pod `hello`, whose container `web` runs and is ready for 10 minutes. */
+/** Changes to the pod `hello`, whose container `web` runs and is ready for 10 minutes. */
 export interface Change {
   readonly web?: Partial<Container>;
   readonly spec?: Partial<PodReport['pod']['spec']>;
@@ -30,7 +31,7 @@ export interface Change {
   /** Of the container `web`. */
   readonly container?: Partial<ContainerStatus>;
   readonly status?: PodStatus;
-  /** For so long it has not been ready. */
+  /** Seconds since the pod stopped being ready. */
   readonly unreadyFor?: number;
   readonly progress?: Partial<WorkerProgress>;
   readonly report?: Partial<PodReport>;
@@ -86,20 +87,31 @@ export function waiting(reason: string, message?: string): ContainerState {
   return { waiting: { reason, ...(message && { message }) } };
 }
 
-/** `took: undefined`: it is under way. */
+/** Without `tookMs` the step is running. */
 export function step(
-  name: string,
+  name: Step['name'],
   subject: string | undefined,
   startedMs: number,
   tookMs?: number,
   error?: string,
+  cause?: ErrorCause,
 ): Step {
   if (tookMs === undefined) return { name, subject, startedMs, outcome: { kind: 'running' } };
   const outcome =
-    error === undefined ? ({ kind: 'done', tookMs } as const) : ({ kind: 'failed', tookMs, error } as const);
+    error === undefined ? ({ kind: 'done', tookMs } as const) : ({ kind: 'failed', tookMs, error, cause } as const);
   return { name, subject, startedMs, outcome };
 }
 
-export function event(reason: string, message: string, atMs: number, container = 'web'): PodEvent {
-  return { type: 'Warning', reason, message, fieldPath: `spec.containers{${container}}`, atMs };
+export function event(
+  reason: string,
+  message: string,
+  atMs: number,
+  { container = 'web', cause }: { readonly container?: string; readonly cause?: EventCause } = {},
+): PodEvent {
+  return { type: 'Warning', reason, message, fieldPath: `spec.containers{${container}}`, atMs, cause };
+}
+
+/** A `Killing` event. */
+export function killed(cause: KillCause, atMs: number, container = 'web'): PodEvent {
+  return event('Killing', '', atMs, { container, cause: { kind: 'kill', cause } });
 }

@@ -11,7 +11,7 @@ const HOST = {
   capabilities: ALL_CAPABILITIES,
   tls: undefined,
   skipVerify: false,
-  mayBePlain: false,
+  fallsBackToHttp: false,
   headers: [],
   dialTimeoutMs: undefined,
 } as const;

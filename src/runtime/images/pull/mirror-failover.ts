@@ -17,7 +17,7 @@ interface Failure {
 
 /** All hosts failed. The message has a reason for each. */
 export class AllHostsFailedError extends Error {
-  override readonly name = 'NoHostError';
+  override readonly name = 'AllHostsFailedError';
   /** Whether every host answered 404. */
   readonly isNotFound: boolean;
 
@@ -34,18 +34,18 @@ export class AllHostsFailedError extends Error {
 export class MirrorFailover {
   readonly #hosts: readonly HostClient[];
   readonly #registry: HostClient | undefined;
-  readonly #behind: Set<HostClient>;
+  readonly #deprioritized: Set<HostClient>;
   readonly #clock: Clock;
   #failures: Failure[] = [];
   #round = 1;
   #index = 0;
 
-  /** Unreachable hosts are added to `behind`. Throws `NoHostError` if there are no hosts. */
-  constructor(hosts: readonly HostClient[], behind: Set<HostClient>, clock: Clock) {
+  /** Unreachable hosts are added to `deprioritized`. Throws `AllHostsFailedError` if there are no hosts. */
+  constructor(hosts: readonly HostClient[], deprioritized: Set<HostClient>, clock: Clock) {
     if (hosts.length === 0) throw new AllHostsFailedError([]);
-    this.#hosts = hosts.toSorted((a, b) => Number(behind.has(a)) - Number(behind.has(b)));
+    this.#hosts = hosts.toSorted((a, b) => Number(deprioritized.has(a)) - Number(deprioritized.has(b)));
     this.#registry = hosts.at(-1);
-    this.#behind = behind;
+    this.#deprioritized = deprioritized;
     this.#clock = clock;
   }
 
@@ -62,11 +62,11 @@ export class MirrorFailover {
     await this.#clock.sleep(INITIAL_BACKOFF_MS, signal);
   }
 
-  /** Selects the next host. Rejects with `NoHostError` after the last one, or with an error that is not a host's. */
+  /** Selects the next host. Rejects with `AllHostsFailedError` after the last one, or with an error that is not a host's. */
   async failOver(error: unknown, signal: AbortSignal): Promise<void> {
     if (!isHostError(error)) throw error;
     this.#failures.push({ host: this.host, error });
-    if (isUnreachable(error)) this.#behind.add(this.host);
+    if (isUnreachable(error)) this.#deprioritized.add(this.host);
     this.#index = (this.#index + 1) % this.#hosts.length;
     if (this.#failures.length < this.#hosts.length) return;
     const backoffMs = this.#backoffMs();

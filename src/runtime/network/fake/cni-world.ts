@@ -5,14 +5,14 @@ import { type CniPodNetwork, createPodNetwork } from '../create-pod-network.ts';
 import { isJsonObject, type JsonObject } from '../json-object.ts';
 import type { NetworkedPod } from '../pod-network.ts';
 
-/** One run of a plugin: `bridge ADD`, what it read, and CNI's variables without the command. */
+/** One run of a plugin: `bridge ADD`, its input, and CNI's variables without the command. */
 export interface SeenCall {
   readonly call: string;
   readonly input: JsonObject;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What a plugin does instead of answering: told on its standard output and error, with its exit code. */
+/** A scripted plugin run: its output and exit code. */
 export interface PluginAnswer {
   readonly exitCode?: number;
   readonly stdout?: string;
@@ -34,11 +34,11 @@ export const POD: NetworkedPod = {
   dns: { servers: [], searches: [], options: [] },
 };
 
-/** A machine in memory with CNI plugins that record their calls and can be told to fail. */
+/** An in-memory machine with CNI plugins that record their calls and can be scripted to fail. */
 export class CniWorld {
   readonly host: MemoryHost = createMemoryHost();
   readonly calls: SeenCall[] = [];
-  /** By `bridge ADD`: what it answers from now on, or a promise of it. */
+  /** Scripted answers by call, such as `bridge ADD`, or promises of them. */
   readonly answers = new Map<string, PluginAnswer | Promise<PluginAnswer>>();
   #lastAddress = 1;
 
@@ -47,22 +47,22 @@ export class CniWorld {
     await this.host.fs.writeFile(`${CONF_DIR}/${name}`, typeof config === 'string' ? config : JSON.stringify(config));
   }
 
-  /** In `/opt/cni/bin`, unless told otherwise. */
+  /** Installs a plugin in `/opt/cni/bin` by default. */
   install(type: string, folder = '/opt/cni/bin'): void {
     this.host.processes.install(`${folder}/${type}`, async ({ env, input, stdout, stderr, ended }) => {
       const config: unknown = JSON.parse(new TextDecoder().decode(input));
       const { CNI_COMMAND: command = '', ...others } = env;
       const call = `${type} ${command}`;
       this.calls.push({ call, input: isJsonObject(config) ? config : {}, env: others });
-      const told = this.answers.get(call);
-      const answer = told instanceof Promise ? await Promise.race([told, aborted(ended)]) : told;
+      const scripted = this.answers.get(call);
+      const answer = scripted instanceof Promise ? await Promise.race([scripted, aborted(ended)]) : scripted;
       stdout(answer?.stdout ?? (command === 'ADD' ? this.#result(config, env['CNI_IFNAME'] ?? '') : ''));
       stderr(answer?.stderr ?? '');
       return answer?.exitCode ?? 0;
     });
   }
 
-  /** A process of ours: a second one is a restart. */
+  /** Creates one process's view of the network: a second one is a restart. */
   network(settings: Partial<NetworkSettings> = {}): CniPodNetwork {
     return createPodNetwork({
       ...this.host,
@@ -80,7 +80,7 @@ export class CniWorld {
     });
   }
 
-  /** A pod whose network namespace is pinned: a mount on a device of its own. */
+  /** Creates a pod whose network namespace is pinned: a mount on a device of its own. */
   async pod(given: Partial<NetworkedPod> = {}): Promise<NetworkedPod> {
     const { fs, mounts } = this.host;
     const sandboxId = given.sandboxId ?? POD.sandboxId;
@@ -96,12 +96,12 @@ export class CniWorld {
     return { ...POD, sandboxId, namespacePath, ...given };
   }
 
-  /** The calls since the last time, in short. */
+  /** Returns and clears the recorded calls. */
   takeCalls(): string[] {
     return this.calls.splice(0).map(({ call }) => call);
   }
 
-  /** A plugin of the middle hands on what it got. */
+  /** A later plugin of a chain passes the previous result on. */
   #result(config: unknown, interfaceName: string): string {
     if (isJsonObject(config) && isJsonObject(config.prevResult)) return JSON.stringify(config.prevResult);
     this.#lastAddress += 1;

@@ -1,20 +1,20 @@
 import type { NetworkedPod, NetworkStatus, PodAddresses, PodNetwork } from '../pod-network.ts';
 
-/** Networks of pods without any plugin: addresses from 10.88.0.2 on, one for each sandbox that is set up. */
+/** Pod networks without plugins: addresses from 10.88.0.2 on, one for each sandbox. */
 export class MemoryPodNetwork implements PodNetwork {
-  /** In the order of the calls, the failed ones too. */
+  /** In the order of the calls, including failed ones. */
   readonly setUps: NetworkedPod[] = [];
   readonly tearDowns: NetworkedPod[] = [];
   readonly collected: ReadonlySet<string>[] = [];
-  /** What a leak would show in: sandboxes with an address now. A failed set-up holds one until it is torn down. */
+  /** Sandboxes that have an address now, which shows leaks. A failed set-up holds one until it is torn down. */
   readonly held = new Map<string, string>();
   podCidr: string | undefined;
   networkStatus: NetworkStatus = { ready: true, networks: ['memory'] };
   readonly #failures: Record<'setUp' | 'tearDown', Error[]> = { setUp: [], tearDown: [] };
   #lastAddress = 1;
 
-  /** The next call of this kind rejects; several are taken in their order. */
-  failNext(operation: 'setUp' | 'tearDown', error: Error = new Error(`${operation} was told to fail`)): void {
+  /** Makes the next call of this kind reject; several errors are used in order. */
+  failNext(operation: 'setUp' | 'tearDown', error: Error = new Error(`${operation} fails on request`)): void {
     this.#failures[operation].push(error);
   }
 
