@@ -73,7 +73,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a pod that is replaced counts against its replacement',
     changes: [
-      change(ACTIVE_PODS, 'if (worker.removed) return', 'if (!worker) return'),
+      change(ACTIVE_PODS, 'if (removed) return successor', 'if (!worker) return successor'),
       change(ACTIVE_PODS, 'podFullName(other) !== fullName', 'other !== pod'),
     ],
   },
