@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { embedKoffi, koffiAddon } from './dist-embed-koffi.ts';
 
-const HOST = resolve(import.meta.dirname, '../src/host/linux');
+const HOST = resolve(import.meta.dirname, '../src/host/linux/namespace');
 const ENTRY = join(HOST, 'namespace-thread-entry.ts');
 const PROGRAM = join(HOST, 'namespace-thread.ts');
 

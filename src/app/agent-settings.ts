@@ -5,7 +5,7 @@ import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { AgentSettings } from './agent.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { TOKENS_GATE } from './config/validate-token-attributes.ts';
-import type { ImagePullSettings } from './image-pulls.ts';
+import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** Where log collectors look; kubelet knows no other place. */
 const CONTAINER_LOGS_DIR = '/var/log/containers';

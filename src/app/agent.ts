@@ -12,7 +12,7 @@ import type { NodeSettings } from '../kubelet/node/node-settings.ts';
 import type { OwnNode } from '../kubelet/node/own-node.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import type { ImagePullSettings } from './image-pulls.ts';
+import type { ImagePullSettings } from './build-image-pulls.ts';
 
 /** The slice of the configuration that the agent itself works with. Milliseconds and bytes, already parsed. */
 export interface AgentSettings {

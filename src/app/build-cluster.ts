@@ -146,7 +146,7 @@ export function buildPodWriters(
     random,
     log,
     apiPodOf: (pod) => loop.index.apiPodOf(pod),
-    mayRun: (uid) => !loop.rejected.has(uid) && workers.ask(couldHaveRunningContainers, uid),
+    mayRun: (uid) => !loop.rejected.has(uid) && workers.query(couldHaveRunningContainers, uid),
     podCanBeDeleted: (uid) => isFinished(uid, loop, workers),
   });
   const mirrorWriter = createMirrorWriter({

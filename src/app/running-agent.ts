@@ -1,5 +1,7 @@
 import type { Pod } from '../api/generated/core-v1.ts';
+import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
 import type { AgentEvent, ManifestReport, PodReport } from '../kubelet/explain/agent-view.ts';
+import type { ImageCollector } from '../kubelet/gc/image-collector.ts';
 import { fullDisks } from '../kubelet/node/full-disks.ts';
 import type { ObservedPods } from '../kubelet/pleg/observed-pods.ts';
 import type { RuntimeHealth } from '../kubelet/pleg/runtime-health.ts';
@@ -10,15 +12,13 @@ import type { SyncLoop } from '../kubelet/sync-loop.ts';
 import { syncLoopUnhealthyReason } from '../kubelet/sync-loop-health.ts';
 import type { PodWorkers } from '../kubelet/workers/pod-workers.ts';
 import type { Agent, AgentParts } from './agent.ts';
-import type { AgentReports } from '../kubelet/explain/agent-reports.ts';
-import type { Garbage } from '../kubelet/gc/garbage-collector.ts';
 
-/** How long a runtime that does not answer is left alone: 100 ms, doubling to 5 s, as kubelet does. */
+/** The delay before the first relist is retried: 100 ms, doubled up to 5 s, as in kubelet. */
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
 export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'settings'> {
-  /** Aborts when the agent is to let go of everything. */
+  /** Aborted when the agent stops. */
   readonly life: AbortController;
   readonly loop: SyncLoop;
   readonly workers: PodWorkers;
@@ -26,12 +26,13 @@ export interface RunningAgentParts extends Pick<AgentParts, 'host' | 'log' | 'se
   readonly probes: Probes;
   readonly cgroups: PodCgroups;
   readonly health: RuntimeHealth;
-  readonly garbage: Pick<Garbage, 'trouble'>;
+  readonly images: Pick<ImageCollector, 'diskError'>;
   readonly reports: AgentReports;
-  readonly watch: (signal: AbortSignal) => Promise<unknown>;
+  /** Run beside the sync loop, started in this order. */
+  readonly background: readonly { run(signal: AbortSignal): Promise<unknown> }[];
 }
 
-/** The start and stop order of the agent's parts. */
+/** Starts and stops the parts of an agent in order. */
 export class RunningAgent implements Agent {
   readonly #parts: RunningAgentParts;
 
@@ -49,8 +50,8 @@ export class RunningAgent implements Agent {
 
   manuallyStopped(): readonly Pod[] {
     const { loop, workers } = this.#parts;
-    const isAside = ({ metadata: { uid } }: Pod): boolean => !workers.all.has(uid) && !loop.rejected.has(uid);
-    return [...loop.index.podByUid.values()].filter(isAside);
+    const isStopped = ({ metadata: { uid } }: Pod): boolean => !workers.all.has(uid) && !loop.rejected.has(uid);
+    return [...loop.index.podByUid.values()].filter(isStopped);
   }
 
   manifests(): readonly ManifestReport[] {
@@ -58,8 +59,8 @@ export class RunningAgent implements Agent {
   }
 
   async nodeErrors(): Promise<readonly string[]> {
-    const { health, garbage } = this.#parts;
-    const known = [health.unhealthyReason(), garbage.trouble()].filter((trouble) => trouble !== undefined);
+    const { health, images } = this.#parts;
+    const known = [health.unhealthyReason(), images.diskError].filter((error) => error !== undefined);
     return [...known, ...(await this.fullDisks())];
   }
 
@@ -70,8 +71,8 @@ export class RunningAgent implements Agent {
 
   syncLoopUnhealthyReason(): string | undefined {
     const { loop, health, settings } = this.#parts;
-    const standstill = { stuckForMs: loop.stuckForMs(), runtimeAwayForMs: health.downForMs() };
-    return syncLoopUnhealthyReason(standstill, settings.syncFrequencyMs);
+    const stall = { stuckForMs: loop.stuckForMs(), runtimeDownForMs: health.downForMs() };
+    return syncLoopUnhealthyReason(stall, settings.syncFrequencyMs);
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {
@@ -79,16 +80,18 @@ export class RunningAgent implements Agent {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { life, loop, watch, workers, probes } = this.#parts;
-    const end = (): void => life.abort(signal.reason);
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
+    const { life, loop, background, workers, probes } = this.#parts;
+    const stop = (): void => life.abort(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     try {
-      // What runs already has to be known before anything is decided.
-      await this.#firstLook(life.signal);
-      if (!signal.aborted) await Promise.all([watch(life.signal), loop.run(life.signal)]);
+      // Running containers are observed before any decision is made.
+      await this.#firstRelist(life.signal);
+      if (signal.aborted) return;
+      const running = background.map((each) => each.run(life.signal));
+      await Promise.all([Promise.all(running), loop.run(life.signal)]);
     } finally {
-      life.abort(new Error('the agent ends'));
+      life.abort(new Error('the agent stops'));
       await workers.settled();
       await probes.stop();
     }
@@ -106,29 +109,29 @@ export class RunningAgent implements Agent {
 
   async drain(): Promise<void> {
     const { loop, observed, cgroups, life } = this.#parts;
-    // What came of a sandbox whose pod ended while it was being made, nobody has heard of.
+    // A sandbox whose pod was removed during RunPodSandbox is not observed yet.
     await observed.relist(life.signal).catch(() => undefined);
     await loop.close(life.signal);
     await this.#whenGone((left) => left.size === 0);
     await cgroups.removeAll({ includingRoot: true });
   }
 
-  async #firstLook(signal: AbortSignal): Promise<void> {
+  async #firstRelist(signal: AbortSignal): Promise<void> {
     const { observed, health, host, log } = this.#parts;
-    for (let wait = FIRST_RETRY_MS; !signal.aborted; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
+    for (let delayMs = FIRST_RETRY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, LAST_RETRY_MS)) {
       try {
         await observed.relist(signal);
         return health.recordSuccess();
       } catch (error) {
         health.recordFailure(error);
-        if (!signal.aborted) log.error('the runtime does not answer, will try again', { error });
-        await host.clock.sleep(wait, signal).catch(() => undefined);
+        if (!signal.aborted) log.error('cannot list the pods of the runtime, will retry', { error });
+        await host.clock.sleep(delayMs, signal).catch(() => undefined);
       }
     }
   }
 
-  /** Resolves at the first moment at which the pods that are left are as asked; also right away. */
-  #whenGone(done: (left: ReadonlyMap<string, unknown>) => boolean): Promise<void> {
+  /** Resolves as soon as `done` accepts the remaining workers, which may be at once. */
+  #whenGone(done: (workers: ReadonlyMap<string, unknown>) => boolean): Promise<void> {
     const { reports, workers } = this.#parts;
     return new Promise((resolve) => {
       const stop = reports.subscribe(({ kind }) => {

@@ -154,6 +154,9 @@ export interface ProcessIdentity {
   readonly startTime: number;
 }
 
+/** The exit code of a process whose real one cannot be known. containerd uses the same. */
+export const UNKNOWN_EXIT_CODE = 255;
+
 export class ProcessStartError extends Error {
   override readonly name = 'ProcessStartError';
   /** `ENOENT`, `EACCES`, … */

@@ -18,55 +18,51 @@ import { containerMounts } from './volumes/container-mounts.ts';
 import type { PodVolumes } from './volumes/pod-volumes.ts';
 import { bindSubPaths, type SubPathsDeps } from './volumes/sub-paths.ts';
 
-export interface ContainerInputDeps
-  extends ImageDeps,
-    PullSecretDeps,
-    ContainerFilesDeps,
-    SubPathsDeps,
-    EnvSourcesDeps {
+export interface ContainerInputDeps extends PullSecretDeps, ContainerFilesDeps, SubPathsDeps, EnvSourcesDeps {
+  readonly images: ImageDeps;
   readonly settings: ContainerFilesDeps['settings'];
   readonly timeline: Timeline;
   readonly events: PodEvents;
   readonly objects: PodObjects;
   readonly volumes: PodVolumes;
   readonly hostFacts: Pick<HostFacts, 'seLinuxEnabled'>;
-  /** Whether all that is mounted below a read-only mount of the pod can be read-only too. */
+  /** Whether mounts below a read-only mount of the pod can be read-only too. */
   readonly recursiveReadOnly: (pod: Pod, signal: AbortSignal) => Promise<boolean>;
 }
 
-/** What the start of a container asks of images, volumes and objects, brought together. */
+/** Prepares the image, the environment sources and the mounts of a starting container. */
 export function createContainerInputs(deps: ContainerInputDeps): Pick<StartDeps, 'image' | 'envSources' | 'mounts'> {
-  // Once for all containers that one pass over the pod starts, as kubelet does it.
+  // Pull secrets are read once per sync, for all containers that it starts, as in kubelet.
   const secrets = new WeakMap<ContainerStartContext, Promise<readonly LoginSource[]>>();
-  const secretsOf = (place: ContainerStartContext, signal: AbortSignal): Promise<readonly LoginSource[]> => {
-    const known = secrets.get(place) ?? pullSecrets(place.pod, deps, signal);
-    secrets.set(place, known);
+  const readSecrets = (context: ContainerStartContext, signal: AbortSignal): Promise<readonly LoginSource[]> => {
+    const known = secrets.get(context) ?? pullSecrets(context.pod, deps, signal);
+    secrets.set(context, known);
     return known;
   };
   return {
-    image: (place, container, signal) => ensureContainerImage(place, container, secretsOf, deps, signal),
+    image: (context, container, signal) => ensureContainerImage(context, container, readSecrets, deps, signal),
     envSources: ({ pod }, container, signal) =>
       fetchEnvSources(pod, container, deps.volumes.volumes(pod.metadata.uid), deps, signal),
-    mounts: (place, container, environment, signal) => prepareMounts(place, container, environment, deps, signal),
+    mounts: (context, container, environment, signal) => prepareMounts(context, container, environment, deps, signal),
   };
 }
 
 async function ensureContainerImage(
-  place: ContainerStartContext,
+  context: ContainerStartContext,
   container: Container,
-  secretsOf: (place: ContainerStartContext, signal: AbortSignal) => Promise<readonly LoginSource[]>,
+  readSecrets: (context: ContainerStartContext, signal: AbortSignal) => Promise<readonly LoginSource[]>,
   deps: ContainerInputDeps,
   signal: AbortSignal,
 ): Promise<PresentImage> {
-  const { pod, sandboxConfig } = place;
+  const { pod, sandboxConfig } = context;
   const image = container.image ?? '';
   const pullPolicy = container.imagePullPolicy ?? 'IfNotPresent';
   const fieldPath = containerFieldPath(pod, container.name);
   const record: ImageRequest['record'] = (type, reason, message, cause) =>
     deps.events.record(pod, type, reason, message, fieldPath, cause);
   return deps.timeline.during(pod.metadata.uid, 'image', image, async () => {
-    const request = { pod, image, pullPolicy, sandboxConfig, record, pullSecrets: await secretsOf(place, signal) };
-    return ensureImage(request, deps, signal);
+    const request = { pod, image, pullPolicy, sandboxConfig, record, pullSecrets: await readSecrets(context, signal) };
+    return ensureImage(request, deps.images, signal);
   });
 }
 
@@ -81,9 +77,9 @@ async function prepareMounts(
   const variable = (name: string): string => new TextDecoder().decode(environment.get(name));
   const subPaths = await bindSubPaths(pod, container, volumes, variable, deps);
   const files = await prepareContainerFiles(pod, container, podIPs, deps);
-  // The runtime is asked only where it matters.
-  const asksForRecursion = container.volumeMounts?.some(({ recursiveReadOnly }) => recursiveReadOnly) ?? false;
-  const supportsRecursiveReadOnly = asksForRecursion && (await deps.recursiveReadOnly(pod, signal));
+  // The runtime is queried only if a mount needs the answer.
+  const needsRecursion = container.volumeMounts?.some(({ recursiveReadOnly }) => recursiveReadOnly) ?? false;
+  const supportsRecursiveReadOnly = needsRecursion && (await deps.recursiveReadOnly(pod, signal));
   const relabelled = deps.hostFacts.seLinuxEnabled ? relabelledVolumes(pod) : undefined;
   return containerMounts({ container, volumes, subPaths, files, supportsRecursiveReadOnly, relabelled });
 }

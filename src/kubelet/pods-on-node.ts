@@ -1,7 +1,7 @@
 import type { Pod } from '../api/generated/core-v1.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
+import { orphanPod } from './pod/orphan-pod.ts';
 import type { PodCgroups } from './resources/pod-cgroups.ts';
-import { orphanPod } from './sync-loop.ts';
 import type { PodDirectories } from './volumes/pod-directories.ts';
 
 /** Everything on the node that holds state of a pod. */

@@ -3,21 +3,21 @@ import { test } from 'node:test';
 import { syncLoopUnhealthyReason } from './sync-loop-health.ts';
 
 const WELL = { stuckForMs: 0, runtimeDownForMs: 0 };
-const FAULT = 'sync Loop took longer than expected';
+const UNHEALTHY = 'sync Loop took longer than expected';
 
-test('syncLoopFault() gives the loop five minutes, and no less where pods are looked at often', () => {
+test('syncLoopUnhealthyReason() allows five minutes, also with a short sync frequency', () => {
   assert.equal(syncLoopUnhealthyReason(WELL, 60_000), undefined);
   assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 300_000 }, 60_000), undefined);
-  assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 300_001 }, 60_000), FAULT);
-  assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 300_001 }, 1_000), FAULT);
+  assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 300_001 }, 60_000), UNHEALTHY);
+  assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 300_001 }, 1_000), UNHEALTHY);
 });
 
-test('syncLoopFault() gives it twice the time between two looks at a pod where that is more', () => {
+test('syncLoopUnhealthyReason() allows twice the sync frequency if that is longer', () => {
   assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 600_000 }, 300_000), undefined);
-  assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 600_001 }, 300_000), FAULT);
+  assert.equal(syncLoopUnhealthyReason({ ...WELL, stuckForMs: 600_001 }, 300_000), UNHEALTHY);
 });
 
-test('syncLoopFault() tells of a loop that has to wait for its runtime, which it does after half a minute', () => {
+test('syncLoopUnhealthyReason() counts the time without a runtime, except for its first 30 seconds', () => {
   assert.equal(syncLoopUnhealthyReason({ ...WELL, runtimeDownForMs: 330_000 }, 60_000), undefined);
-  assert.equal(syncLoopUnhealthyReason({ ...WELL, runtimeDownForMs: 330_001 }, 60_000), FAULT);
+  assert.equal(syncLoopUnhealthyReason({ ...WELL, runtimeDownForMs: 330_001 }, 60_000), UNHEALTHY);
 });

@@ -1,19 +1,19 @@
-/** However often pods are looked at, the loop gets so much time. */
+/** The loop counts as stalled no earlier than this, however often pods are synced. */
 const MIN_STALL_MS = 300_000;
-/** So long kubelet's loop goes on without a runtime, before it waits for it. */
+/** kubelet's loop runs this long without a runtime before it skips syncs. */
 const RUNTIME_DOWN_ALLOWED_MS = 30_000;
 
-/** For how long nothing has gone on; zero where all is well. */
+/** How long the sync loop has made no progress; zero means healthy. */
 export interface SyncLoopStall {
-  /** In the step of the loop that has taken longest. */
+  /** Duration of the longest-running step. */
   readonly stuckForMs: number;
-  /** Since the runtime does not answer: without it, nothing can be done for a pod. */
+  /** Time since the runtime stopped answering: no pod can be synced without it. */
   readonly runtimeDownForMs: number;
 }
 
-/** What kubelet's health check says of a sync loop that hangs; `undefined`: it does not. */
-export function syncLoopUnhealthyReason(standstill: SyncLoopStall, syncFrequencyMs: number): string | undefined {
-  const patienceMs = Math.max(2 * syncFrequencyMs, MIN_STALL_MS);
-  const forMs = Math.max(standstill.stuckForMs, standstill.runtimeDownForMs - RUNTIME_DOWN_ALLOWED_MS);
-  return forMs > patienceMs ? 'sync Loop took longer than expected' : undefined;
+/** kubelet's health check message for a stalled sync loop; `undefined` when it is healthy. */
+export function syncLoopUnhealthyReason(stall: SyncLoopStall, syncFrequencyMs: number): string | undefined {
+  const limitMs = Math.max(2 * syncFrequencyMs, MIN_STALL_MS);
+  const stalledMs = Math.max(stall.stuckForMs, stall.runtimeDownForMs - RUNTIME_DOWN_ALLOWED_MS);
+  return stalledMs > limitMs ? 'sync Loop took longer than expected' : undefined;
 }

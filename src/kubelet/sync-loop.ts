@@ -7,6 +7,7 @@ import type { Clock } from '../host/clock.ts';
 import { activePods, otherPods } from './admission/active-pods.ts';
 import type { ObservedPods } from './pleg/observed-pods.ts';
 import { deletionGracePeriod } from './pod/grace-period.ts';
+import { orphanPod } from './pod/orphan-pod.ts';
 import type { PodFailure } from './pod/pod-failure.ts';
 import type { PodResizes } from './resources/pod-resizes.ts';
 import { allDesired, type DesiredPods, mergeSnapshot, NO_PODS, type PodChange } from './sources/desired-pods.ts';
@@ -17,11 +18,11 @@ import { isTerminal } from './status/pod-phase.ts';
 import { haveGatesMoved } from './status/readiness-gates.ts';
 import type { PodWorkers } from './workers/pod-workers.ts';
 
-/** What a pod of which nobody knows anything any more gets to end: kubelet's own choice. */
+/** Grace period of an orphan, as in kubelet. */
 const ORPHAN_GRACE_SECONDS = 1;
-/** How often what is left over is looked for when nothing happens. */
+/** Period of the orphan check when no source changes. */
 const HOUSEKEEPING_MS = 60_000;
-/** Between two looks for what is left over, which read what all pods have on the node: kubelet's housekeepingPeriod. */
+/** Minimum pause between two orphan checks, which list all pods on the node: kubelet's housekeepingPeriod. */
 const HOUSEKEEPING_PAUSE_MS = 2_000;
 
 export interface SyncLoopDeps {
@@ -30,43 +31,43 @@ export interface SyncLoopDeps {
   readonly observed: ObservedPods;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the pod may run here beside the others. `undefined`: yes. */
+  /** Admission: returns why the pod may not run beside the others, or `undefined` to admit it. */
   readonly admit: (pod: Pod, otherPods: readonly Pod[]) => PodFailure | undefined;
-  /** What pods were promised, whatever they ask for by now. */
+  /** The resources that pods were allocated, and requested resizes. */
   readonly resizes: PodResizes;
-  /** A pod that was refused, with the reason that its status shall show. */
-  readonly reject: (pod: Pod, verdict: PodFailure) => void;
-  /** A refused pod left its source. */
+  /** Publishes the status of a rejected pod. */
+  readonly reject: (pod: Pod, rejection: PodFailure) => void;
+  /** Called when a rejected pod was removed from its source. */
   readonly forget: (pod: Pod) => void;
-  /** Pods of which something is left in the runtime, on disk or in control groups, by UID. */
+  /** Lists, by UID, all pods that have anything in the runtime, on disk or in cgroups. */
   readonly podsOnNode: (signal: AbortSignal) => Promise<ReadonlyMap<string, Pod>>;
-  /** All that stands beside the source's pods, before the workers hear of these. */
+  /** The objects in a source's manifests besides pods. Called before the pods reach the workers. */
   readonly onObjects: (source: PodSource, objects: SourceObjects) => void;
-  readonly onSourceErrors: (source: PodSource, problems: readonly SourceError[]) => void;
-  /** A source has spoken, and these pods are another for it, mirror pods included. The workers know already. */
+  readonly onSourceErrors: (source: PodSource, errors: readonly SourceError[]) => void;
+  /** The pods that a snapshot changed, mirror pods included. Called after the workers are updated. */
   readonly onChanges: (changes: readonly PodChange[]) => void;
 }
 
 /**
- * Takes the word of every source to the workers, and finds what no source speaks of any more.
+ * Dispatches source updates to the pod workers, and kills orphans.
  *
  * 1. A removal acts at once, whatever the state of the other sources.
- * 2. What is left over is ended only when every source has spoken.
- * 3. A pod whose name is still taken, by a leftover or by the pod that it replaces, waits for its end. What it needs of
- *    the node is counted without that one.
- * 4. Mirror pods are no pods to run: they show a static pod at the API server.
- * 5. Workers know pods with the resources that these were promised; other wishes are granted only when every source has
- *    spoken, so that who was here before is counted.
+ * 2. Orphans are killed only when every source is ready.
+ * 3. A pod whose full name is still in use, by an orphan or by the pod that it replaces, waits until that pod has ended.
+ *    Admission does not count the resources of that pod.
+ * 4. Mirror pods do not run: they show a static pod at the API server.
+ * 5. Workers get pods with their allocated resources. Resizes are granted only when every source is ready, so that the
+ *    pods of all sources are counted.
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   #desired: DesiredPods = NO_PODS;
   #index: PodIndex = indexPods(NO_PODS);
   readonly #rejected = new Map<string, Pod>();
-  /** When each step that is going on began, oldest first. */
+  /** Steps in progress, oldest first. */
   readonly #steps = new Set<{ readonly sinceMs: number }>();
   #closed = false;
-  /** Many rejected pods cost one look at what is left over. */
+  /** Coalesces requests: many rejected pods cause one orphan check. */
   readonly #housekeeping = new LatestOnly<AbortSignal>((signal) => this.#housekeep(signal));
 
   constructor(deps: SyncLoopDeps) {
@@ -77,12 +78,12 @@ export class SyncLoop {
     return this.#rejected;
   }
 
-  /** Every pod that a source wants, by what it may be asked for. */
+  /** All desired pods, indexed by UID and full name. */
   get index(): PodIndex {
     return this.#index;
   }
 
-  /** How long the step takes by now that has been going on for longest; zero where none is. */
+  /** Duration of the longest-running step so far; zero when none is in progress. */
   stuckForMs(): number {
     const [oldest] = this.#steps;
     return oldest ? this.#deps.clock.monotonic() - oldest.sinceMs : 0;
@@ -93,12 +94,12 @@ export class SyncLoop {
     await Promise.all([...sources.map((source) => this.#followSource(source, signal)), this.#runHousekeeping(signal)]);
   }
 
-  /** Takes no more, and ends every pod: those that run and those of which anything is left. */
+  /** Ignores further snapshots, and terminates all pods and orphans. */
   async close(signal: AbortSignal): Promise<void> {
-    const { workers, podsOnNode: leftovers } = this.#deps;
+    const { workers, podsOnNode } = this.#deps;
     this.#closed = true;
     for (const { pod } of [...workers.all.values()]) this.#remove(pod);
-    for (const pod of (await leftovers(signal)).values()) workers.killOrphan(pod, ORPHAN_GRACE_SECONDS);
+    for (const pod of (await podsOnNode(signal)).values()) workers.killOrphan(pod, ORPHAN_GRACE_SECONDS);
   }
 
   /** Whether the pod would be admitted now. */
@@ -107,7 +108,7 @@ export class SyncLoop {
     return this.#deps.admit(pod, otherPods(pod, this.#active())) === undefined;
   }
 
-  /** The former pod of this UID is gone; as long as it was not, admission had nothing to decide. */
+  /** Admits a pod again after the previous pod of its UID is gone. */
   readmit(pod: Pod): void {
     if (!this.#closed) this.#add(pod);
   }
@@ -115,26 +116,26 @@ export class SyncLoop {
   async #followSource(source: PodSource, signal: AbortSignal): Promise<void> {
     for await (const snapshot of source.snapshots(signal)) {
       if (this.#closed) continue;
-      const mayLeaveMore = this.#applySnapshot(source, snapshot);
-      if (mayLeaveMore) this.#housekeeping.offer(signal);
+      const mayHaveOrphans = this.#applySnapshot(source, snapshot);
+      if (mayHaveOrphans) this.#housekeeping.offer(signal);
     }
   }
 
   /**
-   * Whether something may be left over on the node since: a source is heard completely for the first time, or a new pod
-   * was rejected. A removed pod has a worker that leaves nothing.
+   * Returns whether there may be new orphans: a source became ready, or a new pod was rejected. A removed pod has a
+   * worker, which cleans up by itself.
    */
   #applySnapshot(source: PodSource, snapshot: SourceSnapshot): boolean {
-    const { desired, changes, errors: problems, objects } = mergeSnapshot(this.#desired, source.name, snapshot);
-    const isReadier = desired.ready.size > this.#desired.ready.size;
+    const { desired, changes, errors, objects } = mergeSnapshot(this.#desired, source.name, snapshot);
+    const becameReady = desired.ready.size > this.#desired.ready.size;
     this.#desired = desired;
     this.#index = indexPods(desired);
-    this.#deps.onSourceErrors(source, problems);
+    this.#deps.onSourceErrors(source, errors);
     if (objects) this.#deps.onObjects(source, objects);
     for (const change of changes) if (!isMirrorPod(change.pod)) this.#dispatch(change);
     this.#grantResizes();
     this.#deps.onChanges(changes);
-    return isReadier || changes.some(({ op, pod }) => op === 'ADD' && this.#rejected.has(pod.metadata.uid));
+    return becameReady || changes.some(({ op, pod }) => op === 'ADD' && this.#rejected.has(pod.metadata.uid));
   }
 
   #dispatch(change: PodChange): void {
@@ -156,14 +157,14 @@ export class SyncLoop {
   }
 
   #add(wanted: Pod): void {
-    const { workers, admit, reject: refuse, resizes } = this.#deps;
+    const { workers, admit, reject, resizes } = this.#deps;
     if (wanted.metadata.deletionTimestamp || isTerminal(wanted.status?.phase)) return this.#terminate(wanted);
     if (workers.all.get(wanted.metadata.uid)?.removed) return workers.update(wanted);
     const pod = resizes.allocated(wanted);
-    const verdict = admit(pod, otherPods(pod, this.#active()));
-    if (verdict) {
+    const rejection = admit(pod, otherPods(pod, this.#active()));
+    if (rejection) {
       this.#rejected.set(pod.metadata.uid, pod);
-      return refuse(pod, verdict);
+      return reject(pod, rejection);
     }
     resizes.admitted(pod);
     resizes.asked(wanted, true);
@@ -192,25 +193,26 @@ export class SyncLoop {
     return this.#deps.sources.every(({ name }) => this.#desired.ready.has(name));
   }
 
-  /** The status at the API server is its writer's business; but whether the pod is ready may hang on others' words in it. */
+  /** Only readiness gates matter: other components write their conditions, and the rest of the status is our own. */
   #reconcile(pod: Pod): void {
     const worker = this.#deps.workers.all.get(pod.metadata.uid);
     if (worker && haveGatesMoved(worker.pod, pod)) worker.update(this.#deps.resizes.allocated(pod));
   }
 
-  /** A pod on its way out, or done: nothing is started, what runs is ended. It may be known only from now on. */
+  /** Terminates a deleted or finished pod, whether or not it has a worker yet. Nothing of it is started. */
   #terminate(pod: Pod): void {
     this.#deps.workers.update(this.#deps.resizes.allocated(pod));
     this.#deps.workers.terminate(pod.metadata.uid, { graceSeconds: deletionGracePeriod(pod), removed: false });
   }
 
-  /** What an earlier life of the agent left of another pod of this name has to be gone first. */
+  /** Kills pods of the same full name that a previous process left in the runtime. */
   #killOrphansWithSameName(pod: Pod): void {
     const { observed, workers } = this.#deps;
     const wanted = new Set(allDesired(this.#desired).map(({ metadata }) => metadata.uid));
     for (const { uid, name, namespace } of observed.all.values()) {
-      const isNamesake = uid !== pod.metadata.uid && podFullName(orphanPod(uid, name, namespace)) === podFullName(pod);
-      if (isNamesake && !wanted.has(uid)) workers.killOrphan(orphanPod(uid, name, namespace), ORPHAN_GRACE_SECONDS);
+      const orphan = orphanPod(uid, name, namespace);
+      const hasSameName = uid !== pod.metadata.uid && podFullName(orphan) === podFullName(pod);
+      if (hasSameName && !wanted.has(uid)) workers.killOrphan(orphan, ORPHAN_GRACE_SECONDS);
     }
   }
 
@@ -237,11 +239,11 @@ export class SyncLoop {
   }
 
   async #killOrphans(signal: AbortSignal): Promise<void> {
-    const { workers, podsOnNode: leftovers, resizes, clock, log } = this.#deps;
+    const { workers, podsOnNode, resizes, clock, log } = this.#deps;
     const step = { sinceMs: clock.monotonic() };
     this.#steps.add(step);
     try {
-      const found = await leftovers(signal);
+      const found = await podsOnNode(signal);
       const wanted = new Set(allDesired(this.#desired).map(({ metadata }) => metadata.uid));
       workers.syncKnownPods(wanted);
       resizes.keepOnly(new Set([...wanted, ...workers.all.keys()]));
@@ -250,14 +252,9 @@ export class SyncLoop {
         if (!isWanted) workers.killOrphan(pod, ORPHAN_GRACE_SECONDS);
       }
     } catch (error) {
-      if (!signal.aborted) log.warn('cannot look for what earlier pods left', { error });
+      if (!signal.aborted) log.warn('cannot check for orphaned pods', { error });
     } finally {
       this.#steps.delete(step);
     }
   }
-}
-
-/** A pod of which only the traces are known: enough to end it and to clean up behind it. */
-export function orphanPod(uid: string, name: string, namespace: string): Pod {
-  return { metadata: { uid, name, namespace }, spec: { containers: [] } };
 }

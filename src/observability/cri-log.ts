@@ -29,7 +29,7 @@ export function logCriCalls({
       if (since === undefined || !isTrace(trace)) return;
       const ms = Math.round(clock.monotonic() - since);
       const failure = trace.error === undefined ? {} : { error: errorText(trace.error) };
-      log.debug('runtime call', { method: trace.method, ...subjectOf(trace.request), ms, ...failure });
+      log.debug('runtime call', { method: trace.method, ...callSubject(trace.request), ms, ...failure });
     },
   };
   channel.subscribe(subscribers);
@@ -42,7 +42,7 @@ function isTrace(trace: object): trace is RpcTrace {
 
 const SUBJECTS = ['containerId', 'podSandboxId'] as const;
 
-function subjectOf(request: unknown): Record<string, string> {
+function callSubject(request: unknown): Record<string, string> {
   if (typeof request !== 'object' || request === null) return {};
   const fields = new Map(Object.entries(request));
   return Object.fromEntries(

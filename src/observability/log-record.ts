@@ -11,36 +11,36 @@ const REDACTED = '[redacted]';
 
 /** The fields as they are written, names of secrets with their values hidden. */
 export function loggedFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return recordOf(fields, 0);
+  return loggedRecord(fields, 0);
 }
 
-function recordOf(fields: object, depth: number): Record<string, unknown> {
+function loggedRecord(fields: object, depth: number): Record<string, unknown> {
   const shown = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, SECRET_NAMES.test(name) ? REDACTED : shownValue(value, depth + 1)]);
+    .map(([name, value]) => [name, SECRET_NAMES.test(name) ? REDACTED : loggedValue(value, depth + 1)]);
   return Object.fromEntries(shown);
 }
 
-function shownValue(value: unknown, depth: number): unknown {
+function loggedValue(value: unknown, depth: number): unknown {
   if (typeof value === 'bigint') return value.toString();
-  if (value instanceof Error) return errorText(value);
+  if (value instanceof Error) return errorChainText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   if (depth > MAX_DEPTH) return '…';
-  if (value instanceof Map) return recordOf(Object.fromEntries(value), depth);
+  if (value instanceof Map) return loggedRecord(Object.fromEntries(value), depth);
   const isList = Array.isArray(value) || value instanceof Set;
-  return isList ? [...value].slice(0, MAX_ITEMS).map((item) => shownValue(item, depth + 1)) : recordOf(value, depth);
+  return isList ? [...value].slice(0, MAX_ITEMS).map((item) => loggedValue(item, depth + 1)) : loggedRecord(value, depth);
 }
 
 /** An error with its causes, outermost first; a cause whose text is in the one before is not repeated. */
-export function errorText(error: Error): string {
-  const own = error instanceof AggregateError ? [error.message, ...error.errors.map(partText)] : [error.message];
+export function errorChainText(error: Error): string {
+  const own = error instanceof AggregateError ? [error.message, ...error.errors.map(errorPartText)] : [error.message];
   const text = own.filter((part) => part !== '').join('; ') || error.name;
   if (error.cause === undefined) return text;
-  const cause = partText(error.cause);
+  const cause = errorPartText(error.cause);
   return text.includes(cause) ? text : `${text}: ${cause}`;
 }
 
-function partText(part: unknown): string {
-  return part instanceof Error ? errorText(part) : String(part);
+function errorPartText(part: unknown): string {
+  return part instanceof Error ? errorChainText(part) : String(part);
 }

@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { test } from 'node:test';
 import { RPC_CHANNEL } from '../cri/instrument.ts';
 import { VirtualClock } from '../host/fake/virtual-clock.ts';
-import { whenQuiet } from './when-quiet.ts';
+import { onQuiet } from './when-quiet.ts';
 
 const channel = tracingChannel<object>(RPC_CHANNEL);
 
@@ -11,7 +11,7 @@ function quiet() {
   const clock = new VirtualClock();
   const life = new AbortController();
   const seen = { tidied: 0 };
-  whenQuiet({ clock, tidy: () => seen.tidied++ }, life.signal);
+  onQuiet({ clock, tidy: () => seen.tidied++ }, life.signal);
   return { clock, life, seen, ended: (method: string) => channel.asyncEnd.publish({ method }) };
 }
 

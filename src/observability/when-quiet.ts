@@ -3,7 +3,7 @@ import { RPC_CHANNEL } from '../cri/instrument.ts';
 import type { Clock } from '../host/clock.ts';
 
 /** The calls that make or take something; others only look, and go on for ever. */
-const CHANGING: ReadonlySet<string> = new Set([
+const MUTATING_CALLS: ReadonlySet<string> = new Set([
   'RunPodSandbox',
   'StopPodSandbox',
   'RemovePodSandbox',
@@ -20,7 +20,7 @@ const QUIET_MS = 1_500;
  * Calls `tidy` once each time that pods have come or gone and none has for a while, until the signal aborts. A clock that
  * is never set while nothing happens.
  */
-export function whenQuiet(
+export function onQuiet(
   { clock, tidy }: { readonly clock: Clock; readonly tidy: () => void },
   signal: AbortSignal,
 ): void {
@@ -28,7 +28,7 @@ export function whenQuiet(
   let later = new AbortController();
   const subscribers = {
     asyncEnd: (trace: object) => {
-      if (!('method' in trace && typeof trace.method === 'string' && CHANGING.has(trace.method))) return;
+      if (!('method' in trace && typeof trace.method === 'string' && MUTATING_CALLS.has(trace.method))) return;
       later.abort(SOMETHING_HAPPENED);
       later = new AbortController();
       clock.sleep(QUIET_MS, AbortSignal.any([later.signal, signal])).then(tidy, () => {});

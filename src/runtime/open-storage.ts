@@ -20,12 +20,12 @@ import { streamImages } from './server/stream-list.ts';
 import type { RuntimePaths } from './settings/runtime-paths.ts';
 import type { RuntimeSettings } from './settings/runtime-settings.ts';
 import { hexOf } from './storage/digest.ts';
-import { LayerHolds } from './storage/layer-holds.ts';
+import { LayerLeases } from './storage/layer-leases.ts';
 import { LayerStore } from './storage/layer-store.ts';
-import { LayerUse } from './storage/layer-use.ts';
-import { LayeredSnapshots } from './storage/layered-snapshots.ts';
-import { driverOfForms, NATIVE, probeDriver, type StorageDriver } from './storage/probe-driver.ts';
-import type { Snapshots } from './storage/snapshots.ts';
+import { LayerReferences } from './storage/layer-references.ts';
+import { LayeredSnapshotter } from './storage/layered-snapshotter.ts';
+import { driverForExistingLayers, NATIVE, probeDriver, type StorageDriver } from './storage/probe-driver.ts';
+import type { Snapshotter } from './storage/snapshotter.ts';
 import { type StorageLayout, storageLayout } from './storage/storage-layout.ts';
 import { sweepStorage } from './storage/sweep-storage.ts';
 import { Trash } from './storage/trash.ts';
@@ -42,13 +42,13 @@ export interface StorageParts {
   /** Go's name of the architecture: `amd64`. */
   readonly architecture: string;
   /** Absent: probed on this machine. */
-  readonly driver?: Snapshots['driver'];
+  readonly driver?: Snapshotter['driver'];
 }
 
 /** Images, layers and root filesystems of containers. A storage directory has one owner at a time. */
 export interface Storage {
   readonly images: ImageStore;
-  readonly snapshots: Snapshots;
+  readonly snapshots: Snapshotter;
   readonly loader: ImageLoader;
   readonly exporter: ImageExporter;
   readonly ingest: ImageIngest;
@@ -77,12 +77,12 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
   const { driver, layout } = await prepareFolders(parts);
   const present = (await fs.readDirectory(layout.layers)).map(({ name }) => name);
   const trash = new Trash(parts, layout.unfinished);
-  const layers = new LayerStore({ fs, random, layout, trash, form: driver.marks }, present.filter(isHex));
+  const layers = new LayerStore({ fs, random, layout, trash, form: driver.whiteouts }, present.filter(isHex));
   const records = new ImageRecords({ fs, clock, log, layout, pinned: settings.pinnedImages });
   await records.load((chainId) => layers.has(chainId));
-  for (const layer of layersOf(records)) layers.learnUsage(layer.chainId, layer);
-  const use = new LayerUse(fs, layout);
-  const holds = new LayerHolds();
+  for (const layer of layersOf(records)) layers.setUsage(layer.chainId, layer);
+  const use = new LayerReferences(fs, layout);
+  const holds = new LayerLeases();
   const image = (reference: string) => records.record(reference);
 
   const isOfImage = (chainId: string): boolean =>
@@ -91,8 +91,8 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
   const discardLayers = async (chain: readonly string[]): Promise<void> => {
     for (const chainId of chain.toReversed()) {
       if (isOfImage(chainId)) return;
-      await use.loaded();
-      await layers.remove(hexOf(chainId), () => isOfImage(chainId) || use.holds(chainId));
+      await use.load();
+      await layers.remove(hexOf(chainId), () => isOfImage(chainId) || use.isInUse(chainId));
     }
   };
   const collectLayers = async (isOld?: (hex: string) => Promise<boolean>): Promise<void> => {
@@ -102,7 +102,7 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
     }
   };
   const ingest = createImageIngest({ layers, records, holds, discardLayers });
-  const snapshots = new LayeredSnapshots({ ...parts, layout, driver, layers, use, image, trash, discardLayers });
+  const snapshots = new LayeredSnapshotter({ ...parts, layout, driver, layers, use, image, trash, discardLayers });
   const writable = new WritableUsage(clock, snapshots);
 
   return {
@@ -126,17 +126,17 @@ export async function openStorage(parts: StorageParts): Promise<Storage> {
     }),
     tag: (image, name) => records.tag(image, name),
     untag: (name) => records.untag(name),
-    settled: () => trash.emptied(),
+    settled: () => trash.waitEmpty(),
     async close() {
-      await trash.emptied();
+      await trash.waitEmpty();
       await fs.removeTree(layout.unfinished);
     },
     sweep: async () => {
       await sweepStorage({ ...parts, layout, use });
-      await collectLayers(async (hex) => clock.now() - (await layers.placedAtMs(hex)) > UNUSED_LAYER_MAX_AGE_MS);
+      await collectLayers(async (hex) => clock.now() - (await layers.storedAtMs(hex)) > UNUSED_LAYER_MAX_AGE_MS);
       await layers.sweepFiles();
       await records.sweepFiles();
-      await layers.learnAllUsage();
+      await layers.loadMissingUsage();
     },
   };
 }
@@ -166,7 +166,7 @@ async function chooseDriver({ fs, mounts, paths, log }: StorageParts, unfinished
     if (!(error instanceof FileSystemError || error instanceof MountError) || !isOutOfSpace(error)) throw error;
     const layers = `${paths.storage}/layers`;
     const forms = (await fs.stat(layers)) === undefined ? [] : await fs.readDirectory(layers);
-    const driver = driverOfForms(forms.map(({ name }) => name));
+    const driver = driverForExistingLayers(forms.map(({ name }) => name));
     if (driver === undefined) throw error;
     log.warn('cannot probe the storage driver, disk is full: using the driver of existing layers', {
       form: driver.form,

@@ -21,7 +21,7 @@ test('a crashing pod says how it ended and when it starts again', async () => {
     'Container main has ended twice.',
     'The last time, it ended 3 s ago with exit code 1.',
     'It starts again in 7 s (back-off 10s).',
-    'Its log may tell more: nodelet logs web -c main',
+    'Its log may say more: nodelet logs web -c main',
   ]);
   await it.stop();
 });
@@ -107,7 +107,7 @@ test('a pod without its config map says so, and one that lost it says what it go
   it.source.setObjects({});
   await it.host.clock.advance(100);
   assert.deepEqual(whyOf(it, 'uid-web').slice(1), [
-    'Its volumes could not be brought up to date just now: volume "conf": configmap "settings" not found.',
+    'Its volumes could not be updated just now: volume "conf": configmap "settings" not found.',
     'Its containers keep what the volumes held before.',
   ]);
   await it.stop();

@@ -136,7 +136,7 @@ test('DEL in a later life, and after the namespace is gone', { skip }, async () 
 
   const later = network(here);
   await later.tearDown(living, signal);
-  await later.collect(new Set(), signal);
+  await later.collectGarbage(new Set(), signal);
   assert.deepEqual([leases(join(here, 'ipam')), readdirSync(join(here, 'cache'))], [[], []]);
 });
 
@@ -148,7 +148,7 @@ test('a plugin that was killed anywhere leaves nothing that a later life does no
     await network(here)
       .setUp(pod, death)
       .catch(() => {});
-    await network(here).collect(new Set(), signal);
+    await network(here).collectGarbage(new Set(), signal);
     ip('netns', 'del', pod.sandboxId);
   }
   assert.deepEqual([leases(join(here, 'ipam')), readdirSync(join(here, 'cache'))], [[], []]);

@@ -7,7 +7,7 @@ const ZERO_DURATION = '0s';
 const DEFAULTS: JsonObject = { ...KUBELET_DEFAULTS };
 
 /**
- * Fills in what a configuration does not say. Where zero cannot be told from absence it counts as absence, as in Go.
+ * Fills in unset fields. A zero that Go cannot distinguish from an unset field counts as unset.
  * Doing it twice changes nothing more.
  */
 export function withDefaults(config: JsonObject, isGateOn: (gate: string) => boolean): JsonObject {

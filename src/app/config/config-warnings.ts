@@ -1,9 +1,9 @@
+import { type ConfigDiagnostic, warningAt } from './config-diagnostic.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import { ipFamily } from './ip-address.ts';
-import { type Problem, warningAt } from './problem.ts';
 
 /** What is odd about a complete configuration, though kubelet starts with it. */
-export function configWarnings(config: KubeletConfiguration): readonly Problem[] {
+export function configWarnings(config: KubeletConfiguration): readonly ConfigDiagnostic[] {
   const { clusterDNS = [], kubeletCgroups = '', kubeReservedCgroup = '' } = config;
   const warnings = clusterDNS
     .filter((address) => ipFamily(address) === undefined)

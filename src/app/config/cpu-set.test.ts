@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cpuSetFault, parseCpuSet } from './cpu-set.ts';
+import { cpuSetError, parseCpuSet } from './cpu-set.ts';
 
 const lists: Record<string, readonly number[] | string> = {
   '': [],
@@ -15,6 +15,6 @@ const lists: Record<string, readonly number[] | string> = {
 
 for (const [text, cpus] of Object.entries(lists)) {
   test(`parseCpuSet() reads "${text}"`, () => {
-    assert.deepEqual(cpuSetFault(text) ?? parseCpuSet(text), cpus);
+    assert.deepEqual(cpuSetError(text) ?? parseCpuSet(text), cpus);
   });
 }

@@ -12,7 +12,7 @@ export function parseCpuSet(text: string): readonly number[] {
 }
 
 /** What is wrong with a list of CPUs, in Go's words. */
-export function cpuSetFault(text: string): string | undefined {
+export function cpuSetError(text: string): string | undefined {
   try {
     parseCpuSet(text);
     return undefined;

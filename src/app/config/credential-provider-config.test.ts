@@ -117,7 +117,7 @@ const refused: Record<string, { files: Record<string, unknown>; message: string 
     files: one({ ...PROVIDER, apiVersion: 'v1' }),
     message: `${INVALID}: providers.apiVersion: Unsupported value: "v1": supported values: "credentialprovider.kubelet.k8s.io/v1", "credentialprovider.kubelet.k8s.io/v1alpha1", "credentialprovider.kubelet.k8s.io/v1beta1"`,
   },
-  'an image pattern that is none': {
+  'an invalid image pattern': {
     files: one({ ...PROVIDER, matchImages: ['a b'] }),
     message: `${INVALID}: providers.matchImages: Invalid value: "a b": match image is invalid: parse "https://a b": invalid character " " in host name`,
   },
@@ -129,7 +129,7 @@ const refused: Record<string, { files: Record<string, unknown>; message: string 
     files: one({ ...PROVIDER, name: 'none' }),
     message: 'plugin binary executable /opt/bin/none did not exist',
   },
-  'a program that is none': {
+  'a program that is not a file': {
     files: one({ ...PROVIDER, name: 'text' }),
     message: 'error inspecting binary executable /opt/bin/text: permission denied',
   },
@@ -225,7 +225,7 @@ const refusedTokens: Record<string, { files: Record<string, unknown>; tokens?: T
     },
     message: `${DECODING}: strict decoding error: unknown field "providers[0].tokenAttributes"`,
   },
-  'an unknown wish': {
+  'an unknown field': {
     files: withTokens({ audience: 'registry' }),
     message: `${DECODING}: strict decoding error: unknown field "providers[0].tokenAttributes.audience"`,
   },

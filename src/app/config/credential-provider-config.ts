@@ -2,8 +2,8 @@ import { join } from 'node:path/posix';
 import { LineCounter, parseDocument } from 'yaml';
 import { formatFieldError } from '../../api/validation/field-error.ts';
 import { parseDurationMs } from '../../base/duration.ts';
-import { goErrorList } from '../../base/go/go-error-list.ts';
 import { errorText } from '../../base/error-text.ts';
+import { goErrorList } from '../../base/go/go-error-list.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { ProviderSpec } from '../../kubelet/images/credential-provider.ts';
 import type { TokenAttributes } from '../../kubelet/images/pod-account.ts';
@@ -36,9 +36,9 @@ export async function readCredentialProviders(
 ): Promise<readonly ProviderSpec[]> {
   if (!(await fs.stat(binDir))) throw new ProviderConfigError(`plugin binary directory ${binDir} did not exist`);
   const entries = await readEntries(config, fs);
-  const faults = validateProviders(entries, tokens).map(formatFieldError);
-  if (faults.length > 0) {
-    throw new ProviderConfigError(`failed to validate credential provider config: ${goErrorList(faults)}`);
+  const messages = validateProviders(entries, tokens).map(formatFieldError);
+  if (messages.length > 0) {
+    throw new ProviderConfigError(`failed to validate credential provider config: ${goErrorList(messages)}`);
   }
   for (const { name } of entries) await checkProgram(join(binDir, name), fs);
   return entries.map((entry) => specOf(entry, binDir, environment));
@@ -74,11 +74,11 @@ function decodeFile(file: string, text: string): readonly CredentialProviderEntr
   const lineCounter = new LineCounter();
   // A pretty error quotes the text, which may hold secrets of a program.
   const document = parseDocument(text, { version: '1.1', uniqueKeys: true, lineCounter, prettyErrors: false });
-  const [fault] = document.errors;
-  const decoded = fault
-    ? { fault: `yaml: line ${lineCounter.linePos(fault.pos[0]).line}: ${fault.message}` }
+  const [message] = document.errors;
+  const decoded = message
+    ? { message: `yaml: line ${lineCounter.linePos(message.pos[0]).line}: ${message.message}` }
     : decodeProviders(document.toJS());
-  if ('fault' in decoded) throw new ProviderConfigError(`error decoding config "${file}": ${decoded.fault}`);
+  if ('message' in decoded) throw new ProviderConfigError(`error decoding config "${file}": ${decoded.message}`);
   return decoded.providers;
 }
 

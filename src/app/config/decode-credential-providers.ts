@@ -22,7 +22,9 @@ export interface TokenAttributesEntry {
   readonly optionalServiceAccountAnnotationKeys: readonly string[];
 }
 
-export type DecodedProviders = { readonly providers: readonly CredentialProviderEntry[] } | { readonly fault: string };
+export type DecodedProviders =
+  | { readonly providers: readonly CredentialProviderEntry[] }
+  | { readonly message: string };
 
 const KIND = 'CredentialProviderConfig';
 const GROUP = 'kubelet.config.k8s.io';
@@ -30,7 +32,7 @@ const VERSIONS = ['v1', 'v1beta1', 'v1alpha1'];
 /** The only version that knows tokens of service accounts. */
 const VERSION_WITH_TOKENS = 'v1';
 
-/** From what YAML or JSON says. As with kubelet, an unknown field is a fault. */
+/** From what YAML or JSON says. As with kubelet, an unknown field is a message. */
 export function decodeProviders(value: unknown): DecodedProviders {
   try {
     const { apiVersion = '', kind = '', providers = [], ...unknown } = fieldsOf(value, '');
@@ -44,7 +46,7 @@ export function decodeProviders(value: unknown): DecodedProviders {
     const entries = listOf(providers, 'providers');
     return { providers: entries.map((one, index) => entryOf(one, `providers[${index}]`, version)) };
   } catch (error) {
-    return { fault: errorText(error) };
+    return { message: errorText(error) };
   }
 }
 

@@ -1,12 +1,12 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
 import { formatDuration, parseDuration } from '../../base/duration.ts';
-import { parseQuantity } from '../../base/quantity.ts';
 import { errorText } from '../../base/error-text.ts';
+import { parseQuantity } from '../../base/quantity.ts';
 import { didYouMean } from './closest-name.ts';
 import { type FieldKind, type ScalarKind, STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
 import { type JsonObject, type JsonValue, objectOf, withoutNulls } from './json-value.ts';
 
-/** Where a value stands, and whom to tell what is wrong with it. */
+/** The location of a value, and where its errors are reported. */
 export interface DecodeContext {
   readonly document: Document;
   report(severity: 'warning' | 'error', at: Node | undefined, path: string, message: string): void;

@@ -43,7 +43,7 @@ const cases: Record<string, { fields: Fields } & Partial<Parsed>> = {
   },
   'wants a grace for each soft threshold': {
     fields: { evictionHard: {}, evictionSoft: { 'memory.available': '200Mi' } },
-    faults: ['grace period must be specified for the soft eviction threshold memory.available'],
+    messages: ['grace period must be specified for the soft eviction threshold memory.available'],
   },
   'knows its signals': {
     fields: {
@@ -51,7 +51,7 @@ const cases: Record<string, { fields: Fields } & Partial<Parsed>> = {
       evictionSoftGracePeriod: { x: '1s' },
       evictionMinimumReclaim: { y: '1' },
     },
-    faults: [
+    messages: [
       'unsupported eviction signal memory.free',
       'unsupported eviction signal x',
       'unsupported eviction signal y',
@@ -66,7 +66,7 @@ const cases: Record<string, { fields: Fields } & Partial<Parsed>> = {
         'pid.available': 'x%',
       },
     },
-    faults: [
+    messages: [
       'eviction threshold memory.available must be positive: 0',
       'eviction percentage threshold nodefs.available must be >= 0%: -1%',
       'eviction percentage threshold imagefs.available must be <= 100%: 101%',
@@ -80,7 +80,7 @@ const cases: Record<string, { fields: Fields } & Partial<Parsed>> = {
       evictionSoftGracePeriod: { 'memory.available': '-1s', 'nodefs.available': 'soon' },
       evictionMinimumReclaim: { 'memory.available': '-1', 'nodefs.available': '0%' },
     },
-    faults: [
+    messages: [
       'invalid eviction grace period specified: -1s, must be a positive value',
       'time: invalid duration "soon"',
       'negative eviction minimum reclaim specified for memory.available',
@@ -89,8 +89,8 @@ const cases: Record<string, { fields: Fields } & Partial<Parsed>> = {
   },
 };
 
-for (const [name, { fields, thresholds = [], faults = [] }] of Object.entries(cases)) {
+for (const [name, { fields, thresholds = [], messages = [] }] of Object.entries(cases)) {
   test(`parseEvictionThresholds() ${name}`, () => {
-    assert.deepEqual(parseEvictionThresholds(fields), { thresholds, faults });
+    assert.deepEqual(parseEvictionThresholds(fields), { thresholds, messages });
   });
 }

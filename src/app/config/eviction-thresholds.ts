@@ -1,6 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
-import { parseQuantity, type Quantity } from '../../base/quantity.ts';
 import { errorText } from '../../base/error-text.ts';
+import { parseQuantity, type Quantity } from '../../base/quantity.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 
 /** What an eviction looks at. */
@@ -36,16 +36,16 @@ type EvictionFields = Pick<
   'evictionHard' | 'evictionSoft' | 'evictionSoftGracePeriod' | 'evictionMinimumReclaim'
 >;
 
-/** Hard thresholds, then soft ones. What is wrong with one is in `faults`, and it is left out. */
+/** Hard thresholds, then soft ones. What is wrong with one is in `messages`, and it is left out. */
 export function parseEvictionThresholds(config: EvictionFields): {
   readonly thresholds: readonly EvictionThreshold[];
-  readonly faults: readonly string[];
+  readonly messages: readonly string[];
 } {
-  const faults: string[] = [];
-  const hard = readEach(config.evictionHard, parseThreshold, faults);
-  const soft = readEach(config.evictionSoft, parseThreshold, faults);
-  const graces = readEach(config.evictionSoftGracePeriod, parseGracePeriod, faults);
-  const reclaims = readEach(config.evictionMinimumReclaim, parseReclaim, faults);
+  const messages: string[] = [];
+  const hard = readEach(config.evictionHard, parseThreshold, messages);
+  const soft = readEach(config.evictionSoft, parseThreshold, messages);
+  const graces = readEach(config.evictionSoftGracePeriod, parseGracePeriod, messages);
+  const reclaims = readEach(config.evictionMinimumReclaim, parseReclaim, messages);
   const threshold = (signal: EvictionSignal, value: ThresholdValue, gracePeriodMs: number): EvictionThreshold => {
     const minimumReclaim = reclaims.get(signal);
     return { signal, value, gracePeriodMs, ...(minimumReclaim === undefined ? {} : { minimumReclaim }) };
@@ -55,14 +55,14 @@ export function parseEvictionThresholds(config: EvictionFields): {
     const grace = graces.get(signal);
     if (grace !== undefined) thresholds.push(threshold(signal, value, grace));
     else if (config.evictionSoftGracePeriod?.[signal] === undefined) {
-      faults.push(`grace period must be specified for the soft eviction threshold ${signal}`);
+      messages.push(`grace period must be specified for the soft eviction threshold ${signal}`);
     }
   }
-  return { thresholds, faults };
+  return { thresholds, messages };
 }
 
-export function evictionFaults(config: EvictionFields): readonly string[] {
-  return parseEvictionThresholds(config).faults;
+export function evictionErrors(config: EvictionFields): readonly string[] {
+  return parseEvictionThresholds(config).messages;
 }
 
 type Parse<T> = (signal: EvictionSignal, text: string) => T | undefined;
@@ -70,20 +70,20 @@ type Parse<T> = (signal: EvictionSignal, text: string) => T | undefined;
 function readEach<T>(
   statements: Readonly<Record<string, string>> | undefined,
   parse: Parse<T>,
-  faults: string[],
+  messages: string[],
 ): Map<EvictionSignal, T> {
   const read = new Map<EvictionSignal, T>();
   for (const [name, text] of Object.entries(statements ?? {})) {
     const signal = SIGNALS.find((each) => each === name);
     if (signal === undefined) {
-      faults.push(`unsupported eviction signal ${name}`);
+      messages.push(`unsupported eviction signal ${name}`);
       continue;
     }
     try {
       const value = parse(signal, text);
       if (value !== undefined) read.set(signal, value);
     } catch (error) {
-      faults.push(errorText(error));
+      messages.push(errorText(error));
     }
   }
   return read;

@@ -13,8 +13,8 @@ function gatesOf(stage: string, value: boolean): GateSettings {
 }
 
 test('resolveFeatureGates() has nothing to say about the defaults', () => {
-  const { gates, problems } = resolveFeatureGates({});
-  assert.deepEqual({ gates: Object.fromEntries(gates), problems }, { gates: DEFAULTS, problems: [] });
+  const { gates, diagnostics } = resolveFeatureGates({});
+  assert.deepEqual({ gates: Object.fromEntries(gates), diagnostics }, { gates: DEFAULTS, diagnostics: [] });
 });
 
 const values: Record<string, { set: GateSettings; changed: GateSettings }> = {
@@ -34,55 +34,55 @@ for (const [name, { set, changed }] of Object.entries(values)) {
   });
 }
 
-const problems: Record<string, { set: GateSettings; told: string[] }> = {
-  'takes a gate of its own in silence': { set: { MemoryQoS: true, AllBeta: true }, told: [] },
+const diagnostics: Record<string, { set: GateSettings; expected: string[] }> = {
+  'takes a gate of its own in silence': { set: { MemoryQoS: true, AllBeta: true }, expected: [] },
   'refuses a gate that it does not know': {
     set: { Bogus: true },
-    told: ['error featureGates["Bogus"]: unrecognized feature gate: Bogus'],
+    expected: ['error featureGates["Bogus"]: unrecognized feature gate: Bogus'],
   },
   'names the gate that was meant': {
     set: { memoryQOS: true },
-    told: ['error featureGates["memoryQOS"]: unrecognized feature gate: memoryQOS; did you mean "MemoryQoS"?'],
+    expected: ['error featureGates["memoryQOS"]: unrecognized feature gate: memoryQOS; did you mean "MemoryQoS"?'],
   },
   'refuses the other value of a locked gate': {
     set: { SidecarContainers: false },
-    told: [
+    expected: [
       'error featureGates["SidecarContainers"]: cannot set feature gate SidecarContainers to false, feature is locked to true',
     ],
   },
   'warns of a locked gate at its value': {
     set: { SidecarContainers: true },
-    told: [
+    expected: [
       'warning featureGates["SidecarContainers"]: setting GA feature gate SidecarContainers=true; it will be removed in a future release',
     ],
   },
   'warns of a deprecated gate': {
     set: { KubeletRegistrationGetOnExistsOnly: true },
-    told: [
+    expected: [
       'warning featureGates["KubeletRegistrationGetOnExistsOnly"]: setting deprecated feature gate KubeletRegistrationGetOnExistsOnly=true; it will be removed in a future release',
     ],
   },
   'warns of a gate of another component': {
     set: { SchedulerAsyncAPICalls: true },
-    told: [
+    expected: [
       'warning featureGates["SchedulerAsyncAPICalls"]: feature gate SchedulerAsyncAPICalls has no meaning in Nodelet and is ignored',
     ],
   },
   'refuses a gate without what it needs': {
     set: { GracefulNodeShutdown: false, WindowsGracefulNodeShutdown: false },
-    told: [
+    expected: [
       'warning featureGates["WindowsGracefulNodeShutdown"]: feature gate WindowsGracefulNodeShutdown has no meaning in Nodelet and is ignored',
       'error featureGates["GracefulNodeShutdownBasedOnPodPriority"]: GracefulNodeShutdownBasedOnPodPriority is enabled, but depends on features that are disabled: [GracefulNodeShutdown]',
     ],
   },
 };
 
-for (const [name, { set, told }] of Object.entries(problems)) {
+for (const [name, { set, expected }] of Object.entries(diagnostics)) {
   test(`resolveFeatureGates() ${name}`, () => {
-    const { problems: found } = resolveFeatureGates(set);
+    const { diagnostics: found } = resolveFeatureGates(set);
     assert.deepEqual(
       found.map(({ severity, path, message }) => `${severity} ${path}: ${message}`),
-      told,
+      expected,
     );
   });
 }

@@ -1,7 +1,7 @@
 import { didYouMean } from './closest-name.ts';
+import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { FEATURE_GATES, type FeatureGateSpec } from './generated/feature-gates.ts';
 import { type JsonValue, objectOf } from './json-value.ts';
-import type { Problem } from './problem.ts';
 
 /** Gates as they were set: name → on. */
 export type GateSettings = Readonly<Record<string, boolean>>;
@@ -9,7 +9,7 @@ export type GateSettings = Readonly<Record<string, boolean>>;
 export interface ResolvedGates {
   /** Every known gate, AllAlpha and AllBeta worked in. */
   readonly gates: ReadonlyMap<string, boolean>;
-  readonly problems: readonly Problem[];
+  readonly diagnostics: readonly ConfigDiagnostic[];
 }
 
 /** Gates that stand for every other one of a stage. */
@@ -17,21 +17,23 @@ export const ALL_OF_STAGE: Partial<Record<FeatureGateSpec['stage'], string>> = {
 
 /** Checks what was set and works out every gate. A gate that was set wrongly keeps its default. */
 export function resolveFeatureGates(settings: GateSettings): ResolvedGates {
-  const problems: Problem[] = [];
+  const diagnostics: ConfigDiagnostic[] = [];
   const taken: Record<string, boolean> = {};
   for (const [name, value] of Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1))) {
     const spec = FEATURE_GATES.get(name);
-    const problem = settingProblem(name, value, spec);
-    if (problem) problems.push(problem);
-    if (spec && problem?.severity !== 'error') taken[name] = value;
+    const diagnostic = gateDiagnostic(name, value, spec);
+    if (diagnostic) diagnostics.push(diagnostic);
+    if (spec && diagnostic?.severity !== 'error') taken[name] = value;
   }
   const gates = new Map([...FEATURE_GATES.keys()].map((name) => [name, isGateOn(taken, name)]));
   for (const [name, { needs }] of FEATURE_GATES) {
     const off = needs.filter((need) => !gates.get(need));
     if (!gates.get(name) || off.length === 0) continue;
-    problems.push(gateError(name, `${name} is enabled, but depends on features that are disabled: [${off.join(' ')}]`));
+    diagnostics.push(
+      gateError(name, `${name} is enabled, but depends on features that are disabled: [${off.join(' ')}]`),
+    );
   }
-  return { gates, problems };
+  return { gates, diagnostics: diagnostics };
 }
 
 /** The gates that a map of them sets. */
@@ -50,7 +52,7 @@ export function isGateOn(settings: GateSettings, name: string): boolean {
   return settings[name] ?? (all === undefined ? undefined : settings[all]) ?? spec.default;
 }
 
-function settingProblem(name: string, value: boolean, spec: FeatureGateSpec | undefined): Problem | undefined {
+function gateDiagnostic(name: string, value: boolean, spec: FeatureGateSpec | undefined): ConfigDiagnostic | undefined {
   if (!spec) return gateError(name, `unrecognized feature gate: ${name}${didYouMean(name, FEATURE_GATES.keys())}`);
   if (spec.locked && value !== spec.default) {
     return gateError(name, `cannot set feature gate ${name} to ${value}, feature is locked to ${spec.default}`);
@@ -62,10 +64,10 @@ function settingProblem(name: string, value: boolean, spec: FeatureGateSpec | un
   return spec.node ? undefined : gateWarning(name, `feature gate ${name} has no meaning in Nodelet and is ignored`);
 }
 
-function gateError(name: string, message: string): Problem {
+function gateError(name: string, message: string): ConfigDiagnostic {
   return { severity: 'error', path: `featureGates["${name}"]`, message };
 }
 
-function gateWarning(name: string, message: string): Problem {
+function gateWarning(name: string, message: string): ConfigDiagnostic {
   return { severity: 'warning', path: `featureGates["${name}"]`, message };
 }

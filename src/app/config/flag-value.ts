@@ -1,7 +1,7 @@
 import { formatDuration, parseDuration } from '../../base/duration.ts';
+import { errorText } from '../../base/error-text.ts';
 import { parseGoBool, parseGoInt, parseGoLevel } from '../../base/go/go-numbers.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { FlagKind } from './generated/flags.ts';
 import { ipFamily } from './ip-address.ts';
 import { type JsonValue, objectOf } from './json-value.ts';

@@ -2,35 +2,35 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { linuxFileSystem } from '../../host/linux/fs/linux-file-system.ts';
+import { formatDiagnostic } from './config-diagnostic.ts';
 import { FEATURE_GATES } from './generated/feature-gates.ts';
 import { CHECKED_GATES, gatesNotHonoured, HONOURED_GATES } from './honoured-gates.ts';
-import { formatProblem } from './problem.ts';
 
 const IN_VAIN = 'has no effect in this version of Nodelet';
-const cases: Record<string, { settings: Record<string, boolean>; told: string[] }> = {
-  'has nothing to say when nothing is set': { settings: {}, told: [] },
-  'has nothing to say of gates that work': { settings: { EnvFiles: false, ContainerStopSignals: true }, told: [] },
-  'has nothing to say of defaults': { settings: { MemoryQoS: false, GracefulNodeShutdown: true }, told: [] },
-  'tells of each gate that is set in vain': {
+const cases: Record<string, { settings: Record<string, boolean>; expected: string[] }> = {
+  'has nothing to say when nothing is set': { settings: {}, expected: [] },
+  'has nothing to say of gates that work': { settings: { EnvFiles: false, ContainerStopSignals: true }, expected: [] },
+  'has nothing to say of defaults': { settings: { MemoryQoS: false, GracefulNodeShutdown: true }, expected: [] },
+  'warns about each gate that has no effect': {
     settings: { MemoryQoS: true, GracefulNodeShutdown: false },
-    told: [`featureGates["MemoryQoS"]: ${IN_VAIN}`, `featureGates["GracefulNodeShutdown"]: ${IN_VAIN}`],
+    expected: [`featureGates["MemoryQoS"]: ${IN_VAIN}`, `featureGates["GracefulNodeShutdown"]: ${IN_VAIN}`],
   },
   'leaves to others what no node reads, and what is no gate': {
     settings: { APIServerIdentity: false, NoSuchGate: true },
-    told: [],
+    expected: [],
   },
-  'tells which gates of a whole stage work': {
+  'lists which gates of a whole stage have an effect': {
     settings: { AllAlpha: true },
-    told: [
+    expected: [
       `featureGates["AllAlpha"]: ${IN_VAIN}, except on ContainerStopSignals, LoggingAlphaOptions, PodLogsQuerySplitStreams`,
     ],
   },
-  'has nothing to say of a whole stage that is left as it is': { settings: { AllAlpha: false }, told: [] },
+  'has nothing to say of a whole stage that is left as it is': { settings: { AllAlpha: false }, expected: [] },
 };
 
-for (const [name, { settings, told }] of Object.entries(cases)) {
+for (const [name, { settings, expected }] of Object.entries(cases)) {
   test(`gatesNotHonoured() ${name}`, () => {
-    assert.deepEqual(gatesNotHonoured(settings).map(formatProblem), told);
+    assert.deepEqual(gatesNotHonoured(settings).map(formatDiagnostic), expected);
   });
 }
 
@@ -38,7 +38,7 @@ test('each gate of the lists is one of kubelet, and is asked for somewhere', asy
   const code = await codeBelow(join(import.meta.dirname, '../..'));
   for (const gate of [...HONOURED_GATES, ...CHECKED_GATES]) {
     assert.ok(FEATURE_GATES.has(gate), gate);
-    assert.ok(code.includes(`'${gate}'`), `nobody asks for ${gate}`);
+    assert.ok(code.includes(`'${gate}'`), `no code reads ${gate}`);
   }
 });
 

@@ -1,8 +1,8 @@
+import { type ConfigDiagnostic, warningAt } from './config-diagnostic.ts';
 import { ALL_OF_STAGE, type GateSettings, isGateOn } from './feature-gates.ts';
 import { FEATURE_GATES } from './generated/feature-gates.ts';
-import { type Problem, warningAt } from './problem.ts';
 
-/** The feature gates on which something depends that works. Whoever makes another one work adds it here. */
+/** The feature gates that have an effect. Supporting another one means adding it here. */
 export const HONOURED_GATES = [
   'ContainerStopSignals',
   'CustomCPUCFSQuotaPeriod',
@@ -36,10 +36,10 @@ const HONOURED: ReadonlySet<string> = new Set(HONOURED_GATES);
 const WHOLE_STAGES: ReadonlySet<string> = new Set(Object.values(ALL_OF_STAGE));
 const IN_VAIN = 'has no effect in this version of Nodelet';
 
-/** Tells of each gate that is set to something else than its default in vain. */
-export function gatesNotHonoured(settings: GateSettings): readonly Problem[] {
+/** Warns about each gate that is set to a non-default value and has no effect. */
+export function gatesNotHonoured(settings: GateSettings): readonly ConfigDiagnostic[] {
   return Object.keys(settings).flatMap((name) => {
-    // What is unknown, or means nothing to a node, was told when the gates were checked.
+    // Unknown gates and gates of other components were reported when the gates were validated.
     if (!FEATURE_GATES.get(name)?.node || HONOURED.has(name)) return [];
     const moved = movedBy(name, settings);
     if (moved.length === 0) return [];

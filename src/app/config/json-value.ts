@@ -1,4 +1,4 @@
-/** What JSON can say, as values that nobody changes. */
+/** JSON as immutable values. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
 export interface JsonObject {

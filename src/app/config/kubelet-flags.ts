@@ -30,7 +30,7 @@ export interface KubeletFlags {
   readonly maximumDeadContainers: number;
   readonly maximumDeadContainersPerContainer: number;
   readonly help: boolean;
-  /** `raw` asks for all there is to tell. */
+  /** `raw` prints every detail. */
   readonly version: boolean | 'raw';
 }
 

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseQuantity } from '../../base/quantity.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
+import { formatDiagnostic } from './config-diagnostic.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import { STRUCTS } from './generated/kubelet-configuration-schema.ts';
 import { DEFAULT_FLAGS } from './kubelet-flags.ts';
 import { type LoadedConfig, loadKubeletConfig } from './load-config.ts';
 import { mergeConfig } from './merge-config.ts';
-import { formatProblem } from './problem.ts';
 
 const HEADER = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const DEFAULTS = mergeConfig({ file: {}, dropIns: [], flags: [] });
@@ -23,8 +23,8 @@ async function load(args: readonly string[], files: Readonly<Record<string, stri
 }
 
 test('loadKubeletConfig() takes the defaults without flags and files', async () => {
-  const { settings, problems } = await load(['--kubeconfig=/k']);
-  assert.deepEqual(problems, []);
+  const { settings, diagnostics } = await load(['--kubeconfig=/k']);
+  assert.deepEqual(diagnostics, []);
   assert.deepEqual(settings.config, DEFAULTS);
   assert.deepEqual(settings.flags, { ...DEFAULT_FLAGS, kubeconfig: '/k' });
   assert.equal(settings.nodeName, 'box.local');
@@ -75,7 +75,7 @@ test('loadKubeletConfig() offers the texts as values', async () => {
 
 const cases: Record<
   string,
-  { args: string[]; files: Record<string, string>; changed: Partial<KubeletConfiguration>; problems?: string[] }
+  { args: string[]; files: Record<string, string>; changed: Partial<KubeletConfiguration>; diagnostics?: string[] }
 > = {
   'lets flags win over drop-ins, drop-ins over the file': {
     args: ['--config=/etc/k.yaml', '--config-dir=/etc/k.d', '--port=3'],
@@ -111,7 +111,7 @@ const cases: Record<
     files: {},
     changed: { staticPodPath: `${process.cwd()}/manifests` },
   },
-  'goes on without what is wrong, and tells all of it': {
+  'continues without invalid fields and reports all of them': {
     args: ['--config=/k.yaml', '--config-dir=/k.d', '--bogus', '--feature-gates=Bogus=true', '--containerd=x'],
     files: {
       '/k.yaml': `${HEADER}maxpods: 1\nport: x\nclusterDNS: [dns]\nimageGCLowThresholdPercent: 90\n`,
@@ -123,7 +123,7 @@ const cases: Record<
       imageGCLowThresholdPercent: 90,
       featureGates: { Bogus: true },
     },
-    problems: [
+    diagnostics: [
       'error unknown flag: --bogus',
       'warning flag --containerd has no meaning in Nodelet and is ignored',
       'warning /k.yaml:3:1: maxpods: unknown field "maxpods" is ignored; did you mean "maxPods"?',
@@ -135,11 +135,11 @@ const cases: Record<
       'warning clusterDNS: Invalid clusterDNS IP "dns" is ignored',
     ],
   },
-  'tells of files that are not there': {
+  'reports missing files': {
     args: ['--config=/k.yaml', '--config-dir=/k.d'],
     files: {},
     changed: {},
-    problems: [
+    diagnostics: [
       'error /k.yaml: failed to read kubelet config file "/k.yaml", error: readText /k.yaml: ENOENT',
       'error /k.d: failed to walk through kubelet dropin directory "/k.d": readDirectory /k.d: ENOENT',
     ],
@@ -147,11 +147,14 @@ const cases: Record<
   'reads no file when it is asked for help': { args: ['--help', '--config=/k.yaml'], files: {}, changed: {} },
 };
 
-for (const [name, { args, files, changed, problems = [] }] of Object.entries(cases)) {
+for (const [name, { args, files, changed, diagnostics = [] }] of Object.entries(cases)) {
   test(`loadKubeletConfig() ${name}`, async () => {
     const loaded = await load([...args, '--kubeconfig=/k'], files);
-    const told = loaded.problems.map((problem) => `${problem.severity} ${formatProblem(problem)}`);
-    assert.deepEqual({ config: loaded.settings.config, told }, { config: { ...DEFAULTS, ...changed }, told: problems });
+    const expected = loaded.diagnostics.map((diagnostic) => `${diagnostic.severity} ${formatDiagnostic(diagnostic)}`);
+    assert.deepEqual(
+      { config: loaded.settings.config, expected },
+      { config: { ...DEFAULTS, ...changed }, expected: diagnostics },
+    );
   });
 }
 
@@ -164,7 +167,7 @@ test('loadKubeletConfig() names the node as the flag says', async () => {
   assert.equal((await load(['--hostname-override=N1'])).settings.nodeName, 'n1');
 });
 
-test('loadKubeletConfig() rejects only when it is told to stop', async () => {
+test('loadKubeletConfig() rejects only when it is expected to stop', async () => {
   const fs = new MemoryFileSystem(() => 0);
   const signal = AbortSignal.abort(new Error('stop'));
   await assert.rejects(loadKubeletConfig(['--config=/k.yaml'], { fs, hostname: 'box' }, signal), { message: 'stop' });

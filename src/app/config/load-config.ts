@@ -1,5 +1,6 @@
 import { resolve } from 'node:path/posix';
 import type { FileSystem } from '../../host/file-system.ts';
+import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { configWarnings } from './config-warnings.ts';
 import { resolveFeatureGates } from './feature-gates.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
@@ -9,12 +10,11 @@ import type { KubeletFlags } from './kubelet-flags.ts';
 import { type FieldFlag, mergeConfig } from './merge-config.ts';
 import { parseFlags } from './parse-flags.ts';
 import { type ParsedConfiguration, parseConfiguration } from './parsed-configuration.ts';
-import type { Problem } from './problem.ts';
 import { readConfigFile, readDropIns, relativeTo } from './read-config-files.ts';
 import { validateConfig } from './validate-config.ts';
 import { validateFlags } from './validate-flags.ts';
 
-/** All that a node agent is told at its start. Frozen; each part of the program takes the slice that it uses. */
+/** The whole configuration of a node agent. Frozen; each part of the program takes the slice that it uses. */
 export interface KubeletSettings {
   /** Complete, and in the shape of files: what `/configz` shows. */
   readonly config: KubeletConfiguration;
@@ -37,8 +37,8 @@ export interface LoadDeps {
 
 export interface LoadedConfig {
   readonly settings: KubeletSettings;
-  /** With an error among them the settings are only good enough to tell about it. */
-  readonly problems: readonly Problem[];
+  /** If one of them is an error, the settings serve only to report it. */
+  readonly diagnostics: readonly ConfigDiagnostic[];
 }
 
 /**
@@ -50,7 +50,7 @@ export async function loadKubeletConfig(
   deps: LoadDeps,
   signal: AbortSignal,
 ): Promise<LoadedConfig> {
-  const { flags, fields, problems: flagProblems } = parseFlags(args);
+  const { flags, fields, diagnostics: flagDiagnostics } = parseFlags(args);
   const { config: path, configDir, help, version } = flags;
   const wantsFiles = !help && version === false;
   const file = wantsFiles && path !== undefined ? await readConfigFile(path, deps.fs, signal) : unwritten(flags);
@@ -62,30 +62,30 @@ export async function loadKubeletConfig(
     dropIns.map(({ config }) => config),
     deps.hostname,
   );
-  const { config, gates, gateProblems, ...rest } = settings;
+  const { config, gates, gateDiagnostics, ...rest } = settings;
   const host = deps.cgroupVersion === undefined ? {} : { cgroupVersion: deps.cgroupVersion };
-  const problems = [
-    ...flagProblems,
+  const diagnostics = [
+    ...flagDiagnostics,
     ...validateFlags(flags),
-    ...hostnameProblems(rest.nodeName),
-    ...[file, ...dropIns].flatMap((each) => each.problems),
-    ...gateProblems,
+    ...hostnameDiagnostics(rest.nodeName),
+    ...[file, ...dropIns].flatMap((each) => each.diagnostics),
+    ...gateDiagnostics,
     ...validateConfig(config, gates, host),
     ...configWarnings(config),
   ];
-  return { settings: { config, ...rest }, problems };
+  return { settings: { config, ...rest }, diagnostics: diagnostics };
 }
 
 /**
- * What stands for the file where there is none. As kubelet has it, a node that stands alone then asks no API server about
- * who comes in; unlike kubelet's, it lets nobody in who does not say who he is.
+ * The configuration without a file. As with kubelet, a standalone node uses no webhooks; unlike kubelet's default, anonymous
+ * requests stay disabled.
  */
 function unwritten({ kubeconfig }: KubeletFlags): {
   readonly config: JsonObject;
-  readonly problems: readonly Problem[];
+  readonly diagnostics: readonly ConfigDiagnostic[];
 } {
-  const asksNobody = { authentication: { webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
-  return { config: kubeconfig === undefined ? asksNobody : {}, problems: [] };
+  const withoutWebhooks = { authentication: { webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
+  return { config: kubeconfig === undefined ? withoutWebhooks : {}, diagnostics: [] };
 }
 
 function settle(
@@ -94,9 +94,12 @@ function settle(
   file: JsonObject,
   dropIns: readonly JsonObject[],
   hostname: string,
-): KubeletSettings & { readonly gates: ReadonlyMap<string, boolean>; readonly gateProblems: readonly Problem[] } {
+): KubeletSettings & {
+  readonly gates: ReadonlyMap<string, boolean>;
+  readonly gateDiagnostics: readonly ConfigDiagnostic[];
+} {
   const config = mergeConfig({ file, dropIns, flags: fields.map(withAbsolutePath) });
-  const { gates, problems: gateProblems } = resolveFeatureGates(config.featureGates ?? {});
+  const { gates, diagnostics: gateDiagnostics } = resolveFeatureGates(config.featureGates ?? {});
   return {
     config,
     parsed: Object.freeze(parseConfiguration(config)),
@@ -104,11 +107,11 @@ function settle(
     featureGates: gates,
     nodeName: (given.hostnameOverride ?? hostname).trim().toLowerCase(),
     gates,
-    gateProblems,
+    gateDiagnostics,
   };
 }
 
-function hostnameProblems(nodeName: string): readonly Problem[] {
+function hostnameDiagnostics(nodeName: string): readonly ConfigDiagnostic[] {
   return nodeName === '' ? [{ severity: 'error', message: 'empty hostname is invalid' }] : [];
 }
 

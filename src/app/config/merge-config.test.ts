@@ -10,7 +10,7 @@ import { type ConfigLayers, mergeConfig, mergePatch } from './merge-config.ts';
 const EMPTY: ConfigLayers = { file: {}, dropIns: [], flags: [] };
 const DEFAULTS = mergeConfig(EMPTY);
 
-test('mergeConfig() makes of nothing the defaults of Kubernetes, except that cgroup v1 is fine', () => {
+test('mergeConfig() returns the defaults of Kubernetes for an empty configuration, except that cgroup v1 is allowed', () => {
   const logging = { ...table.logging, verbosity: 0 }; // what the table has is what units ask for
   assert.deepEqual(DEFAULTS, { ...table, logging, failCgroupV1: false });
 });
@@ -24,7 +24,7 @@ const cases: Record<string, { given: Partial<ConfigLayers>; changed: Partial<Kub
     given: { file: { maxPods: 5, logging: { format: 'json' } } },
     changed: { maxPods: 5, logging: { ...DEFAULTS.logging, format: 'json' } },
   },
-  'takes zero for absence where Go cannot tell them apart': {
+  'treats zero as unset where Go cannot distinguish them': {
     given: { file: { maxPods: 0, syncFrequency: '0s', address: '', readOnlyPort: 0, rotateCertificates: false } },
     changed: {},
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseReservedMemory, parseTaints } from './node-flag-values.ts';
 
-const taintFaults: Record<string, string> = {
+const taintErrors: Record<string, string> = {
   'a=b': 'invalid taint spec: a=b, name part must consist of alphanumeric',
   a: 'invalid taint spec: a',
   'a=b:Never': 'invalid taint effect: Never, unsupported taint effect',
@@ -11,7 +11,7 @@ const taintFaults: Record<string, string> = {
   'a:NoSchedule,a=x:NoSchedule': 'duplicated taints with the same key and effect: {a x NoSchedule <nil>}',
 };
 
-for (const [text, message] of Object.entries(taintFaults)) {
+for (const [text, message] of Object.entries(taintErrors)) {
   test(`parseTaints() refuses "${text}"`, () => {
     assert.throws(
       () => parseTaints(text),
@@ -24,7 +24,7 @@ test('parseTaints() leaves out what is to be removed', () => {
   assert.deepEqual(parseTaints('a:NoSchedule-,b=:NoExecute'), [{ key: 'b', value: '', effect: 'NoExecute' }]);
 });
 
-const memoryFaults: Record<string, string> = {
+const memoryErrors: Record<string, string> = {
   memory: 'the reserved memory has incorrect format, expected numaNodeID:type=quantity[,type=quantity...], got memory',
   'x:memory=1Gi': 'failed to convert the NUMA node ID, expected integer, got x',
   '0:memory': 'the reserved limit has incorrect value, expected type=quantity, got memory',
@@ -32,7 +32,7 @@ const memoryFaults: Record<string, string> = {
   '0:memory=much': 'failed to parse the quantity: much',
 };
 
-for (const [text, message] of Object.entries(memoryFaults)) {
+for (const [text, message] of Object.entries(memoryErrors)) {
   test(`parseReservedMemory() refuses "${text}"`, () => {
     assert.throws(() => parseReservedMemory(text), { message });
   });

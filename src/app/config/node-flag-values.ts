@@ -38,10 +38,10 @@ function parseTaint(spec: string): { readonly key: string; readonly value: strin
     throw new Error(`invalid taint effect: ${effect}, unsupported taint effect`);
   }
   if (rest.length > 0) throw new Error(`invalid taint spec: ${spec}`);
-  const faults = [labelValueErrors(value), qualifiedNameErrors(effect === undefined ? pair : key)].find(
+  const messages = [labelValueErrors(value), qualifiedNameErrors(effect === undefined ? pair : key)].find(
     (each) => each.length > 0,
   );
-  if (faults) throw new Error(`invalid taint spec: ${spec}, ${faults.join('; ')}`);
+  if (messages) throw new Error(`invalid taint spec: ${spec}, ${messages.join('; ')}`);
   if (effect === undefined) throw new Error(`invalid taint spec: ${spec}`);
   return { key, value, effect };
 }

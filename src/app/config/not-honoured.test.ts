@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { formatDiagnostic } from './config-diagnostic.ts';
 import { mergeConfig } from './merge-config.ts';
 import { notHonoured } from './not-honoured.ts';
-import { formatProblem } from './problem.ts';
 
-const cases: Record<string, { file: Record<string, unknown>; told: string[] }> = {
-  'has nothing to say about the defaults': { file: {}, told: [] },
-  'has nothing to say about what works': { file: { maxPods: 20, clusterDNS: ['10.0.0.10'] }, told: [] },
-  'has nothing to say about what is asked to be off': { file: { enableSystemLogQuery: false }, told: [] },
-  'tells of each field that is asked for in vain': {
+const cases: Record<string, { file: Record<string, unknown>; expected: string[] }> = {
+  'has nothing to say about the defaults': { file: {}, expected: [] },
+  'has nothing to say about what works': { file: { maxPods: 20, clusterDNS: ['10.0.0.10'] }, expected: [] },
+  'has nothing to say about what is asked to be off': { file: { enableSystemLogQuery: false }, expected: [] },
+  'warns about each field that has no effect': {
     file: { cpuManagerPolicy: 'static', topologyManagerPolicy: 'single-numa-node' },
-    told: [
+    expected: [
       'warning cpuManagerPolicy: has no effect in this version of Nodelet',
       'warning topologyManagerPolicy: has no effect in this version of Nodelet',
     ],
   },
-  'tells what thresholds do and what they do not do yet': {
+  'warns which part of the thresholds has an effect': {
     file: {
       evictionHard: { 'memory.available': '1Gi' },
       evictionSoft: { 'nodefs.available': '20%' },
@@ -25,7 +25,7 @@ const cases: Record<string, { file: Record<string, unknown>; told: string[] }> =
       evictionPressureTransitionPeriod: '1m0s',
       mergeDefaultEvictionSettings: true,
     },
-    told: [
+    expected: [
       'warning evictionHard: node conditions and allocatable follow it; nothing is evicted yet',
       'warning evictionMaxPodGracePeriod: has no effect in this version of Nodelet: nothing is evicted yet',
       'warning evictionMinimumReclaim: node conditions follow it; nothing is evicted yet',
@@ -33,45 +33,45 @@ const cases: Record<string, { file: Record<string, unknown>; told: string[] }> =
       'warning evictionSoftGracePeriod: has no effect in this version of Nodelet: nothing is evicted yet',
     ],
   },
-  'tells of a port on which nothing is served': {
+  'warns about a port that is not served': {
     file: { readOnlyPort: 10255 },
-    told: ['warning readOnlyPort: nothing is served there yet; what it would show is on the port of `port`'],
+    expected: ['warning readOnlyPort: nothing is served there yet; what it would show is on the port of `port`'],
   },
-  'serves health where it is asked to': { file: { healthzPort: 1234, healthzBindAddress: '::' }, told: [] },
-  'tells of reserved resources that are not kept from others': {
+  'serves health where it is asked to': { file: { healthzPort: 1234, healthzBindAddress: '::' }, expected: [] },
+  'warns about reserved resources that are not enforced': {
     file: { enforceNodeAllocatable: ['pods', 'kube-reserved'], kubeReservedCgroup: '/kube' },
-    told: [
+    expected: [
       'warning enforceNodeAllocatable: only pods is enforced, kube-reserved not yet',
       'warning kubeReservedCgroup: has no effect in this version of Nodelet',
     ],
   },
-  'has nothing to say where nothing is to be enforced': { file: { enforceNodeAllocatable: ['none'] }, told: [] },
-  'takes the verbosity of the log': { file: { logging: { verbosity: 4 } }, told: [] },
-  'tells of a log that is to look different': {
+  'has nothing to say where nothing is to be enforced': { file: { enforceNodeAllocatable: ['none'] }, expected: [] },
+  'takes the verbosity of the log': { file: { logging: { verbosity: 4 } }, expected: [] },
+  'warns about a log format that has no effect': {
     file: { logging: { format: 'json', verbosity: 4 } },
-    told: ['warning logging: only the verbosity has an effect'],
+    expected: ['warning logging: only the verbosity has an effect'],
   },
-  'tells of each feature gate that is set in vain': {
+  'warns about each feature gate that has no effect': {
     file: { featureGates: { MemoryQoS: true, EnvFiles: false } },
-    told: ['warning featureGates["MemoryQoS"]: has no effect in this version of Nodelet'],
+    expected: ['warning featureGates["MemoryQoS"]: has no effect in this version of Nodelet'],
   },
   'refuses what containers cannot be run with': {
     file: { cgroupDriver: 'systemd', cgroupsPerQOS: false },
-    told: [
+    expected: [
       'error cgroupDriver: systemd is not supported yet, only cgroupfs',
       'error cgroupsPerQOS: false is not supported yet',
     ],
   },
 };
 
-for (const [name, { file, told }] of Object.entries(cases)) {
+for (const [name, { file, expected }] of Object.entries(cases)) {
   test(`notHonoured() ${name}`, () => {
     const config = mergeConfig({ file: file as never, dropIns: [], flags: [] });
     assert.deepEqual(
       notHonoured(config)
-        .map((problem) => `${problem.severity} ${formatProblem(problem)}`)
+        .map((diagnostic) => `${diagnostic.severity} ${formatDiagnostic(diagnostic)}`)
         .toSorted(),
-      told.toSorted(),
+      expected.toSorted(),
     );
   });
 }

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { unsafeSysctlError } from '../../kubelet/admission/sysctl-handler.ts';
+import { type ConfigDiagnostic, errorAt, warningAt } from './config-diagnostic.ts';
 import { KUBELET_DEFAULTS } from './generated/defaults.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import { gatesNotHonoured } from './honoured-gates.ts';
-import { errorAt, type Problem, warningAt } from './problem.ts';
 
-/** The fields that something in the program reads. Whoever makes another one work adds it here. */
+/** The fields that have an effect. Supporting another one means adding it here. */
 const HONOURED: ReadonlySet<string> = new Set([
   'apiVersion',
   'kind',
@@ -106,8 +106,8 @@ const IN_PART: Readonly<Record<string, (config: KubeletConfiguration) => string 
   readOnlyPort: () => 'nothing is served there yet; what it would show is on the port of `port`',
 };
 
-/** What the configuration asks for and does not get: told, never passed over. With an error it cannot be lived with. */
-export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
+/** Warns about every configured field that has no effect; an error where ignoring it would be unsafe. */
+export function notHonoured(config: KubeletConfiguration): readonly ConfigDiagnostic[] {
   const asked = Object.entries(config).filter(([field, value]) => {
     const byDefault = Object.entries(KUBELET_DEFAULTS).find(([name]) => name === field)?.[1];
     return !HONOURED.has(field) && !isDeepStrictEqual(plain(value), plain(byDefault)) && !isEmpty(value);
@@ -115,8 +115,8 @@ export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
   return [
     ...impossible(config),
     ...asked.flatMap(([field]) => {
-      const tell = IN_PART[field];
-      const words = tell ? tell(config) : NO_EFFECT;
+      const partialEffect = IN_PART[field];
+      const words = partialEffect ? partialEffect(config) : NO_EFFECT;
       return words === undefined ? [] : [warningAt(field, words)];
     }),
     ...gatesNotHonoured(config.featureGates ?? {}),
@@ -124,10 +124,14 @@ export function notHonoured(config: KubeletConfiguration): readonly Problem[] {
 }
 
 /** Containers would end up in other control groups than the runtime puts them into, or without any limits. */
-function impossible({ cgroupDriver, cgroupsPerQOS, allowedUnsafeSysctls = [] }: KubeletConfiguration): Problem[] {
-  const sysctlFaults = allowedUnsafeSysctls.flatMap((pattern) => unsafeSysctlError(pattern) ?? []);
+function impossible({
+  cgroupDriver,
+  cgroupsPerQOS,
+  allowedUnsafeSysctls = [],
+}: KubeletConfiguration): ConfigDiagnostic[] {
+  const sysctlErrors = allowedUnsafeSysctls.flatMap((pattern) => unsafeSysctlError(pattern) ?? []);
   return [
-    ...sysctlFaults.map((fault) => errorAt('allowedUnsafeSysctls', fault)),
+    ...sysctlErrors.map((message) => errorAt('allowedUnsafeSysctls', message)),
     ...(cgroupDriver === 'cgroupfs'
       ? []
       : [errorAt('cgroupDriver', `${cgroupDriver} is not supported yet, only cgroupfs`)]),

@@ -3,17 +3,18 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { formatDuration } from '../../base/duration.ts';
+import { formatDiagnostic } from './config-diagnostic.ts';
 import { type FieldKind, STRUCTS, type StructName } from './generated/kubelet-configuration-schema.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { parseConfigFile } from './parse-config-file.ts';
-import { formatProblem } from './problem.ts';
 
 const HEADER = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 /** The fields are put behind a right header, so they start in line 3. */
 function parse(fields: string): { config: JsonObject; errors: string[]; warnings: string[] } {
-  const { config, problems } = parseConfigFile(`${HEADER}${fields}`, '/k.yaml');
-  const of = (severity: string) => problems.filter((problem) => problem.severity === severity).map(formatProblem);
+  const { config, diagnostics } = parseConfigFile(`${HEADER}${fields}`, '/k.yaml');
+  const of = (severity: string) =>
+    diagnostics.filter((diagnostic) => diagnostic.severity === severity).map(formatDiagnostic);
   return { config, errors: of('error'), warnings: of('warning') };
 }
 
@@ -74,7 +75,7 @@ for (const [name, { fields, config }] of Object.entries(values)) {
   });
 }
 
-const faults: Record<string, { fields: string; errors?: string[]; warnings?: string[] }> = {
+const messages: Record<string, { fields: string; errors?: string[]; warnings?: string[] }> = {
   'refuses a word for a number': {
     fields: 'maxPods: ten',
     errors: ['/k.yaml:3:10: maxPods: expected a whole number between -2147483648 and 2147483647, got the string "ten"'],
@@ -141,7 +142,7 @@ const faults: Record<string, { fields: string; errors?: string[]; warnings?: str
     fields: 'systemReserved: &r {<<: *r, cpu: 500m}',
     errors: ['/k.yaml:3:20: the anchor "r" contains itself'],
   },
-  'tells where YAML is broken': {
+  'reports the location of a YAML syntax error': {
     fields: 'clusterDNS: [\nport: 1',
     errors: [
       '/k.yaml:4:1: cannot parse YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
@@ -153,40 +154,40 @@ const faults: Record<string, { fields: string; errors?: string[]; warnings?: str
   },
 };
 
-for (const [name, { fields, errors = [], warnings = [] }] of Object.entries(faults)) {
+for (const [name, { fields, errors = [], warnings = [] }] of Object.entries(messages)) {
   test(`parseConfigFile() ${name}`, () => {
     const parsed = parse(fields);
     assert.deepEqual({ errors: parsed.errors, warnings: parsed.warnings }, { errors, warnings });
   });
 }
 
-const headers: Record<string, { text: string; problems: string[] }> = {
+const headers: Record<string, { text: string; diagnostics: string[] }> = {
   'refuses another kind and leaves its fields alone': {
     text: 'apiVersion: v1\nkind: Pod\nspec: {}\n',
-    problems: [
+    diagnostics: [
       '/k.yaml:1:13: apiVersion: expected "kubelet.config.k8s.io/v1beta1", found "v1"',
       '/k.yaml:2:7: kind: expected "KubeletConfiguration", found "Pod"',
     ],
   },
   'asks for kind and version': {
     text: 'maxPods: ten\n',
-    problems: [
+    diagnostics: [
       '/k.yaml:1:1: apiVersion: expected "kubelet.config.k8s.io/v1beta1", found none',
       '/k.yaml:1:1: kind: expected "KubeletConfiguration", found none',
       '/k.yaml:1:10: maxPods: expected a whole number between -2147483648 and 2147483647, got the string "ten"',
     ],
   },
-  'refuses what is no map': { text: '- 1\n', problems: ['/k.yaml:1:1: expected a map, got a list'] },
-  'refuses an empty file': { text: ' \n', problems: ['/k.yaml: kubelet config file "/k.yaml" was empty'] },
+  'refuses what is no map': { text: '- 1\n', diagnostics: ['/k.yaml:1:1: expected a map, got a list'] },
+  'refuses an empty file': { text: ' \n', diagnostics: ['/k.yaml: kubelet config file "/k.yaml" was empty'] },
   'takes JSON': {
     text: '{"apiVersion": "kubelet.config.k8s.io/v1beta1",\n\t"kind": "KubeletConfiguration", "port": "x"}',
-    problems: ['/k.yaml:2:42: port: expected a whole number between -2147483648 and 2147483647, got the string "x"'],
+    diagnostics: ['/k.yaml:2:42: port: expected a whole number between -2147483648 and 2147483647, got the string "x"'],
   },
 };
 
-for (const [name, { text, problems }] of Object.entries(headers)) {
+for (const [name, { text, diagnostics }] of Object.entries(headers)) {
   test(`parseConfigFile() ${name}`, () => {
-    assert.deepEqual(parseConfigFile(text, '/k.yaml').problems.map(formatProblem), problems);
+    assert.deepEqual(parseConfigFile(text, '/k.yaml').diagnostics.map(formatDiagnostic), diagnostics);
   });
 }
 
@@ -217,8 +218,8 @@ for (const [field, { type }] of STRUCTS.KubeletConfiguration) {
   test(`parseConfigFile() reads ${field} back as it was written, from YAML and JSON`, () => {
     const config = { [field]: sampleOf(type) };
     const whole = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...config };
-    assert.deepEqual(parseConfigFile(stringify(whole), '/k.yaml'), { config, problems: [] });
-    assert.deepEqual(parseConfigFile(JSON.stringify(whole), '/k.json'), { config, problems: [] });
+    assert.deepEqual(parseConfigFile(stringify(whole), '/k.yaml'), { config, diagnostics: [] });
+    assert.deepEqual(parseConfigFile(JSON.stringify(whole), '/k.json'), { config, diagnostics: [] });
   });
 }
 

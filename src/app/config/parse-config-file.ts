@@ -8,14 +8,14 @@ import {
   type Tags,
   type YAMLError,
 } from 'yaml';
+import type { ConfigDiagnostic } from './config-diagnostic.ts';
 import { type DecodeContext, decodeStruct } from './decode-field.ts';
 import type { JsonObject } from './json-value.ts';
-import type { Problem } from './problem.ts';
 
 export interface ParsedConfigFile {
   /** The fields that are right, each in its canonical text. Null is kept: in a drop-in it removes a field. */
   readonly config: JsonObject;
-  readonly problems: readonly Problem[];
+  readonly diagnostics: readonly ConfigDiagnostic[];
 }
 
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
@@ -27,26 +27,29 @@ const KIND = 'KubeletConfiguration';
  */
 export function parseConfigFile(text: string, file: string): ParsedConfigFile {
   if (text.trim() === '') {
-    return { config: {}, problems: [{ severity: 'error', file, message: `kubelet config file "${file}" was empty` }] };
+    return {
+      config: {},
+      diagnostics: [{ severity: 'error', file, message: `kubelet config file "${file}" was empty` }],
+    };
   }
   const lines = new LineCounter();
-  const problems: Problem[] = [];
+  const diagnostics: ConfigDiagnostic[] = [];
   const documents = parseAllDocuments(text, { ...YAML_1_1, lineCounter: lines, prettyErrors: false });
   const document: Document | undefined = documents[0];
   const place = (offset: number) => ({ line: lines.linePos(offset).line, column: lines.linePos(offset).col });
   for (const error of documents.flatMap(({ errors }) => errors)) {
-    problems.push({ severity: 'error', file, ...place(error.pos[0]), message: yamlFault(error, text) });
+    diagnostics.push({ severity: 'error', file, ...place(error.pos[0]), message: yamlError(error, text) });
   }
-  if (!document || problems.length > 0) return { config: {}, problems };
+  if (!document || diagnostics.length > 0) return { config: {}, diagnostics: diagnostics };
   const context: DecodeContext = {
     document,
     report: (severity, node, path, message) =>
-      problems.push({ severity, file, ...(node?.range ? place(node.range[0]) : {}), path, message }),
+      diagnostics.push({ severity, file, ...(node?.range ? place(node.range[0]) : {}), path, message }),
   };
   if (documents.length > 1) {
     context.report('warning', nodeOf(documents[1]?.contents), '', 'only the first document of a file is read');
   }
-  return { config: decodeDocument(document, context), problems };
+  return { config: decodeDocument(document, context), diagnostics: diagnostics };
 }
 
 function decodeDocument(document: Document, context: DecodeContext): JsonObject {
@@ -62,7 +65,7 @@ function decodeDocument(document: Document, context: DecodeContext): JsonObject 
 /** False when the document says that it is something else. */
 function checkHeader(document: Document, field: string, expected: string, context: DecodeContext): boolean {
   const root = document.contents;
-  if (!isMap(root)) return true; // told when the fields are read
+  if (!isMap(root)) return true; // reported when the fields are read
   const node = root.get(field, true);
   const found = isScalar(node) ? node.value : node;
   if (found === expected) return true;
@@ -72,7 +75,7 @@ function checkHeader(document: Document, field: string, expected: string, contex
   return isMissing;
 }
 
-function yamlFault({ code, message, pos }: YAMLError, text: string): string {
+function yamlError({ code, message, pos }: YAMLError, text: string): string {
   if (code !== 'DUPLICATE_KEY') return `cannot parse YAML: ${message}`;
   const key = /^["']?([^"':\s]*)/.exec(text.slice(pos[0]))?.[1] ?? '';
   return `the key ${JSON.stringify(key)} stands twice in one map`;

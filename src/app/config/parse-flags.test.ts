@@ -5,8 +5,8 @@ import { DEFAULT_FLAGS, type KubeletFlags } from './kubelet-flags.ts';
 import { parseFlags } from './parse-flags.ts';
 
 function fieldsOf(args: readonly string[]): Record<string, unknown> {
-  const { fields, problems } = parseFlags(args);
-  assert.deepEqual(problems, []);
+  const { fields, diagnostics } = parseFlags(args);
+  assert.deepEqual(diagnostics, []);
   return Object.fromEntries(fields.map(({ path, value }) => [path.join('.'), value]));
 }
 
@@ -119,8 +119,8 @@ for (const [name, { args, flags }] of Object.entries(own)) {
   test(`parseFlags() ${name}`, () => {
     const parsed = parseFlags(args);
     assert.deepEqual(
-      { flags: parsed.flags, problems: parsed.problems },
-      { flags: { ...DEFAULT_FLAGS, ...flags }, problems: [] },
+      { flags: parsed.flags, diagnostics: parsed.diagnostics },
+      { flags: { ...DEFAULT_FLAGS, ...flags }, diagnostics: [] },
     );
   });
 }
@@ -190,12 +190,12 @@ const mistakes: Record<string, { args: string[]; messages: string[] }> = {
 
 for (const [name, { args, messages }] of Object.entries(mistakes)) {
   test(`parseFlags() ${name}`, () => {
-    const { problems } = parseFlags(args);
+    const { diagnostics } = parseFlags(args);
     assert.deepEqual(
-      problems.map(({ message }) => message),
+      diagnostics.map(({ message }) => message),
       messages,
     );
-    assert.ok(problems.every(({ severity }) => severity === 'error'));
+    assert.ok(diagnostics.every(({ severity }) => severity === 'error'));
   });
 }
 
@@ -224,9 +224,9 @@ const SAMPLES: Record<FlagKind, string> = {
 for (const { name, kind, meaning } of FLAGS) {
   test(`parseFlags() takes --${name} for what it is`, () => {
     const parsed = parseFlags([`--${name}=${SAMPLES[kind]}`]);
-    const told = parsed.problems.map(({ severity, message }) => `${severity}: ${message}`);
+    const expected = parsed.diagnostics.map(({ severity, message }) => `${severity}: ${message}`);
     const ignored = `warning: flag --${name} has no meaning in Nodelet and is ignored`;
-    assert.deepEqual(told, meaning.class === 'none' ? [ignored] : []);
+    assert.deepEqual(expected, meaning.class === 'none' ? [ignored] : []);
     assert.equal(parsed.fields.length, meaning.class === 'field' ? 1 : 0);
     if (meaning.class === 'own') assert.notDeepEqual(parsed.flags, DEFAULT_FLAGS);
     else assert.deepEqual(parsed.flags, DEFAULT_FLAGS);

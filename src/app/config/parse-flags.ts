@@ -1,19 +1,19 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
 import { didYouMean } from './closest-name.ts';
+import { type ConfigDiagnostic, errorAt, warningAt } from './config-diagnostic.ts';
 import { parseFlagValue } from './flag-value.ts';
 import { FLAGS, type FlagSpec } from './generated/flags.ts';
 import type { JsonValue } from './json-value.ts';
 import { DEFAULT_FLAGS, type KubeletFlags } from './kubelet-flags.ts';
 import type { FieldFlag } from './merge-config.ts';
-import { errorAt, type Problem, warningAt } from './problem.ts';
 
 export interface ParsedFlags {
   /** Those with a meaning of their own. */
   readonly flags: KubeletFlags;
   /** Those that set a field of KubeletConfiguration, by the order of their names. */
   readonly fields: readonly FieldFlag[];
-  readonly problems: readonly Problem[];
+  readonly diagnostics: readonly ConfigDiagnostic[];
 }
 
 const BY_NAME: ReadonlyMap<string, FlagSpec> = new Map(FLAGS.map((flag) => [flag.name, flag]));
@@ -23,19 +23,19 @@ const VALUE_WHEN_BARE: Partial<Record<FlagSpec['kind'], string>> = { bool: 'true
 
 /** Reads a command line in the manner of pflag; what it says about mistakes is pflag's, too. */
 export function parseFlags(args: readonly string[]): ParsedFlags {
-  const problems: Problem[] = [];
+  const diagnostics: ConfigDiagnostic[] = [];
   const values = new Map<FlagSpec, JsonValue>();
   for (const word of readWords(args)) {
-    if ('problem' in word) {
-      problems.push(word.problem);
+    if ('diagnostic' in word) {
+      diagnostics.push(word.diagnostic);
       continue;
     }
     try {
       values.set(word.flag, parseFlagValue(word.flag.kind, word.value, values.get(word.flag)));
-    } catch (fault) {
+    } catch (error) {
       const name = word.flag.name in SHORTHANDS ? `-${word.flag.name}, --${word.flag.name}` : `--${word.flag.name}`;
-      const message = `invalid argument ${JSON.stringify(word.value)} for "${name}" flag: ${errorText(fault)}`;
-      problems.push(errorAt(`--${word.flag.name}`, message));
+      const message = `invalid argument ${JSON.stringify(word.value)} for "${name}" flag: ${errorText(error)}`;
+      diagnostics.push(errorAt(`--${word.flag.name}`, message));
     }
   }
   const given = FLAGS.flatMap((flag) => {
@@ -46,7 +46,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   const ignored = idle.map(({ name }) =>
     warningAt(`--${name}`, `flag --${name} has no meaning in Nodelet and is ignored`),
   );
-  return { flags: ownFlags(given), fields: fieldFlags(given), problems: [...problems, ...ignored] };
+  return { flags: ownFlags(given), fields: fieldFlags(given), diagnostics: [...diagnostics, ...ignored] };
 }
 
 type GivenFlag = FlagSpec & { readonly value: JsonValue };
@@ -69,9 +69,9 @@ function ownFlags(given: readonly GivenFlag[]): KubeletFlags {
   return { ...DEFAULT_FLAGS, ...Object.fromEntries(own) };
 }
 
-type Word = { readonly flag: FlagSpec; readonly value: string } | { readonly problem: Problem };
+type Word = { readonly flag: FlagSpec; readonly value: string } | { readonly diagnostic: ConfigDiagnostic };
 
-/** Goes on after a mistake, so that all of them are told at once. */
+/** Continues after an error, so that all of them are reported at once. */
 function* readWords(args: readonly string[]): Generator<Word> {
   const rest = [...args];
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
@@ -87,16 +87,16 @@ function* readWords(args: readonly string[]): Generator<Word> {
 
 function readLong(arg: string, rest: string[]): Word {
   const [, written = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
-  if (written === '' || written.startsWith('-')) return { problem: errorAt(arg, `bad flag syntax: ${arg}`) };
+  if (written === '' || written.startsWith('-')) return { diagnostic: errorAt(arg, `bad flag syntax: ${arg}`) };
   const flag = BY_NAME.get(written.replaceAll('_', '-'));
   if (!flag) {
     // The word behind it is most likely its value, not a mistake of its own.
     if (value === undefined && rest[0] !== undefined && !rest[0].startsWith('-')) rest.shift();
     const meant = didYouMean(written.replaceAll('_', '-'), BY_NAME.keys(), '--');
-    return { problem: errorAt(`--${written}`, `unknown flag: --${written}${meant}`) };
+    return { diagnostic: errorAt(`--${written}`, `unknown flag: --${written}${meant}`) };
   }
   const taken = value ?? VALUE_WHEN_BARE[flag.kind] ?? rest.shift();
-  if (taken === undefined) return { problem: errorAt(`--${flag.name}`, `flag needs an argument: --${written}`) };
+  if (taken === undefined) return { diagnostic: errorAt(`--${flag.name}`, `flag needs an argument: --${written}`) };
   return { flag, value: taken };
 }
 
@@ -106,7 +106,7 @@ function* readShort(letters: string, rest: string[]): Generator<Word> {
   const flag = BY_NAME.get(SHORTHANDS[letter] ?? '');
   if (!flag) {
     const message = `unknown shorthand flag: '${letter}' in -${letters}`;
-    yield { problem: errorAt(`-${letter}`, message) };
+    yield { diagnostic: errorAt(`-${letter}`, message) };
     return;
   }
   const behind = letters.slice(1);
@@ -118,10 +118,10 @@ function* readShort(letters: string, rest: string[]): Generator<Word> {
   } else {
     const value = behind === '' ? rest.shift() : behind;
     const message = `flag needs an argument: '${letter}' in -${letters}`;
-    yield value === undefined ? { problem: errorAt(`-${letter}`, message) } : { flag, value };
+    yield value === undefined ? { diagnostic: errorAt(`-${letter}`, message) } : { flag, value };
   }
 }
 
 function strayWord(word: string): Word {
-  return { problem: { severity: 'error', message: `unknown command ${word}` } };
+  return { diagnostic: { severity: 'error', message: `unknown command ${word}` } };
 }

@@ -1,6 +1,6 @@
 import { parseDurationMs } from '../../base/duration.ts';
 import { parseQuantity, type Quantity } from '../../base/quantity.ts';
-import { cpuSetFault, parseCpuSet } from './cpu-set.ts';
+import { cpuSetError, parseCpuSet } from './cpu-set.ts';
 import { type EvictionThreshold, parseEvictionThresholds } from './eviction-thresholds.ts';
 import { KUBELET_DEFAULTS } from './generated/defaults.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
@@ -24,7 +24,7 @@ export interface ParsedConfiguration {
   readonly reservedCpus: readonly number[];
 }
 
-/** What does not parse, which validation has told by then, is left out or at its default. */
+/** A value that does not parse is left out or at its default: validation has reported it already. */
 export function parseConfiguration(config: KubeletConfiguration): ParsedConfiguration {
   const cpus = config.reservedSystemCPUs ?? '';
   return {
@@ -36,7 +36,7 @@ export function parseConfiguration(config: KubeletConfiguration): ParsedConfigur
     evictionThresholds: parseEvictionThresholds(config).thresholds,
     systemReserved: quantitiesOf(config.systemReserved),
     kubeReserved: quantitiesOf(config.kubeReserved),
-    reservedCpus: cpuSetFault(cpus) === undefined ? parseCpuSet(cpus) : [],
+    reservedCpus: cpuSetError(cpus) === undefined ? parseCpuSet(cpus) : [],
   };
 }
 

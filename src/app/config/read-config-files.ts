@@ -7,8 +7,8 @@ import { type ParsedConfigFile, parseConfigFile } from './parse-config-file.ts';
 /** The file of `--config`; relative paths in it start at its folder. */
 export async function readConfigFile(path: string, fs: FileSystem, signal: AbortSignal): Promise<ParsedConfigFile> {
   const file = resolve(path);
-  const { config, problems } = await readOne(file, fs, signal);
-  return { config: relativeTo(dirname(file), config), problems };
+  const { config, diagnostics } = await readOne(file, fs, signal);
+  return { config: relativeTo(dirname(file), config), diagnostics: diagnostics };
 }
 
 /** The drop-ins of `--config-dir`: `*.conf` in the folder and below it, in lexical order. */
@@ -21,12 +21,12 @@ export async function readDropIns(
   const files = await attempt(dropInFiles(folder, fs), signal);
   if ('failure' in files) {
     const message = `failed to walk through kubelet dropin directory "${folder}": ${files.failure}`;
-    return [{ config: {}, problems: [{ severity: 'error', file: folder, message }] }];
+    return [{ config: {}, diagnostics: [{ severity: 'error', file: folder, message }] }];
   }
   const read: ParsedConfigFile[] = [];
   for (const file of files.value) {
-    const { config, problems } = await readOne(file, fs, signal);
-    read.push({ config: relativeTo(resolve(), config), problems });
+    const { config, diagnostics } = await readOne(file, fs, signal);
+    read.push({ config: relativeTo(resolve(), config), diagnostics: diagnostics });
   }
   return read;
 }
@@ -45,7 +45,7 @@ async function readOne(file: string, fs: FileSystem, signal: AbortSignal): Promi
   const text = await attempt(fs.readText(file, signal), signal);
   if ('value' in text) return parseConfigFile(text.value, file);
   const message = `failed to read kubelet config file "${file}", error: ${text.failure}`;
-  return { config: {}, problems: [{ severity: 'error', file, message }] };
+  return { config: {}, diagnostics: [{ severity: 'error', file, message }] };
 }
 
 /** A failure is an answer here, unless it comes from our own signal. */

@@ -3,36 +3,36 @@ import { test } from 'node:test';
 import { isGateOn } from './feature-gates.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import { mergeConfig } from './merge-config.ts';
-import { allocatableFaults } from './validate-allocatable.ts';
+import { allocatableErrors } from './validate-allocatable.ts';
 
 const HEALTHY = mergeConfig({ file: {}, dropIns: [], flags: [] });
 
 interface Case {
   readonly change: Partial<KubeletConfiguration>;
   readonly gates?: Readonly<Record<string, boolean>>;
-  readonly faults: readonly string[];
+  readonly messages: readonly string[];
 }
 
 const cases: Record<string, Case> = {
-  'accepts the defaults': { change: {}, faults: [] },
+  'accepts the defaults': { change: {}, messages: [] },
   'accepts every level with its cgroup': {
     change: {
       enforceNodeAllocatable: ['pods', 'system-reserved', 'kube-reserved-compressible'],
       systemReservedCgroup: '/s',
       kubeReservedCgroup: '/k',
     },
-    faults: [],
+    messages: [],
   },
-  'accepts none without cgroups': { change: { enforceNodeAllocatable: ['none'], cgroupsPerQOS: false }, faults: [] },
+  'accepts none without cgroups': { change: { enforceNodeAllocatable: ['none'], cgroupsPerQOS: false }, messages: [] },
   'enforces by cgroups of classes': {
     change: { cgroupsPerQOS: false },
-    faults: [
+    messages: [
       'invalid configuration: cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained in enforceNodeAllocatable (--enforce-node-allocatable)',
     ],
   },
   'wants the cgroups that it enforces': {
     change: { enforceNodeAllocatable: ['system-reserved', 'kube-reserved'] },
-    faults: [
+    messages: [
       'invalid configuration: systemReservedCgroup (--system-reserved-cgroup) must be specified when "system-reserved" or "system-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',
       'invalid configuration: kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" or "kube-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',
     ],
@@ -42,13 +42,13 @@ const cases: Record<string, Case> = {
       enforceNodeAllocatable: ['system-reserved', 'system-reserved-compressible'],
       systemReservedCgroup: '/s',
     },
-    faults: [
+    messages: [
       'invalid configuration: both "system-reserved" and "system-reserved-compressible" cannot be specified together in enforceNodeAllocatable (--enforce-node-allocatable)',
     ],
   },
   'names a level once, and none alone': {
     change: { enforceNodeAllocatable: ['pods', 'pods', 'none', 'x'] },
-    faults: [
+    messages: [
       'invalid configuration: duplicated enforcements "pods" in enforceNodeAllocatable (--enforce-node-allocatable)',
       'invalid configuration: enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when "none" is specified',
       'invalid configuration: option "x" specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible" or "none"',
@@ -56,13 +56,13 @@ const cases: Record<string, Case> = {
   },
   'reserves CPUs by number or by cgroup': {
     change: { reservedSystemCPUs: '0-1', kubeReservedCgroup: '/k' },
-    faults: [
+    messages: [
       "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
     ],
   },
   'reads the numbers of CPUs': {
     change: { reservedSystemCPUs: '0,x' },
-    faults: [
+    messages: [
       'invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) 0,x, error: strconv.Atoi: parsing "x": invalid syntax',
     ],
   },
@@ -74,7 +74,7 @@ const cases: Record<string, Case> = {
         { numaNode: 1, limits: { 'hugepages-2Mi': '2Mi' } },
       ],
     },
-    faults: [
+    messages: [
       'invalid configuration: the limit type "cpu" for NUMA node 0 is not supported, only [memory hugepages-<HugePageSize>] is accepted',
       'invalid configuration: reserved memory may not be zero for NUMA node 0 and resource "memory"',
       'invalid configuration: the reserved memory has a duplicate value for NUMA node 0 and resource "memory"',
@@ -85,17 +85,17 @@ const cases: Record<string, Case> = {
       systemReserved: { cpu: '500m', memory: '100Mi', 'ephemeral-storage': '1e3', pid: '1000' },
       kubeReserved: { gpu: '1', cpu: '-1', memory: 'much' },
     },
-    faults: [
+    messages: [
       'cannot reserve "gpu" resource',
       'resource quantity for "cpu" cannot be negative: -1',
       'failed to parse quantity "much" for "memory" resource: quantities must match the regular expression \'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$\'',
     ],
   },
-  'leaves shares of classes alone while their gate is off': { change: { qosReserved: { memory: 'x' } }, faults: [] },
+  'leaves shares of classes alone while their gate is off': { change: { qosReserved: { memory: 'x' } }, messages: [] },
   'reads shares of classes': {
     change: { qosReserved: { memory: '50', cpu: '50%' } },
     gates: { QOSReserved: true },
-    faults: [
+    messages: [
       'failed to parse percentage "50" for "memory" resource: percentage expected, got \'50\'',
       'cannot reserve "cpu" resource',
     ],
@@ -103,20 +103,20 @@ const cases: Record<string, Case> = {
   'reads shares of at most all': {
     change: { qosReserved: { memory: '101%' } },
     gates: { QOSReserved: true },
-    faults: ['failed to parse percentage "101%" for "memory" resource: percentage must be between 0 and 100'],
+    messages: ['failed to parse percentage "101%" for "memory" resource: percentage must be between 0 and 100'],
   },
   'reads shares in digits': {
     change: { qosReserved: { memory: 'half%' } },
     gates: { QOSReserved: true },
-    faults: ['failed to parse percentage "half%" for "memory" resource: invalid number in percentage \'half%\''],
+    messages: ['failed to parse percentage "half%" for "memory" resource: invalid number in percentage \'half%\''],
   },
 };
 
-for (const [name, { change, gates = {}, faults }] of Object.entries(cases)) {
-  test(`allocatableFaults() ${name}`, () => {
+for (const [name, { change, gates = {}, messages }] of Object.entries(cases)) {
+  test(`allocatableErrors() ${name}`, () => {
     assert.deepEqual(
-      allocatableFaults({ ...HEALTHY, ...change }, (gate) => isGateOn(gates, gate)),
-      faults,
+      allocatableErrors({ ...HEALTHY, ...change }, (gate) => isGateOn(gates, gate)),
+      messages,
     );
   });
 }

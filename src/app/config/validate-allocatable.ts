@@ -1,6 +1,6 @@
-import { parseQuantity } from '../../base/quantity.ts';
 import { errorText } from '../../base/error-text.ts';
-import { cpuSetFault } from './cpu-set.ts';
+import { parseQuantity } from '../../base/quantity.ts';
+import { cpuSetError } from './cpu-set.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import type { IsOn } from './honoured-gates.ts';
 import { isMemoryResource } from './node-flag-values.ts';
@@ -11,24 +11,24 @@ const KUBE = ['kube-reserved', 'kube-reserved-compressible'] as const;
 const ENFORCEMENTS = ['pods', ...SYSTEM, ...KUBE, 'none'];
 
 /** Objections to what is kept from pods, and to how that is enforced. */
-export function allocatableFaults(config: KubeletConfiguration, isOn: IsOn): readonly string[] {
-  const faults = [
-    ...exclusionFaults(config),
-    ...enforcementFaults(config),
-    ...reservedCpuFaults(config),
-    ...reservedMemoryFaults(config),
-  ].map((fault) => `invalid configuration: ${fault}`);
-  return [...faults, ...reservationFaults(config), ...(isOn('QOSReserved') ? qosReservedFaults(config) : [])];
+export function allocatableErrors(config: KubeletConfiguration, isOn: IsOn): readonly string[] {
+  const messages = [
+    ...exclusionErrors(config),
+    ...enforcementErrors(config),
+    ...reservedCpuErrors(config),
+    ...reservedMemoryErrors(config),
+  ].map((message) => `invalid configuration: ${message}`);
+  return [...messages, ...reservationErrors(config), ...(isOn('QOSReserved') ? qosReservedErrors(config) : [])];
 }
 
-function* exclusionFaults({ enforceNodeAllocatable }: KubeletConfiguration): Generator<string> {
+function* exclusionErrors({ enforceNodeAllocatable }: KubeletConfiguration): Generator<string> {
   for (const pair of [SYSTEM, KUBE]) {
     if (!pair.every((key) => enforceNodeAllocatable.includes(key))) continue;
     yield `both "${pair[0]}" and "${pair[1]}" cannot be specified together in ${FIELD}`;
   }
 }
 
-function* enforcementFaults(config: KubeletConfiguration): Generator<string> {
+function* enforcementErrors(config: KubeletConfiguration): Generator<string> {
   const seen = new Set<string>();
   for (const key of config.enforceNodeAllocatable) {
     if (seen.has(key)) {
@@ -59,17 +59,17 @@ function* enforcementFaults(config: KubeletConfiguration): Generator<string> {
   }
 }
 
-function* reservedCpuFaults(config: KubeletConfiguration): Generator<string> {
+function* reservedCpuErrors(config: KubeletConfiguration): Generator<string> {
   const { reservedSystemCPUs: cpus } = config;
   if (!cpus) return;
   if (config.systemReservedCgroup || config.kubeReservedCgroup) {
     yield "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)";
   }
-  const fault = cpuSetFault(cpus);
-  if (fault !== undefined) yield `unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: ${fault}`;
+  const message = cpuSetError(cpus);
+  if (message !== undefined) yield `unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: ${message}`;
 }
 
-function* reservedMemoryFaults({ reservedMemory = [] }: KubeletConfiguration): Generator<string> {
+function* reservedMemoryErrors({ reservedMemory = [] }: KubeletConfiguration): Generator<string> {
   const seen = new Set<string>();
   for (const { numaNode, limits } of reservedMemory) {
     for (const [resource, amount] of Object.entries(limits)) {
@@ -89,14 +89,14 @@ function* reservedMemoryFaults({ reservedMemory = [] }: KubeletConfiguration): G
 
 const RESERVABLE = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 
-function* reservationFaults({ systemReserved = {}, kubeReserved = {} }: KubeletConfiguration): Generator<string> {
+function* reservationErrors({ systemReserved = {}, kubeReserved = {} }: KubeletConfiguration): Generator<string> {
   for (const [resource, amount] of [...Object.entries(systemReserved), ...Object.entries(kubeReserved)]) {
-    const fault = reservationFault(resource, amount);
-    if (fault !== undefined) yield fault;
+    const message = reservationError(resource, amount);
+    if (message !== undefined) yield message;
   }
 }
 
-function reservationFault(resource: string, amount: string): string | undefined {
+function reservationError(resource: string, amount: string): string | undefined {
   if (!RESERVABLE.includes(resource)) return `cannot reserve "${resource}" resource`;
   try {
     if (!parseQuantity(amount).isNegative()) return undefined;
@@ -106,18 +106,18 @@ function reservationFault(resource: string, amount: string): string | undefined 
   }
 }
 
-function* qosReservedFaults({ qosReserved = {} }: KubeletConfiguration): Generator<string> {
+function* qosReservedErrors({ qosReserved = {} }: KubeletConfiguration): Generator<string> {
   for (const [resource, share] of Object.entries(qosReserved)) {
     if (resource !== 'memory') {
       yield `cannot reserve "${resource}" resource`;
       continue;
     }
-    const fault = percentageFault(share);
-    if (fault !== undefined) yield `failed to parse percentage "${share}" for "${resource}" resource: ${fault}`;
+    const message = percentageError(share);
+    if (message !== undefined) yield `failed to parse percentage "${share}" for "${resource}" resource: ${message}`;
   }
 }
 
-function percentageFault(text: string): string | undefined {
+function percentageError(text: string): string | undefined {
   if (!text.endsWith('%')) return `percentage expected, got '${text}'`;
   const digits = text.replace(/%+$/, '');
   if (!/^[-+]?[0-9]+$/.test(digits)) return `invalid number in percentage '${text}'`;

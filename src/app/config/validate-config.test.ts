@@ -12,11 +12,11 @@ interface Case {
   readonly change: Partial<KubeletConfiguration>;
   readonly gates?: Readonly<Record<string, boolean>>;
   readonly host?: ValidationHost;
-  readonly faults: readonly string[];
+  readonly messages: readonly string[];
 }
 
 const cases: Record<string, Case> = {
-  'accepts the defaults': { change: {}, faults: [] },
+  'accepts the defaults': { change: {}, messages: [] },
   'bounds single numbers': {
     change: {
       eventBurst: -1,
@@ -40,7 +40,7 @@ const cases: Record<string, Case> = {
       maxParallelImagePulls: 0,
       memoryThrottlingFactor: 1.1,
     },
-    faults: [
+    messages: [
       'invalid configuration: eventBurst (--event-burst) -1 must not be a negative number',
       'invalid configuration: eventRecordQPS (--event-qps) -1 must not be a negative number',
       'invalid configuration: healthzPort (--healthz-port) 65536 must be between 1 and 65535, inclusive',
@@ -65,54 +65,56 @@ const cases: Record<string, Case> = {
   },
   'takes the numbers that turn things off': {
     change: { healthzPort: 0, readOnlyPort: 0, nodeStatusMaxImages: -1, eventRecordQPS: 0 },
-    faults: [],
+    messages: [],
   },
   'wants a lease that lasts': {
     change: { nodeLeaseDurationSeconds: -1 },
-    faults: ['invalid configuration: nodeLeaseDurationSeconds must be greater than 0'],
+    messages: ['invalid configuration: nodeLeaseDurationSeconds must be greater than 0'],
   },
   'wants the lower threshold below the higher one': {
     change: { imageGCLowThresholdPercent: 85 },
-    faults: [
+    messages: [
       'invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) 85 must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) 85',
     ],
   },
   'wants a root for the cgroup of the system': {
     change: { systemCgroups: '/s' },
-    faults: [
+    messages: [
       'invalid configuration: systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified',
     ],
   },
   'does not pull in parallel one at a time': {
     change: { maxParallelImagePulls: 2 },
-    faults: [
+    messages: [
       'invalid configuration: maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
     ],
   },
   'no longer runs once': {
     change: { runOnce: true },
-    faults: ['invalid configuration: runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set'],
+    messages: [
+      'invalid configuration: runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set',
+    ],
   },
   'bounds the quota period': {
     change: { cpuCFSQuotaPeriod: '2s' },
-    faults: [
+    messages: [
       'invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 2s must be between 1ms and 1sec, inclusive',
     ],
   },
   'keeps the quota period while its gate is off': {
     change: { cpuCFSQuotaPeriod: '50ms' },
     gates: { CustomCPUCFSQuotaPeriod: false },
-    faults: [
+    messages: [
       'invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 50ms requires feature gate CustomCPUCFSQuotaPeriod',
     ],
   },
   'wants images to grow older than they must': {
     change: { imageMinimumGCAge: '2m0s', imageMaximumGCAge: '1m0s' },
-    faults: ['invalid configuration: imageMaximumGCAge 1m0s must be greater than imageMinimumGCAge 2m0s'],
+    messages: ['invalid configuration: imageMaximumGCAge 1m0s must be greater than imageMinimumGCAge 2m0s'],
   },
   'has no ages below zero': {
     change: { imageMinimumGCAge: '-1s', imageMaximumGCAge: '-2s' },
-    faults: [
+    messages: [
       'invalid configuration: imageMinimumGCAge -1s must not be negative',
       'invalid configuration: imageMaximumGCAge -2s must not be negative',
     ],
@@ -125,7 +127,7 @@ const cases: Record<string, Case> = {
         { key: 'k', effect: 'Never', timeAdded: '2026-01-01T00:00:00Z' },
       ],
     },
-    faults: [
+    messages: [
       'invalid taint: {/x v NoSchedule <nil>}',
       'invalid taint: {k  Never 2026-01-01T00:00:00Z}',
       'invalid configuration: taint.TimeAdded is not nil',
@@ -143,7 +145,7 @@ const cases: Record<string, Case> = {
       showHiddenMetricsForVersion: '1.30',
       containerRuntimeEndpoint: '',
     },
-    faults: [
+    messages: [
       'invalid configuration: topologyManagerPolicy (--topology-manager-policy) "x" must be one of: ["none" "best-effort" "restricted" "single-numa-node"]',
       'invalid configuration: topologyManagerScope (--topology-manager-scope) "x" must be one of: "container", or "pod"',
       'invalid configuration: option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
@@ -155,34 +157,34 @@ const cases: Record<string, Case> = {
       'invalid configuration: the containerRuntimeEndpoint was not specified or empty',
     ],
   },
-  'refuses cgroup v1 when it was told to': {
+  'refuses cgroup v1 when it was expected to': {
     change: { failCgroupV1: true },
     host: { cgroupVersion: 'v1' },
-    faults: [
+    messages: [
       'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release',
     ],
   },
   'cannot kill single processes of a container otherwise than by cgroup v2': {
     change: { singleProcessOOMKill: false },
     host: { cgroupVersion: 'v1' },
-    faults: ['invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1'],
+    messages: ['invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1'],
   },
   'kills whole containers by cgroup v2': {
     change: { singleProcessOOMKill: false, failCgroupV1: true },
     host: { cgroupVersion: 'v2' },
-    faults: [],
+    messages: [],
   },
   'hands out ids in blocks': {
     change: { userNamespaces: { idsPerPod: 65_537 } },
-    faults: ['invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536'],
+    messages: ['invalid configuration: userNamespaces.idsPerPod must be a multiple of 65536'],
   },
   'hands out a block at least': {
     change: { userNamespaces: { idsPerPod: 1 } },
-    faults: ['invalid configuration: userNamespaces.idsPerPod must not be less than 65536'],
+    messages: ['invalid configuration: userNamespaces.idsPerPod must not be less than 65536'],
   },
   'hands out no more ids than there are': {
     change: { userNamespaces: { idsPerPod: 2 ** 32 } },
-    faults: ['invalid configuration: userNamespaces.idsPerPod must not be more than 4294967295'],
+    messages: ['invalid configuration: userNamespaces.idsPerPod must not be more than 4294967295'],
   },
   'rotates logs within reason': {
     change: {
@@ -191,7 +193,7 @@ const cases: Record<string, Case> = {
       containerLogMaxFiles: 1,
       containerLogMaxSize: 'big',
     },
-    faults: [
+    messages: [
       'invalid configuration: containerLogMaxWorkers must be greater than or equal to 1',
       'invalid configuration: containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
       'invalid configuration: containerLogMaxFiles must be greater than 1',
@@ -200,11 +202,11 @@ const cases: Record<string, Case> = {
   },
   'counts logs in whole bytes': {
     change: { containerLogMaxSize: '1500m' },
-    faults: ['failed to parse container log max size "1500m": invalid max log size'],
+    messages: ['failed to parse container log max size "1500m": invalid max log size'],
   },
   'wants a plain folder for logs': {
     change: { podLogsDir: 'logs/../é/' },
-    faults: [
+    messages: [
       'invalid configuration: pod logs path "logs/../é/" must be absolute path',
       'invalid configuration: pod logs path "logs/../é/" must be normalized',
       'invalid configuration: pod logs path "logs/../é/" mut contains ASCII characters only',
@@ -212,7 +214,7 @@ const cases: Record<string, Case> = {
   },
   'wants a folder for logs': {
     change: { podLogsDir: '' },
-    faults: [
+    messages: [
       'invalid configuration: podLogsDir was not specified',
       'invalid configuration: pod logs path "" must be absolute path',
       'invalid configuration: pod logs path "" must be normalized',
@@ -220,12 +222,12 @@ const cases: Record<string, Case> = {
   },
 };
 
-for (const [name, { change, gates = {}, host = {}, faults }] of Object.entries(cases)) {
+for (const [name, { change, gates = {}, host = {}, messages }] of Object.entries(cases)) {
   test(`validateConfig() ${name}`, () => {
-    const problems = validateConfig({ ...HEALTHY, ...change }, resolveFeatureGates(gates).gates, host);
+    const diagnostics = validateConfig({ ...HEALTHY, ...change }, resolveFeatureGates(gates).gates, host);
     assert.deepEqual(
-      problems,
-      faults.map((message) => ({ severity: 'error', message })),
+      diagnostics,
+      messages.map((message) => ({ severity: 'error', message })),
     );
   });
 }

@@ -1,15 +1,15 @@
-import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { parseDurationMs } from '../../base/duration.ts';
-import { evictionFaults } from './eviction-thresholds.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
+import type { ConfigDiagnostic } from './config-diagnostic.ts';
+import { evictionErrors } from './eviction-thresholds.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import type { IsOn } from './honoured-gates.ts';
 import { isTaintEffect } from './node-flag-values.ts';
-import type { Problem } from './problem.ts';
-import { allocatableFaults } from './validate-allocatable.ts';
-import { containerLogFaults, podLogsDirFaults } from './validate-container-logs.ts';
-import { gatedFaults } from './validate-gated-fields.ts';
-import { loggingFaults, tracingFaults } from './validate-logging.ts';
-import { rangeFaultsOf } from './validate-ranges.ts';
+import { allocatableErrors } from './validate-allocatable.ts';
+import { containerLogErrors, podLogsDirErrors } from './validate-container-logs.ts';
+import { gatedFieldErrors } from './validate-gated-fields.ts';
+import { loggingErrors, tracingErrors } from './validate-logging.ts';
+import { numericRangeErrors } from './validate-ranges.ts';
 
 /** What of the machine some checks look at. */
 export interface ValidationHost {
@@ -21,26 +21,26 @@ export function validateConfig(
   config: KubeletConfiguration,
   gates: ReadonlyMap<string, boolean>,
   host: ValidationHost = {},
-): readonly Problem[] {
+): readonly ConfigDiagnostic[] {
   const isOn: IsOn = (gate) => gates.get(gate) ?? false;
-  const faults = [
-    ...rangeFaultsOf(config),
-    ...periodFaults(config, isOn),
-    ...taintFaults(config),
-    ...choiceFaults(config),
-    ...gatedFaults(config, isOn),
-    ...allocatableFaults(config, isOn),
-    ...evictionFaults(config),
-    ...hostFaults(config, host),
-    ...loggingFaults(config.logging, isOn),
-    ...tracingFaults(config.tracing),
-    ...containerLogFaults(config),
-    ...podLogsDirFaults(config.podLogsDir),
+  const messages = [
+    ...numericRangeErrors(config),
+    ...periodErrors(config, isOn),
+    ...taintErrors(config),
+    ...choiceErrors(config),
+    ...gatedFieldErrors(config, isOn),
+    ...allocatableErrors(config, isOn),
+    ...evictionErrors(config),
+    ...hostErrors(config, host),
+    ...loggingErrors(config.logging, isOn),
+    ...tracingErrors(config.tracing),
+    ...containerLogErrors(config),
+    ...podLogsDirErrors(config.podLogsDir),
   ];
-  return faults.map((message) => ({ severity: 'error', message }));
+  return messages.map((message) => ({ severity: 'error', message }));
 }
 
-function* periodFaults(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
+function* periodErrors(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
   const quota = parseDurationMs(config.cpuCFSQuotaPeriod);
   const quotaName = `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${config.cpuCFSQuotaPeriod}`;
   if (!isOn('CustomCPUCFSQuotaPeriod') && quota !== 100) {
@@ -58,10 +58,10 @@ function* periodFaults(config: KubeletConfiguration, isOn: IsOn): Generator<stri
   }
 }
 
-function* taintFaults({ registerWithTaints = [] }: KubeletConfiguration): Generator<string> {
+function* taintErrors({ registerWithTaints = [] }: KubeletConfiguration): Generator<string> {
   for (const { key, value = '', effect, timeAdded } of registerWithTaints) {
-    const faults = [...qualifiedNameErrors(key), ...labelValueErrors(value)];
-    if (faults.length > 0 || (effect !== '' && !isTaintEffect(effect))) {
+    const messages = [...qualifiedNameErrors(key), ...labelValueErrors(value)];
+    if (messages.length > 0 || (effect !== '' && !isTaintEffect(effect))) {
       yield `invalid taint: {${key} ${value} ${effect} ${timeAdded ?? '<nil>'}}`;
     }
     if (timeAdded !== undefined) yield 'invalid configuration: taint.TimeAdded is not nil';
@@ -74,7 +74,7 @@ const HAIRPIN_MODES = ['none', 'hairpin-veth', 'promiscuous-bridge'];
 const PREVIOUS_MINOR = '1.35';
 const CHANGE_DETECTION = ['Get', 'Cache', 'Watch'];
 
-function* choiceFaults(config: KubeletConfiguration): Generator<string> {
+function* choiceErrors(config: KubeletConfiguration): Generator<string> {
   const { topologyManagerPolicy, topologyManagerScope, hairpinMode, authorization } = config;
   if (!TOPOLOGY_POLICIES.includes(topologyManagerPolicy)) {
     const choices = TOPOLOGY_POLICIES.map((policy) => `"${policy}"`).join(' ');
@@ -105,7 +105,7 @@ function* choiceFaults(config: KubeletConfiguration): Generator<string> {
 
 const USER_NAMESPACE_UNIT = 65_536;
 
-function* hostFaults(config: KubeletConfiguration, { cgroupVersion }: ValidationHost): Generator<string> {
+function* hostErrors(config: KubeletConfiguration, { cgroupVersion }: ValidationHost): Generator<string> {
   if (config.failCgroupV1 && cgroupVersion === 'v1') {
     yield 'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release';
   } else if (config.singleProcessOOMKill === false && cgroupVersion === 'v1') {

@@ -1,11 +1,11 @@
 import { normalize } from 'node:path/posix';
 import { parseDurationMs } from '../../base/duration.ts';
-import { parseQuantity } from '../../base/quantity.ts';
 import { errorText } from '../../base/error-text.ts';
+import { parseQuantity } from '../../base/quantity.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 
 /** Objections to how the logs of containers are rotated. */
-export function* containerLogFaults(config: KubeletConfiguration): Generator<string> {
+export function* containerLogErrors(config: KubeletConfiguration): Generator<string> {
   if (config.containerLogMaxWorkers < 1) {
     yield 'invalid configuration: containerLogMaxWorkers must be greater than or equal to 1';
   }
@@ -28,7 +28,7 @@ export function containerLogMaxBytes(text: string): number {
 }
 
 /** Objections to the folder of pods' logs: metrics carry its name. */
-export function* podLogsDirFaults(path: string): Generator<string> {
+export function* podLogsDirErrors(path: string): Generator<string> {
   if (path === '') yield 'invalid configuration: podLogsDir was not specified';
   const quoted = JSON.stringify(path);
   if (!path.startsWith('/')) yield `invalid configuration: pod logs path ${quoted} must be absolute path`;

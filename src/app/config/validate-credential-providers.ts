@@ -12,7 +12,7 @@ import { parseRegistryPattern } from '../../kubelet/images/registry-pattern.ts';
 import type { CredentialProviderEntry } from './decode-credential-providers.ts';
 import { type TokenSupport, tokenErrors } from './validate-token-attributes.ts';
 
-/** kubelet's objections to a CredentialProviderConfig, and ours where nobody gives out tokens. Its paths name no index. */
+/** kubelet's validation errors of a CredentialProviderConfig, and our own where no tokens can be issued. Paths have no index. */
 export function validateProviders(
   providers: readonly CredentialProviderEntry[],
   tokens: TokenSupport,

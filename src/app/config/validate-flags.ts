@@ -1,8 +1,8 @@
-import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
 import { formatDurationMs } from '../../base/duration.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../base/name-syntax.ts';
+import { type ConfigDiagnostic, errorAt, warningAt } from './config-diagnostic.ts';
 import { ipFamily, isUnspecifiedIp } from './ip-address.ts';
 import type { KubeletFlags } from './kubelet-flags.ts';
-import { errorAt, type Problem, warningAt } from './problem.ts';
 
 /** Namespaces and single labels of Kubernetes that a node may give itself. */
 const OWN_NAMESPACES = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
@@ -21,15 +21,15 @@ const OWN_LABELS = [
 ];
 
 /** Objections to the flags that have a meaning of their own. */
-export function validateFlags(flags: KubeletFlags): readonly Problem[] {
+export function validateFlags(flags: KubeletFlags): readonly ConfigDiagnostic[] {
   return [
-    ...labelProblems(flags.nodeLabels),
-    ...nodeIpProblems(flags.nodeIp ?? '', flags.cloudProvider ?? ''),
-    ...containerAgeProblems(flags.minimumContainerTtlMs),
+    ...labelDiagnostics(flags.nodeLabels),
+    ...nodeIpDiagnostics(flags.nodeIp ?? '', flags.cloudProvider ?? ''),
+    ...containerAgeDiagnostics(flags.minimumContainerTtlMs),
   ];
 }
 
-function* labelProblems(labels: KubeletFlags['nodeLabels']): Generator<Problem> {
+function* labelDiagnostics(labels: KubeletFlags['nodeLabels']): Generator<ConfigDiagnostic> {
   const foreign = Object.keys(labels).filter((key) => isOfKubernetes(key) && !isOfNodes(key));
   if (foreign.length > 0) {
     const list = foreign.sort((a, b) => (a < b ? -1 : 1)).join(' ');
@@ -38,15 +38,17 @@ function* labelProblems(labels: KubeletFlags['nodeLabels']): Generator<Problem> 
       `unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: [${list}]\n--node-labels in the 'kubernetes.io' namespace must begin with an allowed prefix (${OWN_NAMESPACES.join(', ')}) or be in the specifically allowed set (${OWN_LABELS.join(', ')})`,
     );
   }
-  const faults = Object.entries(labels).flatMap(([key, value]) => [
+  const messages = Object.entries(labels).flatMap(([key, value]) => [
     [key, qualifiedNameErrors(key)] as const,
     [value, labelValueErrors(value)] as const,
   ]);
-  const invalid = faults.filter(([, each]) => each.length > 0).map(([text, each]) => `'${text}' - ${each.join(', ')}`);
+  const invalid = messages
+    .filter(([, each]) => each.length > 0)
+    .map(([text, each]) => `'${text}' - ${each.join(', ')}`);
   if (invalid.length > 0) yield errorAt('--node-labels', `invalid node labels: ${invalid.join('; ')}`);
 }
 
-function* containerAgeProblems(ms: number): Generator<Problem> {
+function* containerAgeDiagnostics(ms: number): Generator<ConfigDiagnostic> {
   const age = formatDurationMs(ms);
   if (ms < 0) yield errorAt('--minimum-container-ttl-duration', `invalid minimum garbage collection age: ${age}`);
 }
@@ -76,18 +78,18 @@ function nodeIpParts(nodeIp: string): readonly string[] {
   return nodeIp === '' ? [] : nodeIp.split(',').map((ip) => ip.trim());
 }
 
-function* nodeIpProblems(nodeIp: string, cloudProvider: string): Generator<Problem> {
+function* nodeIpDiagnostics(nodeIp: string, cloudProvider: string): Generator<ConfigDiagnostic> {
   const parts = nodeIpParts(nodeIp);
   const ips = parseNodeIps(nodeIp);
   const wrong = parts.filter((part) => !ips.includes(part));
   if (wrong.length > 0) {
     yield warningAt('--node-ip', `Could not parse some node IP(s), ignoring them: ${wrong.join(', ')}`);
   }
-  const fault = nodeIpFault(ips, cloudProvider);
-  if (fault !== undefined) yield errorAt('--node-ip', `bad --node-ip ${JSON.stringify(nodeIp)}: ${fault}`);
+  const message = nodeIpError(ips, cloudProvider);
+  if (message !== undefined) yield errorAt('--node-ip', `bad --node-ip ${JSON.stringify(nodeIp)}: ${message}`);
 }
 
-function nodeIpFault(ips: readonly string[], cloudProvider: string): string | undefined {
+function nodeIpError(ips: readonly string[], cloudProvider: string): string | undefined {
   if (ips.length < 2) return undefined;
   const families = new Set(ips.map(ipFamily));
   if (ips.length > 2 || families.size < 2) return 'must contain either a single IP or a dual-stack pair of IPs';

@@ -3,24 +3,24 @@ import { test } from 'node:test';
 import { isGateOn } from './feature-gates.ts';
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 import { mergeConfig } from './merge-config.ts';
-import { gatedFaults } from './validate-gated-fields.ts';
+import { gatedFieldErrors } from './validate-gated-fields.ts';
 
 const HEALTHY = mergeConfig({ file: {}, dropIns: [], flags: [] });
 
 interface Case {
   readonly change: Partial<KubeletConfiguration>;
   readonly gates?: Readonly<Record<string, boolean>>;
-  readonly faults: readonly string[];
+  readonly messages: readonly string[];
 }
 
 const cases: Record<string, Case> = {
   'gives critical pods a part of the time': {
     change: { shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '1m0s' },
-    faults: ['invalid configuration: shutdownGracePeriodCriticalPods 1m0s must be <= shutdownGracePeriod 30s'],
+    messages: ['invalid configuration: shutdownGracePeriodCriticalPods 1m0s must be <= shutdownGracePeriod 30s'],
   },
   'gives a second at least': {
     change: { shutdownGracePeriod: '500ms', shutdownGracePeriodCriticalPods: '100ms' },
-    faults: [
+    messages: [
       'invalid configuration: shutdownGracePeriod 500ms must be either zero or otherwise >= 1 sec',
       'invalid configuration: shutdownGracePeriodCriticalPods 100ms must be either zero or otherwise >= 1 sec',
     ],
@@ -28,7 +28,7 @@ const cases: Record<string, Case> = {
   'shuts down with grace only by its gate': {
     change: { shutdownGracePeriod: '30s' },
     gates: { GracefulNodeShutdown: false },
-    faults: [
+    messages: [
       'invalid configuration: specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
     ],
   },
@@ -37,101 +37,101 @@ const cases: Record<string, Case> = {
       shutdownGracePeriod: '30s',
       shutdownGracePeriodByPodPriority: [{ priority: 0, shutdownGracePeriodSeconds: 5 }],
     },
-    faults: [
+    messages: [
       'invalid configuration: Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
     ],
   },
   'shuts down by priority only by its gate': {
     change: { shutdownGracePeriodByPodPriority: [{ priority: 0, shutdownGracePeriodSeconds: 5 }] },
     gates: { GracefulNodeShutdownBasedOnPodPriority: false },
-    faults: [
+    messages: [
       'invalid configuration: Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority',
     ],
   },
   'backs off for a second at least': {
     change: { crashLoopBackOff: { maxContainerRestartPeriod: '500ms' } },
-    faults: [
+    messages: [
       'invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: 0.5 seconds) must be set between 1s and 300s',
     ],
   },
   'backs off for five minutes at most': {
     change: { crashLoopBackOff: { maxContainerRestartPeriod: '5m1s' } },
-    faults: [
+    messages: [
       'invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: 301 seconds) must be set between 1s and 300s',
     ],
   },
   'must know how long to back off': {
     change: { crashLoopBackOff: {} },
-    faults: [
+    messages: [
       'invalid configuration: FeatureGate KubeletCrashLoopBackOffMax is enabled, CrashLoopBackOff.MaxContainerRestartPeriod must be set',
     ],
   },
-  'backs off as told only by its gate': {
+  'backs off as expected only by its gate': {
     change: { crashLoopBackOff: { maxContainerRestartPeriod: '10s' } },
     gates: { KubeletCrashLoopBackOffMax: false },
-    faults: [
+    messages: [
       'invalid configuration: FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set',
     ],
   },
   'knows the ways to verify pulled images': {
     change: { imagePullCredentialsVerificationPolicy: 'Sometimes' },
-    faults: [
+    messages: [
       'invalid configuration: option "Sometimes" specified for imagePullCredentialsVerificationPolicy. Valid options are "NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages" or "AlwaysVerify"',
     ],
   },
   'wants a list of images only where it is used': {
     change: { preloadedImagesVerificationAllowlist: ['a/b'] },
-    faults: [
+    messages: [
       'invalid configuration: can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "NeverVerifyAllowlistedImages"',
     ],
   },
   'verifies pulled images only by its gate': {
     change: { preloadedImagesVerificationAllowlist: ['a/b'] },
     gates: { KubeletEnsureSecretPulledImages: false },
-    faults: [
+    messages: [
       'invalid configuration: `imagePullCredentialsVerificationPolicy` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled',
       'invalid configuration: `preloadedImagesVerificationAllowlist` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled',
     ],
   },
   'knows the ways to swap': {
     change: { memorySwap: { swapBehavior: 'UnlimitedSwap' } },
-    faults: [
+    messages: [
       'invalid configuration: memorySwap.swapBehavior "UnlimitedSwap" must be one of: "", "LimitedSwap" or "NoSwap"',
     ],
   },
   'reserves memory in tiers only by its gate': {
     change: { memoryReservationPolicy: 'TieredReservation' },
-    faults: [
+    messages: [
       'invalid configuration: memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled',
     ],
   },
   'reserves memory in tiers': {
     change: { memoryReservationPolicy: 'TieredReservation' },
     gates: { MemoryQoS: true },
-    faults: [],
+    messages: [],
   },
   'knows the ways to reserve memory': {
     change: { memoryReservationPolicy: 'x' },
-    faults: [
+    messages: [
       'invalid configuration: option "x" specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"',
     ],
   },
   'bootstraps its certificate only by its gate': {
     change: { serverTLSBootstrap: true },
     gates: { RotateKubeletServerCertificate: false },
-    faults: ['invalid configuration: serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate'],
+    messages: ['invalid configuration: serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate'],
   },
   'queries logs through their handler': {
     change: { enableSystemLogQuery: true, enableSystemLogHandler: false },
-    faults: ['invalid configuration: enableSystemLogHandler is required for enableSystemLogQuery'],
+    messages: ['invalid configuration: enableSystemLogHandler is required for enableSystemLogQuery'],
   },
 };
 
-for (const [name, { change, gates = {}, faults }] of Object.entries(cases)) {
-  test(`gatedFaults() ${name}`, () => {
+for (const [name, { change, gates = {}, messages }] of Object.entries(cases)) {
+  test(`gatedErrors() ${name}`, () => {
     assert.deepEqual(
-      gatedFaults({ ...HEALTHY, ...change }, (gate) => isGateOn(gates, gate)),
-      faults,
+      gatedFieldErrors({ ...HEALTHY, ...change }, (gate) => isGateOn(gates, gate)),
+      messages,
     );
   });
 }
@@ -149,8 +149,8 @@ const patterns: Record<string, string | undefined> = {
   'a/b:1': 'neither tag nor digest is accepted in an image reference: a/b:1',
 };
 
-for (const [pattern, fault] of Object.entries(patterns)) {
-  test(`gatedFaults() ${fault === undefined ? 'accepts' : 'refuses'} the pattern "${pattern}"`, () => {
+for (const [pattern, message] of Object.entries(patterns)) {
+  test(`gatedErrors() ${message === undefined ? 'accepts' : 'refuses'} the pattern "${pattern}"`, () => {
     const config = {
       ...HEALTHY,
       imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
@@ -158,8 +158,8 @@ for (const [pattern, fault] of Object.entries(patterns)) {
     };
     const prefix = 'invalid configuration: invalid image pattern in `preloadedImagesVerificationAllowlist`:';
     assert.deepEqual(
-      gatedFaults(config, (gate) => isGateOn({}, gate)),
-      fault === undefined ? [] : [`${prefix} ${fault}`],
+      gatedFieldErrors(config, (gate) => isGateOn({}, gate)),
+      message === undefined ? [] : [`${prefix} ${message}`],
     );
   });
 }

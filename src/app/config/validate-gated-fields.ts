@@ -4,17 +4,17 @@ import type { KubeletConfiguration } from './generated/kubelet-configuration.ts'
 import type { IsOn } from './honoured-gates.ts';
 
 /** Objections to fields that hang on a feature gate. */
-export function gatedFaults(config: KubeletConfiguration, isOn: IsOn): readonly string[] {
+export function gatedFieldErrors(config: KubeletConfiguration, isOn: IsOn): readonly string[] {
   return [
-    ...shutdownFaults(config, isOn),
-    ...crashLoopFaults(config, isOn),
-    ...pulledImageFaults(config, isOn),
-    ...memoryFaults(config, isOn),
-    ...serverFaults(config, isOn),
-  ].map((fault) => `invalid configuration: ${fault}`);
+    ...shutdownErrors(config, isOn),
+    ...crashLoopErrors(config, isOn),
+    ...pulledImageErrors(config, isOn),
+    ...memoryErrors(config, isOn),
+    ...serverErrors(config, isOn),
+  ].map((message) => `invalid configuration: ${message}`);
 }
 
-function* shutdownFaults(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
+function* shutdownErrors(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
   const { shutdownGracePeriod, shutdownGracePeriodCriticalPods, shutdownGracePeriodByPodPriority = [] } = config;
   const whole = parseDurationMs(shutdownGracePeriod);
   const critical = parseDurationMs(shutdownGracePeriodCriticalPods);
@@ -39,7 +39,7 @@ function* shutdownFaults(config: KubeletConfiguration, isOn: IsOn): Generator<st
   }
 }
 
-function* crashLoopFaults({ crashLoopBackOff }: KubeletConfiguration, isOn: IsOn): Generator<string> {
+function* crashLoopErrors({ crashLoopBackOff }: KubeletConfiguration, isOn: IsOn): Generator<string> {
   const period = crashLoopBackOff.maxContainerRestartPeriod;
   const gate = 'KubeletCrashLoopBackOffMax';
   if (!isOn(gate)) {
@@ -61,7 +61,7 @@ const VERIFICATION_POLICIES = [
   'AlwaysVerify',
 ];
 
-function* pulledImageFaults(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
+function* pulledImageErrors(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
   const { imagePullCredentialsVerificationPolicy: policy = '', preloadedImagesVerificationAllowlist = [] } = config;
   const gate = 'KubeletEnsureSecretPulledImages';
   if (!isOn(gate)) {
@@ -77,25 +77,25 @@ function* pulledImageFaults(config: KubeletConfiguration, isOn: IsOn): Generator
     yield 'can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "NeverVerifyAllowlistedImages"';
     return;
   }
-  const fault = preloadedImagesVerificationAllowlist.map(imagePatternFault).find((each) => each !== undefined);
-  if (fault !== undefined) yield `invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${fault}`;
+  const message = preloadedImagesVerificationAllowlist.map(imagePatternError).find((each) => each !== undefined);
+  if (message !== undefined) yield `invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${message}`;
 }
 
 /** A repository without tag or digest, or a prefix that ends in `/*`. */
-function imagePatternFault(pattern: string): string | undefined {
+function imagePatternError(pattern: string): string | undefined {
   if (pattern !== pattern.trim()) return `leading/trailing spaces are not allowed: ${pattern}`;
   const isWildcard = pattern.endsWith('/*');
   const stem = isWildcard ? pattern.slice(0, -1) : pattern;
   if (stem === '') return `the supplied pattern is too short: ${pattern}`;
   if (stem.includes('*')) return `not a valid wildcard pattern, only patterns ending with '/*' are allowed: ${pattern}`;
   if (isWildcard) return stem === '/' ? 'at least registry hostname is required' : undefined;
-  const fault = referenceError(stem);
-  if (fault !== undefined) return `failed to parse as an image name: ${fault}`;
+  const message = referenceError(stem);
+  if (message !== undefined) return `failed to parse as an image name: ${message}`;
   if (stem !== withoutTagAndDigest(stem)) return `neither tag nor digest is accepted in an image reference: ${pattern}`;
   return undefined;
 }
 
-function* memoryFaults(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
+function* memoryErrors(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
   const { memoryReservationPolicy: policy, memorySwap } = config;
   const swap = memorySwap.swapBehavior ?? '';
   if (!['', 'NoSwap', 'LimitedSwap'].includes(swap)) {
@@ -109,7 +109,7 @@ function* memoryFaults(config: KubeletConfiguration, isOn: IsOn): Generator<stri
   }
 }
 
-function* serverFaults(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
+function* serverErrors(config: KubeletConfiguration, isOn: IsOn): Generator<string> {
   if (config.serverTLSBootstrap && !isOn('RotateKubeletServerCertificate')) {
     yield 'serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate';
   }

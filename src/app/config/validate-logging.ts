@@ -6,7 +6,7 @@ import type { IsOn } from './honoured-gates.ts';
 const MAX_LEVEL = 2 ** 31 - 1;
 
 /** Objections to the program's own log, each with the path of its field. */
-export function* loggingFaults(logging: LoggingConfiguration, isOn: IsOn): Generator<string> {
+export function* loggingErrors(logging: LoggingConfiguration, isOn: IsOn): Generator<string> {
   const { flushFrequency, format, verbosity, vmodule = [] } = logging;
   if (parseDurationMs(flushFrequency) <= 0) {
     yield `logging.flushFrequency: Invalid value: "${flushFrequency}": Must be greater than zero`;
@@ -29,10 +29,10 @@ export function* loggingFaults(logging: LoggingConfiguration, isOn: IsOn): Gener
     }
     if (level > MAX_LEVEL) yield `${path}: Invalid value: ${level}: Must be <= ${MAX_LEVEL}`;
   }
-  if (!isOn('LoggingAlphaOptions')) yield* alphaOptionFaults(logging);
+  if (!isOn('LoggingAlphaOptions')) yield* alphaOptionErrors(logging);
 }
 
-function* alphaOptionFaults({ options }: LoggingConfiguration): Generator<string> {
+function* alphaOptionErrors({ options }: LoggingConfiguration): Generator<string> {
   for (const format of ['text', 'json'] as const) {
     const { splitStream, infoBufferSize } = options[format];
     const disabled = 'Forbidden: Feature LoggingAlphaOptions is disabled';
@@ -44,7 +44,7 @@ function* alphaOptionFaults({ options }: LoggingConfiguration): Generator<string
 const SCHEMES = ['dns', 'unix', 'unix-abstract'];
 
 /** Objections to where traces go. */
-export function* tracingFaults(tracing: TracingConfiguration | undefined): Generator<string> {
+export function* tracingErrors(tracing: TracingConfiguration | undefined): Generator<string> {
   const { endpoint, samplingRatePerMillion: rate = 0 } = tracing ?? {};
   const ratePath = `tracing.samplingRatePerMillion: Invalid value: ${rate}:`;
   if (rate < 0) yield `${ratePath} sampling rate must be positive`;

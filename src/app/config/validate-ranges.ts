@@ -1,8 +1,8 @@
 import type { KubeletConfiguration } from './generated/kubelet-configuration.ts';
 
 /** Objections to single numbers, and to pairs of them. */
-export function rangeFaultsOf(config: KubeletConfiguration): readonly string[] {
-  return [...boundFaults(config), ...relationFaults(config)].map((fault) => `invalid configuration: ${fault}`);
+export function numericRangeErrors(config: KubeletConfiguration): readonly string[] {
+  return [...boundErrors(config), ...relationErrors(config)].map((message) => `invalid configuration: ${message}`);
 }
 
 type NumberField = {
@@ -50,7 +50,7 @@ const BOUNDS: Partial<Record<NumberField, Bounds>> = {
   },
 };
 
-function* boundFaults(config: KubeletConfiguration): Generator<string> {
+function* boundErrors(config: KubeletConfiguration): Generator<string> {
   for (const [field, bounds] of Object.entries(BOUNDS)) {
     const value = config[field as NumberField]; // the keys of BOUNDS are no others
     const { flag, low, high = Number.POSITIVE_INFINITY, words, off } = bounds;
@@ -59,7 +59,7 @@ function* boundFaults(config: KubeletConfiguration): Generator<string> {
   }
 }
 
-function* relationFaults(config: KubeletConfiguration): Generator<string> {
+function* relationErrors(config: KubeletConfiguration): Generator<string> {
   const { imageGCLowThresholdPercent: low, imageGCHighThresholdPercent: high } = config;
   if (config.nodeLeaseDurationSeconds <= 0) yield 'nodeLeaseDurationSeconds must be greater than 0';
   if (config.systemCgroups && !config.cgroupRoot) {

@@ -17,7 +17,7 @@ export type TokenSupport =
   | 'available'
   /** The feature gate is off. */
   | 'disabled'
-  /** The node stands alone: nobody gives any out. */
+  /** Standalone: no API server issues tokens. */
   | 'standalone';
 
 export const TOKENS_GATE = 'KubeletServiceAccountTokenForCredentialProviders';

@@ -6,7 +6,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { FolderTakenError } from '../../host/folder-claims.ts';
 import type { Host } from '../../host/host.ts';
 import { giveBackMemory } from '../../host/linux/process/give-back-memory.ts';
-import { whenQuiet } from '../../observability/when-quiet.ts';
+import { onQuiet } from '../../observability/when-quiet.ts';
 import { type EmbeddedRuntime, openEmbeddedRuntime } from '../../runtime/embedded-runtime.ts';
 import type { ImageLoader } from '../../runtime/images/image-loader.ts';
 import { NriSocketError } from '../../runtime/nri/nri.ts';
@@ -76,7 +76,7 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
     const { storage, puller } = runtime;
     ready.resolve(storedImages({ storage, puller, exporter: storage.exporter }));
     const life = new AbortController();
-    whenQuiet({ clock: host.clock, tidy: giveBackMemory }, life.signal);
+    onQuiet({ clock: host.clock, tidy: giveBackMemory }, life.signal);
     return {
       cri: runtime.cri,
       loader: runtime.storage.loader,

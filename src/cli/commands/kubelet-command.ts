@@ -7,8 +7,8 @@ import { EMBEDDED } from '../../app/config/embedded-endpoint.ts';
 import { kubeletHelp } from '../../app/config/kubelet-help.ts';
 import { type KubeletSettings, loadKubeletConfig } from '../../app/config/load-config.ts';
 import { notHonoured } from '../../app/config/not-honoured.ts';
-import { formatProblem } from '../../app/config/problem.ts';
-import { standaloneFaults } from '../../app/config/standalone-faults.ts';
+import { formatDiagnostic } from '../../app/config/config-diagnostic.ts';
+import { standaloneErrors } from '../../app/config/standalone-errors.ts';
 import { DEFAULT_RUNTIME_CONFIG } from '../../app/embedded/embedded-settings.ts';
 import { startEmbedded } from '../../app/embedded/start-embedded.ts';
 import { nodeSettings } from '../../app/node-settings.ts';
@@ -50,14 +50,14 @@ export async function kubeletCommand(flags: readonly string[], context: CommandC
   const { terminal, host, machine } = context;
   const ending = new Ending();
   const deps = { fs: host.fs, hostname: machine.hostname, cgroupVersion: host.cgroups.version };
-  const { settings, problems: faults } = await loadKubeletConfig(flags, deps, ending.asked);
+  const { settings, diagnostics: faults } = await loadKubeletConfig(flags, deps, ending.asked);
   if (settings.flags.help || settings.flags.version !== false) {
     await terminal.stdout.write(settings.flags.help ? kubeletHelp() : `Kubernetes ${KUBERNETES_VERSION}\n`);
     return EXIT.ok;
   }
-  const problems = [...faults, ...standaloneFaults(settings), ...notHonoured(settings.config)];
+  const problems = [...faults, ...standaloneErrors(settings), ...notHonoured(settings.config)];
   for (const problem of problems) {
-    await terminal.stderr.write(`nodelet kubelet: ${problem.severity}: ${formatProblem(problem)}\n`);
+    await terminal.stderr.write(`nodelet kubelet: ${problem.severity}: ${formatDiagnostic(problem)}\n`);
   }
   if (problems.some(({ severity }) => severity === 'error')) return EXIT.badInput;
   requireRootOnLinux(context);

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { PodItem, PodList } from '../../kubelet/local-api/local-api-types.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
-import { problemText } from '../../kubelet/local-api/problem-text.ts';
+import { manifestErrorText } from '../../kubelet/local-api/problem-text.ts';
 import { EXIT } from '../options/command-error.ts';
 import type { PsOptions } from '../options/commands.ts';
 import { type PodRow, podRow } from '../output/pod-row.ts';
@@ -21,7 +21,7 @@ export async function psCommand(
     if (list.pods.length === 0) await terminal.stderr.write('No resources found.\n');
     for (const trouble of list.troubles) await terminal.stderr.write(`✗ ${trouble}\n`);
     for (const { source, errors: problems } of list.manifests) {
-      for (const problem of problems) await terminal.stderr.write(`${problemText(source, problem)}\n`);
+      for (const problem of problems) await terminal.stderr.write(`${manifestErrorText(source, problem)}\n`);
     }
   }
   return EXIT.ok;

@@ -11,7 +11,7 @@ import type { RunOptions } from '../options/commands.ts';
 import { isSettled, podOutcome } from '../output/pod-outcome.ts';
 import { podRow } from '../output/pod-row.ts';
 import { RunScreen } from '../output/run-screen.ts';
-import { untoldLog } from '../output/untold-log.ts';
+import { withoutShownErrors } from '../output/filtered-log.ts';
 import { agentLog } from './agent-log.ts';
 import { firstWanted, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
@@ -69,7 +69,7 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const made = await missingFolders([options.rootDir, options.stateDir], fs);
   const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
-  const log = options.verbosity > 0 ? whole : untoldLog(whole, (pod, error) => screen.isNews(pod, error));
+  const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNews(pod, error));
   const over = new AbortController();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {

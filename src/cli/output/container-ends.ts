@@ -16,12 +16,12 @@ export interface ContainerEnd {
 
 export function containerEnds({ initContainerStatuses = [], containerStatuses = [] }: PodStatus): ContainerEnd[] {
   return [
-    ...initContainerStatuses.flatMap((status) => endOf(status, 'init')),
-    ...containerStatuses.flatMap((status) => endOf(status, 'container')),
+    ...initContainerStatuses.flatMap((status) => lastEnd(status, 'init')),
+    ...containerStatuses.flatMap((status) => lastEnd(status, 'container')),
   ];
 }
 
-function endOf(
+function lastEnd(
   { name, state, lastState, restartCount }: ContainerStatus,
   label: ContainerEnd['label'],
 ): ContainerEnd[] {

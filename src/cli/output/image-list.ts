@@ -16,7 +16,7 @@ interface ImageRow {
 
 /** What `nodelet image ls` prints: a row for each name, as Docker has it. */
 export function imageList(images: readonly ListedImage[], options: Omit<ListOptions, 'verb'>): string {
-  const rows = images.flatMap(rowsOf).sort((a, b) => byCodePoint(sortKey(a), sortKey(b)));
+  const rows = images.flatMap(imageRows).sort((a, b) => byCodePoint(sortKey(a), sortKey(b)));
   const idOf = ({ id }: ListedImage): string => (options.whole ? id : shortId(id));
   if (options.format === 'json') {
     const ordered = [...new Set(rows.map(({ image }) => image))];
@@ -36,7 +36,7 @@ export function imageList(images: readonly ListedImage[], options: Omit<ListOpti
   ]);
 }
 
-function rowsOf(image: ListedImage): readonly ImageRow[] {
+function imageRows(image: ListedImage): readonly ImageRow[] {
   const digests = new Map(image.digests.map((name) => splitAt(name, name.indexOf('@'))));
   const tagged = image.tags.map((name) => {
     const [repository, tag] = splitAt(name, name.lastIndexOf(':'));

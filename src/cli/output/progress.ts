@@ -7,10 +7,10 @@ import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
 import { configTrouble } from '../../kubelet/explain/describe-error.ts';
 import { unwrapError } from '../../kubelet/explain/error-texts.ts';
 import { volumeTrouble } from '../../kubelet/explain/volume-words.ts';
-import { problemText } from '../../kubelet/local-api/problem-text.ts';
+import { manifestErrorText } from '../../kubelet/local-api/problem-text.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { containerEnds } from './container-ends.ts';
-import { eventNews } from './event-news.ts';
+import { eventLine } from './event-line.ts';
 import { type Colour, type Paint, plain } from './paint.ts';
 import { isCompleting, type PodOutcome, podOutcome } from './pod-outcome.ts';
 import { podSummary } from './pod-summary.ts';
@@ -40,7 +40,7 @@ interface ProgressOptions {
 }
 
 /** What has been told of a pod. */
-interface Told {
+interface ShownPod {
   /** `namespace/name` */
   readonly name: string;
   /** Wall-clock time of its first step. */
@@ -67,7 +67,7 @@ interface Told {
 export class Progress {
   readonly #options: ProgressOptions;
   readonly #paint: Paint;
-  readonly #pods = new Map<string, Told>();
+  readonly #pods = new Map<string, ShownPod>();
   readonly #problems = new Set<string>();
 
   constructor(options: ProgressOptions) {
@@ -79,7 +79,7 @@ export class Progress {
   lines(event: AgentEvent, nowMs: number): string[] {
     switch (event.kind) {
       case 'manifest':
-        return event.report.errors.flatMap((problem) => this.problem(event.report.source, problem));
+        return event.report.errors.flatMap((manifestError) => this.problem(event.report.source, manifestError));
       case 'step':
         return this.#of(event.pod, this.#stepTexts(event.pod, event.step));
       case 'event':
@@ -95,24 +95,24 @@ export class Progress {
   }
 
   /** Whether it is the first time that something, by its step, its event or here, tells this failure of a pod. */
-  isNews(pod: string, error: string): boolean {
+  isNewError(pod: string, error: string): boolean {
     const told = this.#pods.values().find(({ name }) => name === pod);
     const text = unwrapError(error);
     if (told === undefined) return true;
-    if (isKnown(told, text)) return false;
+    if (isShown(told, text)) return false;
     told.errors.add(text);
     return true;
   }
 
   /** Something that all pods need. */
   ready(what: string, tookMs: number): string {
-    return this.#mark('green', '✓', row(what, '', spanText(tookMs)));
+    return this.#mark('green', '✓', row(what, '', elapsedText(tookMs)));
   }
 
   /** A manifest that cannot be used, told once: `web.yaml:7:5: spec.containers: Required value`. */
   problem(location: string, message: string): string[] {
     const here = `${this.#options.here}/`;
-    const full = problemText(location, message);
+    const full = manifestErrorText(location, message);
     const text = full.startsWith(here) ? full.slice(here.length) : full;
     if (this.#problems.has(text)) return [];
     this.#problems.add(text);
@@ -134,7 +134,7 @@ export class Progress {
       if (outcome.error === ABANDONED) told.isStopping = true;
       // A stop that is given up for a quicker one is no failure.
       if (told.isStopping && (outcome.error === ABANDONED || name === 'stop container')) return [];
-      return this.#failure(told, label, subject, unwrapError(outcome.error), { shown: plainFailure(pod, outcome.error) });
+      return this.#failure(told, label, subject, unwrapError(outcome.error), { shown: describeStepError(pod, outcome.error) });
     }
     const isEmpty = name === 'volumes' && !pod.spec.volumes?.length;
     const key = `${name} ${subject}`;
@@ -149,7 +149,7 @@ export class Progress {
     told.once.add(key);
     const present = told.once.has(`present ${subject}`) ? 'already here  ' : '';
     const shown = name === 'stop sandbox' ? 'sandbox' : subject;
-    return [this.#mark('green', '✓', row(label, shown, `${present}${spanText(outcome.tookMs)}`))];
+    return [this.#mark('green', '✓', row(label, shown, `${present}${elapsedText(outcome.tookMs)}`))];
   }
 
   #eventTexts(pod: Pod, event: PodEvent): string[] {
@@ -162,7 +162,7 @@ export class Progress {
     if (present) told.once.add(`present ${present}`);
     const pulling = /^Pulling image "(.+)"$/.exec(message)?.[1];
     if (pulling) return this.#once(told, this.#mark('dim', '…', row('image', pulling, 'pulling')));
-    const news = eventNews(event);
+    const news = eventLine(event);
     if (news === undefined || told.isStopping) return [];
     const { label, subject, text, always } = news;
     if (always) return [this.#mark('yellow', '!', row(label, subject, text))];
@@ -171,13 +171,13 @@ export class Progress {
 
   /** A step and the event about it tell of one failure, in either order: the first one is enough. */
   #failure(
-    told: Told,
+    told: ShownPod,
     label: string,
     subject: string,
     error: string,
     { colour = 'red', shown = error }: { readonly colour?: Colour; readonly shown?: string },
   ): string[] {
-    if (isKnown(told, error)) return [];
+    if (isShown(told, error)) return [];
     told.errors.add(error);
     return [this.#mark(colour, colour === 'red' ? '✗' : '!', row(label, subject, shown))];
   }
@@ -190,14 +190,14 @@ export class Progress {
   }
 
   /** Containers that ended since the last status. */
-  #endTexts(status: PodStatus, told: Told, nowMs: number): string[] {
+  #endTexts(status: PodStatus, told: ShownPod, nowMs: number): string[] {
     return containerEnds(status).flatMap(({ label, name, count, end, isOver }) => {
       const key = `end ${name} ${count}`;
       if (told.once.has(key)) return [];
       told.once.add(key);
       if (told.stopped.delete(name)) return [];
       const startedMs = told.started.get(name);
-      const span = startedMs === undefined || !isOver ? '' : `  ${spanText(nowMs - startedMs)}`;
+      const span = startedMs === undefined || !isOver ? '' : `  ${elapsedText(nowMs - startedMs)}`;
       told.once.delete(`start container ${name}`); // its next start is news again
       const ok = end.exitCode === 0;
       const why = end.reason && end.reason !== 'Completed' && end.reason !== 'Error' ? ` (${end.reason})` : '';
@@ -207,13 +207,13 @@ export class Progress {
     });
   }
 
-  #outcomeTexts(pod: Pod, status: PodStatus, told: Told, nowMs: number): string[] {
+  #outcomeTexts(pod: Pod, status: PodStatus, told: ShownPod, nowMs: number): string[] {
     const outcome = podOutcome(status);
     if (outcome === told.outcome) return [];
     told.outcome = outcome;
     const isFirst = !told.once.has(outcome);
     told.once.add(outcome);
-    const span = told.beganMs === undefined || !isFirst ? '' : ` in ${spanText(nowMs - told.beganMs)}`;
+    const span = told.beganMs === undefined || !isFirst ? '' : ` in ${elapsedText(nowMs - told.beganMs)}`;
     switch (outcome) {
       case 'ready':
         return [
@@ -229,13 +229,13 @@ export class Progress {
     }
   }
 
-  #toldOf({ metadata }: Pod): Told {
-    const told = this.#pods.get(metadata.uid) ?? nothingTold(`${metadata.namespace}/${metadata.name}`);
+  #toldOf({ metadata }: Pod): ShownPod {
+    const told = this.#pods.get(metadata.uid) ?? newShownPod(`${metadata.namespace}/${metadata.name}`);
     this.#pods.set(metadata.uid, told);
     return told;
   }
 
-  #once(told: Told, text: string): string[] {
+  #once(told: ShownPod, text: string): string[] {
     if (told.once.has(text)) return [];
     told.once.add(text);
     return [text];
@@ -246,7 +246,7 @@ export class Progress {
   }
 }
 
-function nothingTold(name: string): Told {
+function newShownPod(name: string): ShownPod {
   return {
     name,
     beganMs: undefined,
@@ -260,22 +260,22 @@ function nothingTold(name: string): Told {
   };
 }
 
-function plainFailure({ spec }: Pod, error: string): string {
+function describeStepError({ spec }: Pod, error: string): string {
   const text = unwrapError(error);
   return (volumeTrouble(spec, text) ?? configTrouble(text))?.text ?? text;
 }
 
 /** Whether a failure has been told, perhaps with more words around it. */
-function isKnown({ errors }: Told, error: string): boolean {
+function isShown({ errors }: ShownPod, error: string): boolean {
   return [...errors].some((known) => known.includes(error) || error.includes(known));
 }
 
 /** `failed: Evicted: The node was low on resource: memory`; without what an event has said already. */
-function failedText({ reason, message = '' }: PodStatus, told: Told): string {
+function failedText({ reason, message = '' }: PodStatus, told: ShownPod): string {
   const refusal = /^Pod was rejected: (.*)$/s.exec(message)?.[1];
   const what = refusal === undefined ? 'failed' : 'refused';
   const why = refusal ?? message;
-  const said = why !== '' && isKnown(told, unwrapError(why)) ? [] : [reason, why].filter(Boolean);
+  const said = why !== '' && isShown(told, unwrapError(why)) ? [] : [reason, why].filter(Boolean);
   return [what, ...said].join(': ');
 }
 
@@ -290,6 +290,6 @@ function row(label: string, subject: string, detail: string): string {
 }
 
 /** `95 ms`, `1.4 s` */
-export function spanText(ms: number): string {
+export function elapsedText(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

@@ -54,7 +54,7 @@ export class RunScreen {
 
   /** Whether the user has not been told of this failure of a pod. */
   isNews(pod: string, error: string): boolean {
-    return this.#progress.isNews(pod, error);
+    return this.#progress.isNewError(pod, error);
   }
 
   runtimeReady(tookMs: number): void {

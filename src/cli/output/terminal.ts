@@ -29,7 +29,7 @@ export function processTerminal(): Terminal {
     inputIsTerminal: stdin.isTTY === true,
     input: () => stdin,
     keys: (signal) => rawKeys(stdin, signal),
-    sizes: (signal) => sizesOf(stdout, signal),
+    sizes: (signal) => terminalSizes(stdout, signal),
   };
 }
 
@@ -65,7 +65,7 @@ function setRawMode(stdin: NodeJS.ReadStream, on: boolean): void {
   if (stdin instanceof ReadStream && !stdin.destroyed) stdin.setRawMode(on);
 }
 
-async function* sizesOf(stdout: NodeJS.WriteStream, signal: AbortSignal): AsyncGenerator<TerminalSize, void, void> {
+async function* terminalSizes(stdout: NodeJS.WriteStream, signal: AbortSignal): AsyncGenerator<TerminalSize, void, void> {
   if (stdout.isTTY !== true) return;
   let wake = (): void => {};
   let changed = true;

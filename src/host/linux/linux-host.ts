@@ -10,7 +10,7 @@ import { linuxSigningKeys } from './linux-signing-keys.ts';
 import { linuxMounts } from './mount/linux-mounts.ts';
 import { createLinuxNamespaces } from './namespace/linux-namespaces.ts';
 import { createLinuxNetworkNamespaces } from './namespace/linux-network-namespaces.ts';
-import { createNamespaceOrders } from './namespace/namespace-orders.ts';
+import { createNamespaceThreadClient } from './namespace/namespace-thread-client.ts';
 import { linuxConnectedPrograms } from './net/linux-connected-programs.ts';
 import { linuxMachineAddresses } from './net/linux-machine-addresses.ts';
 import { linuxPacketSockets } from './net/linux-packet-sockets.ts';
@@ -20,7 +20,7 @@ import { createLinuxProcesses } from './process/linux-processes.ts';
 /** The machine that we run on. Cheap to make: what takes long to load is loaded at its first use. */
 export function createLinuxHost(): Host {
   const [clock, fs] = [linuxClock, linuxFileSystem];
-  const orders = createNamespaceOrders();
+  const namespaceThread = createNamespaceThreadClient();
   return {
     clock,
     random: linuxRandom,
@@ -29,14 +29,14 @@ export function createLinuxHost(): Host {
     folderClaims: linuxFolderClaims,
     fifos: linuxFifos,
     mounts: linuxMounts,
-    namespaces: createLinuxNamespaces(orders),
+    namespaces: createLinuxNamespaces(namespaceThread),
     processes: createLinuxProcesses(),
     connectedPrograms: linuxConnectedPrograms,
     cgroups: createLinuxCgroups({ fs, clock }),
     cgroupStats: createLinuxCgroupStats(),
     network: linuxNetwork,
     addresses: linuxMachineAddresses,
-    networkNamespaces: createLinuxNetworkNamespaces(orders),
+    networkNamespaces: createLinuxNetworkNamespaces(namespaceThread),
     packetSockets: linuxPacketSockets,
   };
 }

@@ -1,7 +1,7 @@
 import type { Node, Pod } from '../../api/generated/core-v1.ts';
 import { amountsOf } from '../../api/pod-resources.ts';
 import type { PodEvents } from '../events/pod-events.ts';
-import type { PodFailure } from '../pod/pod-failure.ts';
+import { type PodFailure, rejectedStatusMessage } from '../pod/pod-failure.ts';
 import { admitPod } from './admit-pod.ts';
 import type { AdmissionView } from './pod-admit-handler.ts';
 
@@ -34,7 +34,7 @@ export interface RejectionDeps {
 /** Reports a rejected pod as kubelet does: with an event and with the pod's status. */
 export function rejectPod(pod: Pod, rejection: PodFailure, { events, publisher }: RejectionDeps): void {
   events.record(pod, 'Warning', rejection.reason, rejection.message);
-  publisher.publish(pod, 'terminated', { ...rejection, message: `Pod was rejected: ${rejection.message}` });
+  publisher.publish(pod, 'terminated', { ...rejection, message: rejectedStatusMessage(rejection.message) });
 }
 
 /** Labels and allocatable resources of the registered node take precedence, as they do for the scheduler. */

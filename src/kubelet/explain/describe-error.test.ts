@@ -1,46 +1,126 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ConfigTrouble, configTrouble } from './describe-error.ts';
+import type { ErrorCause } from '../pod/pod-cause.ts';
+import {
+  describeConfigError,
+  describeSandboxError,
+  describeVolumeError,
+  type ErrorDescription,
+} from './describe-error.ts';
 
-const subject = '(pod: "hello_default(u1)", container: web)';
+const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
+  [
+    { kind: 'objectNotFound', object: 'configmap', name: 'settings' },
+    { text: 'needs ConfigMap "settings", which does not exist' },
+  ],
+  [
+    { kind: 'objectNotFound', object: 'secret', name: 'login' },
+    { text: 'needs Secret "login", which does not exist' },
+  ],
+  [
+    { kind: 'keyNotFound', object: 'secret', name: 'shop/login', key: 'user' },
+    { text: 'needs key "user" of Secret shop/login, which does not have it' },
+  ],
+  [
+    { kind: 'objectNotSynced', object: 'configmap' },
+    { text: 'needs a ConfigMap, and the API server has not answered yet' },
+  ],
+  [
+    { kind: 'servicesNotSynced' },
+    { text: 'needs the variables of services, and the API server has not answered yet' },
+  ],
+  [
+    { kind: 'envFileInvalid' },
+    { text: "takes variables from a file that is missing, or has other lines than NAME='value'" },
+  ],
+  [
+    { kind: 'runsAsRoot', from: 'image' },
+    {
+      text: 'must not run as root (runAsNonRoot), and its image does',
+      help: 'Set its runAsUser to a user other than 0, or use an image that names one.',
+    },
+  ],
+  [{ kind: 'runsAsRoot', from: 'spec' }, { text: 'must not run as root (runAsNonRoot), and its runAsUser is 0' }],
+  [
+    { kind: 'userNotNumeric', user: 'www' },
+    {
+      text: 'must not run as root (runAsNonRoot), and the user "www" of its image may be root',
+      help: 'Set its runAsUser to their number.',
+    },
+  ],
+  [
+    { kind: 'subPathFailed', volume: 'data' },
+    {
+      text: 'cannot have its subPath of volume "data"',
+      help: 'Its path has a file or a link out of the volume in it, or cannot be written.',
+    },
+  ],
+];
 
-const cases: Record<string, ConfigTrouble | undefined> = {
-  'configmap "settings" not found': { text: 'needs ConfigMap "settings", which does not exist' },
-  'secret "login" not found': { text: 'needs Secret "login", which does not exist' },
-  "couldn't find key user in Secret shop/login": {
-    text: 'needs key "user" of Secret shop/login, which does not have it',
-  },
-  'failed to sync configmap cache: timed out waiting for the condition': {
-    text: 'needs a ConfigMap, and the API server has not answered yet',
-  },
-  'services have not yet been read at least once, cannot construct envvars': {
-    text: 'is to be told of services, and the API server has not answered yet',
-  },
-  "couldn't parse env file": {
-    text: "takes variables from a file that is missing, or has other lines than NAME='value'",
-  },
-  [`container has runAsNonRoot and image will run as root ${subject}`]: {
-    text: 'must not run as root (runAsNonRoot), and its image does',
-    help: 'Set its runAsUser to another user than 0, or take an image that names one.',
-  },
-  [`container's runAsUser breaks non-root policy ${subject}`]: {
-    text: 'must not run as root (runAsNonRoot), and its runAsUser is 0',
-  },
-  [`container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root ${subject}`]: {
-    text: 'must not run as root (runAsNonRoot), and the user "www" of its image may be root',
-    help: 'Set its runAsUser to their number.',
-  },
-  'failed to create subPath directory for volumeMount "data" of container "web"': {
-    text: 'cannot have its subPath of volume "data"',
-    help: 'Its path has a file or a link out of the volume in it, or cannot be written.',
-  },
+for (const [cause, description] of configErrors) {
+  test(`describeConfigError() of ${JSON.stringify(cause)}`, () => {
+    assert.deepEqual(describeConfigError(cause, ''), description);
+  });
+}
+
+const runtimeErrors: Record<string, ErrorDescription | undefined> = {
   'failed to create containerd container: cannot load seccomp profile "/s/x.json": open /s/x.json: no such file or directory':
     { text: 'needs the seccomp profile "/s/x.json", which does not exist' },
   'cannot load seccomp profile "/s/x.json": invalid character': undefined,
 };
 
-for (const [message, trouble] of Object.entries(cases)) {
-  test(`configTrouble() puts into plain words: ${message}`, () => {
-    assert.deepEqual(configTrouble(message), trouble);
+for (const [error, description] of Object.entries(runtimeErrors)) {
+  test(`describeConfigError() of the runtime's ${error}`, () => {
+    assert.deepEqual(describeConfigError(undefined, error), description);
+  });
+}
+
+const volumeErrors: readonly (readonly [ErrorCause | undefined, string | undefined])[] = [
+  [
+    { kind: 'objectNotFound', object: 'configmap', name: 'settings' },
+    'volume "conf" needs ConfigMap "settings", which does not exist',
+  ],
+  [
+    { kind: 'keyNotFound', object: 'configmap', name: 'settings', key: 'a' },
+    'volume "conf" needs key "a" of ConfigMap "settings", which does not have it',
+  ],
+  [
+    { kind: 'keyNotFound', object: 'secret', name: 'admin', key: 'b' },
+    'volume "conf" needs key "b" of Secret "admin", which does not have it',
+  ],
+  [undefined, 'no such device'],
+];
+
+for (const [cause, text] of volumeErrors) {
+  test(`describeVolumeError() of ${JSON.stringify(cause)}`, () => {
+    const failed = { kind: 'volumeFailed', volume: 'conf', cause } as const;
+    assert.equal(describeVolumeError(failed, 'no such device')?.text, text);
+  });
+}
+
+test('describeVolumeError() leaves out errors of no single volume', () => {
+  assert.equal(describeVolumeError(undefined, 'ENOSPC: no space left on device'), undefined);
+});
+
+const sandboxErrors: readonly (readonly [cause: ErrorCause | undefined, error: string, summary: string | undefined])[] =
+  [
+    [
+      { kind: 'runtimeClassNotFound', name: 'fast' },
+      'runtimeclass.node.k8s.io "fast" not found',
+      'there is no runtime class "fast"',
+    ],
+    [
+      undefined,
+      'rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for "kata" is configured',
+      'the runtime has no handler "kata"',
+    ],
+    [{ kind: 'userNamespacesUnsupported' }, '', 'the runtime does not support user namespaces'],
+    [{ kind: 'networkNotReady' }, '', 'the network of the runtime is not ready'],
+    [undefined, 'rpc error: code = Unknown desc = no CNI plugin', undefined],
+  ];
+
+for (const [cause, error, summary] of sandboxErrors) {
+  test(`describeSandboxError() of ${JSON.stringify(cause ?? error)}`, () => {
+    assert.equal(describeSandboxError(cause, error)?.summary, summary);
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pullHelp } from './error-texts.ts';
+import { pullHelp, unwrapError } from './error-texts.ts';
 
 const cases: Record<string, string | undefined> = {
   'Head "http://localhost:5999/v2/x/y/manifests/1": dial tcp 127.0.0.1:5999: connect: connection refused':
@@ -35,4 +35,29 @@ const cases: Record<string, string | undefined> = {
 
 for (const [error, help] of Object.entries(cases)) {
   test(`pullHelp() of ${error}`, () => assert.equal(pullHelp(error), help));
+}
+
+test('unwrapError() removes the prefixes of gRPC and line feeds', () => {
+  const text = 'cannot pull: rpc error: code = NotFound desc = rpc error: code = Unknown desc = no\n such image\n';
+  assert.equal(unwrapError(text), 'cannot pull: no such image');
+});
+
+test('unwrapError() names the volume', () => {
+  const wrapped = 'MountVolume.SetUp failed for volume "conf" : configmap "settings" not found';
+  assert.equal(unwrapError(wrapped), 'volume "conf": configmap "settings" not found');
+});
+
+const unwrapped: Record<string, string> = {
+  'Failed to pull image "web:2": failed to pull and unpack image "web:2": failed to resolve reference "web:2": web:2: not found':
+    'web:2: not found',
+  'Back-off pulling image "web:2": ErrImagePull: no such host': 'no such host',
+  'Back-off pulling image "web:2"': 'Back-off pulling image "web:2"',
+  [`Exec lifecycle hook ([sh -c "a"]) for Container "c" in Pod "p_ns(u)" failed - error: command 'sh' exited with 9: no\n, message: "no\\n"`]:
+    "command 'sh' exited with 9: no",
+  [`Exec lifecycle hook ([sh]) for Container "c" in Pod "p_ns(u)" failed - error: command 'sh' exited with 8: , message: ""`]:
+    "command 'sh' exited with 8",
+};
+
+for (const [error, text] of Object.entries(unwrapped)) {
+  test(`unwrapError() of ${JSON.stringify(error)}`, () => assert.equal(unwrapError(error), text));
 }

@@ -5,7 +5,7 @@ import { step } from './fake/reports.ts';
 import { startGaps } from './step-gaps.ts';
 
 /** `after → before: so long` */
-function told(steps: readonly Step[], thresholdMs?: number): string[] {
+function gapTexts(steps: readonly Step[], thresholdMs?: number): string[] {
   return startGaps(steps, thresholdMs).map(
     ({ after, before, tookMs }) => `${after.name} → ${before.name}: ${tookMs} ms`,
   );
@@ -29,7 +29,7 @@ const cases: Record<string, { steps: readonly Step[]; thresholdMs?: number; wait
     steps: [step('image', 'a', 0, 1000), step('image', 'b', 10, 20), step('create container', 'a', 1001, 5)],
     waits: [],
   },
-  'no gap while a step is under way': {
+  'no gap while a step is running': {
     steps: [step('image', 'a', 0), step('create container', 'b', 5000, 5)],
     waits: [],
   },
@@ -44,5 +44,5 @@ const cases: Record<string, { steps: readonly Step[]; thresholdMs?: number; wait
 };
 
 for (const [name, { steps, thresholdMs, waits }] of Object.entries(cases)) {
-  test(`timerWaits() finds ${name}`, () => assert.deepEqual(told(steps, thresholdMs), waits));
+  test(`startGaps() finds ${name}`, () => assert.deepEqual(gapTexts(steps, thresholdMs), waits));
 }

@@ -5,13 +5,13 @@ import type { Step } from '../events/timeline.ts';
 import { exitedContainer, observedOf, runningContainer } from '../local-api/fake/scripted-view.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 import type { PodReport } from './agent-view.ts';
-import { event, reportWith, step } from './fake/reports.ts';
+import { event, killed, reportWith, step } from './fake/reports.ts';
 import { podWaits } from './pod-waits.ts';
 import { timelineText } from './timeline-text.ts';
 
 const T = 1_767_225_600_000;
 
-function at(name: string, subject: string | undefined, ms: number, tookMs?: number, error?: string): Step {
+function at(name: Step['name'], subject: string | undefined, ms: number, tookMs?: number, error?: string): Step {
   return step(name, subject, T + ms, tookMs, error);
 }
 
@@ -152,7 +152,7 @@ const scenes: Record<string, Scene> = {
   },
   'a container that was killed by its probe': {
     steps: [...start(0), at('stop container', 'web', 9100, 2000), ...start(11_100)],
-    events: [event('Killing', 'Container web failed liveness probe, will be restarted', T + 9099)],
+    events: [killed('livenessFailed', T + 9099)],
     askedAt: 20_000,
     shows: [
       '    AT   TOOK                            STEP',
@@ -168,7 +168,7 @@ const scenes: Record<string, Scene> = {
   },
   'a pod that was stopped': {
     steps: [...start(0), at('stop container', 'web', 9100, 40), at('stop sandbox', undefined, 9140, 60)],
-    events: [event('Killing', 'Stopping container web', T + 9099)],
+    events: [killed('podStopping', T + 9099)],
     askedAt: 9200,
     shows: [
       '    AT   TOOK                            STEP',

@@ -9,7 +9,7 @@ import { agoText, forText, inText, quotedSuffix, sentence, durationText, timesTe
 import { unwrapError } from './error-texts.ts';
 import { failedProbeOutput } from './probe-output.ts';
 
-/** Why a container that runs is not ready, and what else is to be known of it. */
+/** Why a running container is not ready, and notes about it. */
 export function whyContainerRuns(container: ExplainedContainer): Finding[] {
   const startedAt = container.status.state?.running?.startedAt;
   const sinceMs = startedAt === undefined ? container.nowMs : parseTime(startedAt);
@@ -33,14 +33,14 @@ function unready(container: ExplainedContainer, sinceMs: number): Finding[] {
   const probe = probeOf(spec, kind);
   if (status.ready || probe === undefined) return [];
   const failures = probeFailures(container, kind, sinceMs);
-  const cause =
+  const summary =
     failures === undefined ? `the ${kind} probe of ${title} has not succeeded yet` : `${title} fails its ${kind} probe`;
-  const told = failures === undefined ? notSucceededYet(container, kind, probe, sinceMs) : failures;
+  const state = failures === undefined ? notSucceededYet(container, kind, probe, sinceMs) : failures;
   return [
     {
       kind: 'unready',
-      summary: cause,
-      sentences: [sentence(`${title} runs, but its ${kind} probe ${told}`), ...failureLimit(kind, probe)],
+      summary,
+      sentences: [sentence(`${title} runs, but its ${kind} probe ${state}`), ...failureLimit(kind, probe)],
     },
   ];
 }
@@ -52,14 +52,14 @@ function notSucceededYet({ nowMs }: ExplainedContainer, kind: ProbeKind, probe: 
   return `has not succeeded yet; it checks every ${every}, and the container started ${agoText(sinceMs, nowMs)}`;
 }
 
-/** A startup probe that fails too often costs the container its life. */
+/** A container is killed when its startup probe reaches the threshold. */
 function failureLimit(kind: ProbeKind, probe: Probe): string[] {
   if (kind !== 'startup') return [];
   const { failureThreshold } = probeSpec(kind, probe);
   return [`After ${failureThreshold} failures in a row it is killed.`];
 }
 
-/** `failed 12 times, the last time 3 s ago: "…"`; `undefined` when no failure is known of this run. */
+/** `has failed 12 times, the last time 3 s ago: "…"`; `undefined` when no failure of this run is known. */
 function probeFailures({ report, spec, nowMs }: ExplainedContainer, kind: ProbeKind, sinceMs: number): string | undefined {
   const failures = report.events.flatMap((event) => {
     const isOfThisRun = isEventOf(event, spec.name) && event.atMs >= sinceMs;
@@ -68,7 +68,7 @@ function probeFailures({ report, spec, nowMs }: ExplainedContainer, kind: ProbeK
   });
   const last = failures.at(-1);
   if (last === undefined) return undefined;
-  // Events are kept up to a number: where that of the start is gone, failures may be gone too.
+  // The number of events is bounded: without the event of the start, failures may be missing too.
   const isComplete = report.events.some(
     (event) => event.reason === 'Started' && isEventOf(event, spec.name) && event.atMs >= sinceMs,
   );
@@ -77,7 +77,7 @@ function probeFailures({ report, spec, nowMs }: ExplainedContainer, kind: ProbeK
   return `has failed ${count}, ${when}${quotedSuffix(unwrapError(last.output))}`;
 }
 
-/** A liveness probe speaks up before it restarts the container. */
+/** Notes a failing liveness probe before it reaches its threshold. */
 function failingLiveness(container: ExplainedContainer, sinceMs: number): Finding[] {
   const { spec, title, report, nowMs } = container;
   const probe = probeOf(spec, 'liveness');
@@ -90,8 +90,8 @@ function failingLiveness(container: ExplainedContainer, sinceMs: number): Findin
   const failures = probeFailures(container, 'liveness', sinceMs);
   if (!isRecent || failures === undefined) return [];
   const consequence = `After ${failureThreshold} failures in a row it is restarted.`;
-  const cause = `${title} fails its liveness probe`;
-  return [{ kind: 'note', summary: cause, sentences: [sentence(`the liveness probe of ${title} ${failures}`), consequence] }];
+  const summary = `${title} fails its liveness probe`;
+  return [{ kind: 'note', summary, sentences: [sentence(`the liveness probe of ${title} ${failures}`), consequence] }];
 }
 
 function restarts(container: ExplainedContainer): Finding[] {

@@ -1,20 +1,21 @@
-import { parseDurationMs } from '../../base/duration.ts';
+import { formatDurationMs } from '../../base/duration.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { activeTimeLeft } from '../pod/active-deadline.ts';
-import { configTrouble } from './describe-error.ts';
+import type { ErrorCause } from '../pod/pod-cause.ts';
+import { describeConfigError, type SummarizedError } from './describe-error.ts';
 import { endText, hookFailure, lastEnd, killedByProbe, wasKilledByAgent } from './container-end.ts';
-import type { ExplainedContainer } from './explained-container.ts';
+import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { inText, quoted, sentence, timesText } from './plain-text.ts';
 import { unwrapError } from './error-texts.ts';
 import { podName } from './pod-name.ts';
 import { pullHelp } from './error-texts.ts';
 
-/** Not a trouble of this container: it has not had its turn. */
+/** Waiting reasons that are no errors of the container. */
 const NOT_YET: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing', 'RestartingAllContainers']);
 
-/** Failures that are tried again only when a back-off ends. */
-const PAUSED: ReadonlySet<string> = new Set([
+/** Waiting reasons of containers in a back-off. */
+const BACKOFF_REASONS: ReadonlySet<string> = new Set([
   'CrashLoopBackOff',
   'ErrImagePull',
   'ImagePullBackOff',
@@ -22,14 +23,14 @@ const PAUSED: ReadonlySet<string> = new Set([
   'SignatureValidationFailed',
 ]);
 
-/** What keeps a container from starting. */
+/** Why a waiting container does not start. */
 export function whyContainerWaits(container: ExplainedContainer): Finding[] {
   const { reason = '', message = '' } = container.status.state?.waiting ?? {};
   if (reason === '' || NOT_YET.has(reason)) return [];
-  return reason === 'CrashLoopBackOff' ? [crashLoop(container, message)] : [cannotStart(container, reason, message)];
+  return reason === 'CrashLoopBackOff' ? [crashLoop(container)] : [cannotStart(container, reason, message)];
 }
 
-function crashLoop(container: ExplainedContainer, message: string): Finding {
+function crashLoop(container: ExplainedContainer): Finding {
   const { title, status } = container;
   const end = lastEnd(container);
   const isNeverUp = end?.reason === 'StartError';
@@ -45,35 +46,36 @@ function crashLoop(container: ExplainedContainer, message: string): Finding {
       ...(end ? [sentence(`the last time, it ${endText(end, container)}`)] : []),
       ...(hook === undefined ? [] : [sentence(`the hook failed: ${hook}`)]),
       ...(end && !wasKilledByAgent(end, container) ? expectation(container, end.exitCode) : []),
-      backOffText(container, message),
+      backoffText(container),
       ...(end?.reason === 'Error' && !end.message && hook === undefined ? [logHint(container)] : []),
     ],
   };
 }
 
-/** A program that thinks it is done is a misunderstanding, not a crash. */
+/** Explains the restart of a container that exits with code 0. */
 function expectation({ report, role }: ExplainedContainer, exitCode: number): string[] {
   const policy = role === 'sidecar' ? 'Always' : (report.pod.spec.restartPolicy ?? 'Always');
   if (exitCode !== 0 || policy !== 'Always') return [];
   return ['It ends without an error, but its restart policy is Always: it is expected to go on running.'];
 }
 
-/** kubelet's message has the length of the pause, and a pause begins where the container ended. */
-function backOffText(container: ExplainedContainer, message: string): string {
-  const delay = /^back-off (\S+) restarting/.exec(message)?.[1];
+/** A crash back-off begins when the container ends. */
+function backoffText(container: ExplainedContainer): string {
+  const { report, spec, nowMs } = container;
+  const cause = report.events.findLast((event) => event.reason === 'BackOff' && isEventOf(event, spec.name))?.cause;
   const ended = lastEnd(container)?.finishedAt;
-  if (delay === undefined || ended === undefined) return retryText(container);
-  const endsMs = parseTime(ended) + parseDurationMs(delay);
-  return `It starts again ${inText(endsMs, container.nowMs)} (back-off ${delay}).`;
+  if (cause?.kind !== 'crashBackoff' || ended === undefined) return retryText(container);
+  const endsMs = parseTime(ended) + cause.delayMs;
+  return `It starts again ${inText(endsMs, nowMs)} (back-off ${formatDurationMs(cause.delayMs)}).`;
 }
 
 function cannotStart(container: ExplainedContainer, reason: string, message: string): Finding {
-  const { cause, text, help } = describeWaiting(container, reason, message);
+  const { summary, text, help } = describeWaiting(container, reason, message);
   const end = lastEnd(container);
   const before = end ? [sentence(`before that, it ${endText(end, container)}`)] : [];
   return {
     kind: 'blocked',
-    summary: cause,
+    summary,
     sentences: [
       sentence(text),
       ...(help === undefined ? [] : [help]),
@@ -86,22 +88,16 @@ function cannotStart(container: ExplainedContainer, reason: string, message: str
 
 const PULL_FAILURES: ReadonlySet<string> = new Set(['ErrImagePull', 'ImagePullBackOff']);
 
-/** A pull that failed for want of credentials says only that it was refused. */
+/** The error of a pull does not name the pull secrets that were missing. */
 function unavailablePullSecrets({ report }: ExplainedContainer, reason: string): string[] {
   if (!PULL_FAILURES.has(reason)) return [];
-  const last = report.events.findLast((event) => event.reason === 'FailedToRetrieveImagePullSecret');
-  const names = /\((.*)\)/.exec(last?.message ?? '')?.[1];
-  return names === undefined ? [] : [`It was tried without pull secrets that are missing or cannot be read: ${names}.`];
+  const cause = report.events.findLast((event) => event.reason === 'FailedToRetrieveImagePullSecret')?.cause;
+  if (cause?.kind !== 'pullSecretsUnavailable') return [];
+  return [`It was tried without pull secrets that are missing or cannot be read: ${cause.names.join(', ')}.`];
 }
 
-interface Failure {
-  readonly cause: string;
-  readonly text: string;
-  /** What it means, or what would put it right. */
-  readonly help?: string | undefined;
-}
-
-function describeWaiting({ title, spec }: ExplainedContainer, reason: string, message: string): Failure {
+function describeWaiting(container: ExplainedContainer, reason: string, message: string): SummarizedError {
+  const { title, spec } = container;
   const image = quoted(spec.image ?? '');
   switch (reason) {
     case 'ErrImagePull':
@@ -110,51 +106,57 @@ function describeWaiting({ title, spec }: ExplainedContainer, reason: string, me
     case 'SignatureValidationFailed': {
       const error = unwrapError(message);
       const text = `the pull of ${image} for ${title} failed: ${error}`;
-      return { cause: `image ${image} cannot be pulled`, text, help: pullHelp(error) };
+      return { summary: `image ${image} cannot be pulled`, text, help: pullHelp(error) };
     }
     case 'ErrImageNeverPull': {
       const text = `${title} needs image ${image}, and its pull policy is Never: it has to be brought here by other means`;
-      return { cause: `image ${image} is not on this machine`, text };
+      return { summary: `image ${image} is not on this machine`, text };
     }
     case 'InvalidImageName':
       return {
-        cause: `${image} is not the name of an image`,
+        summary: `${image} is not the name of an image`,
         text: `${title} cannot start: ${unwrapError(message)}`,
       };
     case 'CreateContainerConfigError':
     case 'CreateContainerError': {
-      const trouble = configTrouble(message) ?? { text: `could not be created: ${unwrapError(message)}` };
-      return { cause: `${title} cannot be created`, text: `${title} ${trouble.text}`, help: trouble.help };
+      const known = describeConfigError(createErrorCause(container), message);
+      const { text, help } = known ?? { text: `could not be created: ${unwrapError(message)}` };
+      return { summary: `${title} cannot be created`, text: `${title} ${text}`, help };
     }
     case 'RunContainerError':
-      return { cause: `${title} cannot be started`, text: `${title} could not be started: ${unwrapError(message)}` };
+      return { summary: `${title} cannot be started`, text: `${title} could not be started: ${unwrapError(message)}` };
     case 'PostStartHookError': {
       const failed = `the postStart hook of ${title} failed`;
-      return { cause: failed, text: `${failed}, and so it was ended: ${unwrapError(message)}` };
+      return { summary: failed, text: `${failed}, and so it was killed: ${unwrapError(message)}` };
     }
     default:
-      return { cause: `${title} waits`, text: `${title} waits (${reason}): ${unwrapError(message)}` };
+      return { summary: `${title} waits`, text: `${title} waits (${reason}): ${unwrapError(message)}` };
   }
 }
 
-/** When the worker tries again. Of several back-offs it tells the first end only. */
+function createErrorCause({ report, spec }: ExplainedContainer): ErrorCause | undefined {
+  const step = report.steps.findLast(({ name, subject }) => name === 'create container' && subject === spec.name);
+  return step?.outcome.kind === 'failed' ? step.outcome.cause : undefined;
+}
+
+/** When the worker tries again. Of several back-offs the first end is known. */
 function retryText({ report, nowMs }: ExplainedContainer): string {
-  const { nextSyncMs: nextPassMs, backoffEndsMs: pauseEndsMs } = report.progress ?? {};
-  const tries = pauseEndsMs ?? nextPassMs;
+  const { nextSyncMs, backoffEndsMs } = report.progress ?? {};
+  const tries = backoffEndsMs ?? nextSyncMs;
   if (tries === undefined) return 'It is being tried again.';
-  // The worker also wakes for the deadline, and that wake is no other try.
+  // The worker also wakes for the deadline, which is no retry.
   const leftMs = activeTimeLeft(report.pod, report.status, nowMs);
   if (leftMs !== undefined && tries - nowMs >= leftMs) return 'It is not tried again before its deadline.';
-  const isFirst = pauseEndsMs !== undefined && containersInBackoff(report) > 1;
+  const isFirst = backoffEndsMs !== undefined && containersInBackoff(report) > 1;
   return `It is tried again ${inText(tries, nowMs)}${isFirst ? ' at the earliest' : ''}.`;
 }
 
 function containersInBackoff({ status }: ExplainedContainer['report']): number {
   const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-  return all.filter(({ state }) => PAUSED.has(state?.waiting?.reason ?? '')).length;
+  return all.filter(({ state }) => BACKOFF_REASONS.has(state?.waiting?.reason ?? '')).length;
 }
 
-/** Where there is no last word, the log may have it. */
+/** Points to the log of a container that ended without a message. */
 function logHint({ spec, report }: ExplainedContainer): string {
-  return `Its log may tell more: nodelet logs ${podName(report)} -c ${spec.name}`;
+  return `Its log may say more: nodelet logs ${podName(report)} -c ${spec.name}`;
 }

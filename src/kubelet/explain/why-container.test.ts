@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, type Change, ended, event, NOW, reportWith, running, statusOf, step, waiting } from './fake/reports.ts';
+import { ago, type Change, ended, event, killed, NOW, reportWith, running, statusOf, step, waiting } from './fake/reports.ts';
 import { why } from './why.ts';
 
 const probe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5, failureThreshold: 3, successThreshold: 1 };
-const unhealthy = (kind: string, output: string, seconds: number) =>
-  event('Unhealthy', `${kind} probe failed: ${output}`, ago(seconds));
+const unhealthy = (probe: 'startup' | 'readiness' | 'liveness', output: string, seconds: number) =>
+  event('Unhealthy', '', ago(seconds), { cause: { kind: 'probeFailed', probe, output } });
+const backoff = event('BackOff', '', ago(1), { cause: { kind: 'crashBackoff', delayMs: 80_000 } });
 const crashed = (seconds: number, exitCode: number, message?: string, reason?: string) => ({
   state: waiting('CrashLoopBackOff', 'back-off 1m20s restarting failed container=web pod=hello_default(u1)'),
   lastState: ended(seconds, exitCode, message, reason),
@@ -23,7 +24,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       container: crashed(20, 137),
       progress: { backoffEndsMs: ago(-60), nextSyncMs: ago(-60) },
       report: {
-        events: [event('Killing', 'FailedPostStartHook', ago(22))],
+        events: [killed('postStartHookFailed', ago(22))],
         steps: [step('postStart hook', 'web', ago(22), 40, hookError), step('stop container', 'web', ago(22), 2000)],
       },
     },
@@ -40,10 +41,10 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       unreadyFor: 3,
       report: {
         events: [
-          unhealthy('Liveness', 'an answer to the run before', 90),
+          unhealthy('liveness', 'the output of the previous run', 90),
           event('Started', 'Container started', ago(60)),
-          unhealthy('Liveness', 'connection refused', 2),
-          event('Killing', 'Container web failed liveness probe, will be restarted', ago(2)),
+          unhealthy('liveness', 'connection refused', 2),
+          killed('livenessFailed', ago(2)),
         ],
         steps: [step('stop container', 'web', ago(2))],
       },
@@ -139,6 +140,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
             'FailedToRetrieveImagePullSecret',
             'Unable to retrieve some image pull secrets (login); attempting to pull the image may not succeed.',
             ago(1),
+            { cause: { kind: 'pullSecretsUnavailable', names: ['login'] } },
           ),
         ],
       },
@@ -177,7 +179,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     },
     says: [
       'hello is not ready (for 5 s): the postStart hook of container web failed.',
-      "The postStart hook of container web failed, and so it was ended: command 'x' exited with 3: no way.",
+      "The postStart hook of container web failed, and so it was killed: command 'x' exited with 3: no way.",
       'It is tried again in 10 s.',
     ],
   },
@@ -190,17 +192,17 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'It starts again in 38 s (back-off 1m20s).',
     ],
   },
-  'its container crashes without a word': {
+  'its container crashes without a message': {
     given: { unreadyFor: 42, container: crashed(42, 127) },
     says: [
       'hello is not ready (for 42 s): container web keeps ending.',
       'Container web has ended 4 times.',
       'The last time, it ended 42 s ago with exit code 127 (its command was not found).',
       'It starts again in 38 s (back-off 1m20s).',
-      'Its log may tell more: nodelet logs hello -c web',
+      'Its log may say more: nodelet logs hello -c web',
     ],
   },
-  'its container ends as if it was done': {
+  'its container exits with 0': {
     given: { unreadyFor: 42, container: crashed(42, 0, undefined, 'Completed') },
     says: [
       'hello is not ready (for 42 s): container web keeps ending.',
@@ -238,9 +240,9 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       container: crashed(42, 137),
       report: {
         events: [
-          unhealthy('Liveness', 'an answer to the run before', 90),
-          unhealthy('Liveness', 'HTTP probe failed with statuscode: 500', 44),
-          event('Killing', 'Container web failed liveness probe, will be restarted', ago(44)),
+          unhealthy('liveness', 'the output of the previous run', 90),
+          unhealthy('liveness', 'HTTP probe failed with statuscode: 500', 44),
+          killed('livenessFailed', ago(44)),
         ],
       },
     },
@@ -249,32 +251,32 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'Container web has ended 4 times.',
       'The last time, it ended 42 s ago with exit code 137 (SIGKILL), killed because it failed its liveness probe: "HTTP probe failed with statuscode: 500".',
       'It starts again in 38 s (back-off 1m20s).',
-      'Its log may tell more: nodelet logs hello -c web',
+      'Its log may say more: nodelet logs hello -c web',
     ],
   },
-  'its container takes the kill for a probe as a wish to end': {
+  'its container exits with 0 when it is killed for its probe': {
     given: {
       unreadyFor: 42,
       container: crashed(42, 0, 'bye', 'Completed'),
       report: {
         events: [
-          unhealthy('Startup', 'the answer is 42', 44),
-          event('Killing', 'Container web failed startup probe, will be restarted', ago(44)),
+          unhealthy('startup', 'the answer is 42', 44),
+          killed('startupFailed', ago(44)),
         ],
       },
     },
     says: [
       'hello is not ready (for 42 s): container web keeps failing its startup probe.',
       'Container web has ended 4 times.',
-      'The last time, it ended 42 s ago with exit code 0, killed because it failed its startup probe: "the answer is 42"; its own last words: "bye".',
+      'The last time, it ended 42 s ago with exit code 0, killed because it failed its startup probe: "the answer is 42"; its own output: "bye".',
       'It starts again in 38 s (back-off 1m20s).',
     ],
   },
-  'its container takes the kill for a new definition as a wish to end': {
+  'its container exits with 0 when it is killed for a new definition': {
     given: {
       unreadyFor: 42,
       container: crashed(42, 0, undefined, 'Completed'),
-      report: { events: [event('Killing', 'Container web definition changed, will be restarted', ago(44))] },
+      report: { events: [killed('definitionChanged', ago(44))] },
     },
     says: [
       'hello is not ready (for 42 s): container web keeps ending.',
@@ -290,8 +292,8 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       report: {
         events: [
           event('Started', 'Container started', ago(599)),
-          unhealthy('Readiness', 'HTTP probe failed with statuscode: 500', 8),
-          unhealthy('Readiness', 'HTTP probe failed with statuscode: 503', 3),
+          unhealthy('readiness', 'HTTP probe failed with statuscode: 500', 8),
+          unhealthy('readiness', 'HTTP probe failed with statuscode: 503', 3),
         ],
       },
     },
@@ -304,7 +306,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     given: {
       unreadyFor: 600,
       web: { readinessProbe: probe },
-      report: { events: [13, 8, 3].map((seconds) => unhealthy('Readiness', 'no', seconds)) },
+      report: { events: [13, 8, 3].map((seconds) => unhealthy('readiness', 'no', seconds)) },
     },
     says: [
       'hello is not ready (for 10 min): container web fails its readiness probe.',
@@ -328,7 +330,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       web: { startupProbe: { ...probe, failureThreshold: 30 }, readinessProbe: probe },
       container: { started: false, state: running(20) },
       report: {
-        events: [event('Started', 'Container started', ago(20)), unhealthy('Startup', 'connection refused', 3)],
+        events: [event('Started', 'Container started', ago(20)), unhealthy('startup', 'connection refused', 3)],
       },
     },
     says: [
@@ -340,7 +342,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
   'a liveness probe begins to fail': {
     given: {
       web: { livenessProbe: probe },
-      report: { events: [event('Started', '', ago(599)), unhealthy('Liveness', 'timeout', 2)] },
+      report: { events: [event('Started', '', ago(599)), unhealthy('liveness', 'timeout', 2)] },
     },
     says: [
       'hello is running and ready (for 10 min).',
@@ -348,7 +350,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'After 3 failures in a row it is restarted.',
     ],
   },
-  'it is well again after a restart': {
+  'it is ready again after a restart': {
     given: { container: { restartCount: 2, lastState: ended(620, 1, 'boom') } },
     says: [
       'hello is running and ready (for 10 min).',
@@ -381,5 +383,9 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
 };
 
 for (const [name, { given, says }] of Object.entries(cases)) {
-  test(`why, of a container: ${name}`, () => assert.deepEqual(why(reportWith(given), NOW), says));
+  test(`why() of a container: ${name}`, () => {
+    const report = reportWith(given);
+    const isInBackoff = given.container?.state?.waiting?.reason === 'CrashLoopBackOff';
+    assert.deepEqual(why(isInBackoff ? { ...report, events: [...report.events, backoff] } : report, NOW), says);
+  });
 }

@@ -17,7 +17,7 @@ interface InitCase {
 }
 
 const cases: Record<string, InitCase> = {
-  'one of them is at work': {
+  'one of them runs': {
     init: [statusOf('fetch', done), statusOf('migrate', running(12)), statusOf('proxy', later)],
     says: [
       'hello is not ready (for 30 s): init container migrate (2 of 3) is not done yet.',
@@ -33,6 +33,7 @@ const cases: Record<string, InitCase> = {
       }),
       statusOf('proxy', later),
     ],
+    events: [['BackOff', '', ago(1), { container: 'migrate', cause: { kind: 'crashBackoff', delayMs: 10_000 } }]],
     says: [
       'hello is not ready (for 30 s): init container migrate (2 of 3) keeps ending.',
       'Init container migrate (2 of 3) has ended twice.',
@@ -40,7 +41,7 @@ const cases: Record<string, InitCase> = {
       'It starts again in 6 s (back-off 10s).',
     ],
   },
-  'one of them just failed, and is at work again': {
+  'one of them failed, and runs again': {
     init: [
       statusOf('fetch', done),
       statusOf('migrate', running(1), { restartCount: 1, lastState: ended(2, 1) }),
@@ -56,8 +57,20 @@ const cases: Record<string, InitCase> = {
     spec: [{ ...proxy, startupProbe: { tcpSocket: { port: 1 }, failureThreshold: 10, periodSeconds: 2 } }],
     init: [statusOf('proxy', running(9), { started: false })],
     events: [
-      ['Started', 'Container started', ago(8.5), 'proxy'],
-      ['Unhealthy', 'Startup probe failed: dial tcp 10.87.0.5:1: connect: connection refused', ago(1), 'proxy'],
+      ['Started', 'Container started', ago(8.5), { container: 'proxy' }],
+      [
+        'Unhealthy',
+        '',
+        ago(1),
+        {
+          container: 'proxy',
+          cause: {
+            kind: 'probeFailed',
+            probe: 'startup',
+            output: 'dial tcp 10.87.0.5:1: connect: connection refused',
+          },
+        },
+      ],
     ],
     says: [
       'hello is not ready (for 30 s): sidecar proxy fails its startup probe.',
@@ -87,7 +100,7 @@ const cases: Record<string, InitCase> = {
 };
 
 for (const [name, { spec, init, events = [], says }] of Object.entries(cases)) {
-  test(`why, of init containers: ${name}`, () => {
+  test(`why() of init containers: ${name}`, () => {
     const report = reportWith({
       unreadyFor: 30,
       spec: { initContainers: spec ?? [{ name: 'fetch', image: 'fetch:1' }, migrate, proxy] },

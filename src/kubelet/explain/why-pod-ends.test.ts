@@ -52,7 +52,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'Container web still runs: its preStop hook has been running for 5 s.',
     ],
   },
-  'its time to end is over': {
+  'its grace period is over': {
     given: {
       progress: { phaseSinceMs: ago(31), removed: true, graceEndsMs: ago(1) },
       report: { worker: 'terminating', observed: live('web'), steps: [step('stop container', 'web', ago(31))] },
@@ -86,7 +86,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     says: [
       'hello is ending (for 50 s): it left its source, or was stopped by hand.',
       'Container web still runs.',
-      'The last look at it failed 6 s ago, 2 times in a row: containers still run: web.',
+      'Its last sync failed 6 s ago, 2 times in a row: containers still run: web.',
       'It is tried again in 7 s.',
     ],
   },
@@ -102,14 +102,14 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'Container web was asked to end 1 s ago.',
     ],
   },
-  'a failure from before its end no longer matters': {
+  'an error before its end does not count': {
     given: {
       progress: { phaseSinceMs: ago(1), removed: true, lastError: { error: 'no network', atMs: ago(3), consecutive: 4 } },
       report: { worker: 'terminating' },
     },
     says: ['hello is ending (for 1 s): it left its source, or was stopped by hand.'],
   },
-  'what it holds cannot be given back': {
+  'its resources cannot be released': {
     given: {
       container: { state: ended(9, 143) },
       progress: {
@@ -120,8 +120,8 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       report: { worker: 'terminated' },
     },
     says: [
-      'hello has stopped, and what it holds is being given back.',
-      'The last look at it failed 7 s ago: cannot unmount /data: EBUSY.',
+      'hello has stopped, and its resources are being released.',
+      'Its last sync failed 7 s ago: cannot unmount /data: EBUSY.',
       'It is tried again in 4 s.',
       'Container web ended 9 s ago with exit code 143 (SIGTERM).',
     ],
@@ -190,10 +190,10 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     },
     says: [
       'hello has failed: container web (exit code 137).',
-      'Container web is gone: the runtime has lost every trace of it.',
+      'Container web is gone: the runtime has no record of it.',
     ],
   },
-  'its last traces are being removed': {
+  'its dead containers are being removed': {
     given: {
       progress: { removed: true },
       container: { state: ended(2, 0, undefined, 'Completed') },
@@ -212,16 +212,16 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
 };
 
 for (const [name, { given, says }] of Object.entries(cases)) {
-  test(`why, at the end: ${name}`, () => assert.deepEqual(why(reportWith(given), NOW), says));
+  test(`why() at the end: ${name}`, () => assert.deepEqual(why(reportWith(given), NOW), says));
 }
 
-test('why, of a pod that was refused', () => {
+test('why() of a rejected pod', () => {
   const message = 'Pod was rejected: spec.volumes[0].nfs is not supported yet';
   const { pod } = reportWith({});
   const status = { phase: 'Failed', reason: 'PodFeatureUnsupported', message };
   assert.deepEqual(why(reportOf(pod, { worker: 'finished', status }), NOW), [
-    'hello was refused by this node (PodFeatureUnsupported), so nothing of it was started.',
+    'hello was rejected by this node (PodFeatureUnsupported), so nothing of it was started.',
     'The reason: spec.volumes[0].nfs is not supported yet.',
-    'It is looked at again when its manifest changes.',
+    'It is checked again when its manifest changes.',
   ]);
 });

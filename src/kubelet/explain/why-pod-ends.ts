@@ -1,5 +1,6 @@
 import { specGracePeriod } from '../pod/grace-period.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
+import { rejectionMessage } from '../pod/pod-failure.ts';
 import type { PodReport } from './agent-view.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
@@ -7,10 +8,10 @@ import { forText, inText, listText, sentence, durationText } from './plain-text.
 import { podName } from './pod-name.ts';
 import { failedSync, runningSteps } from './why-pod-waits.ts';
 
-/** A container that was asked to end is given so long before it is said to ignore it. */
+/** A container that runs for longer after its SIGTERM is said to ignore it. */
 const PATIENCE_MS = 2_000;
 
-/** Of a pod whose containers are being stopped. */
+/** Explains a pod whose containers are being stopped. */
 export function whyStopping(report: PodReport, nowMs: number): string[] {
   const { progress } = report;
   const since = progress ? ` (${forText(progress.phaseSinceMs, nowMs)})` : '';
@@ -22,7 +23,7 @@ export function whyStopping(report: PodReport, nowMs: number): string[] {
   ];
 }
 
-/** Of a pod without live containers, that is not gone yet. */
+/** Explains a pod without running containers that is not removed yet. */
 export function whyEnded(report: PodReport, nowMs: number): string[] {
   const isLeaving = report.worker === 'terminated' || report.progress?.removed;
   const work = isLeaving ? [...runningSteps(report, nowMs), ...failedSync(report, nowMs)] : [];
@@ -36,14 +37,14 @@ export function whyEnded(report: PodReport, nowMs: number): string[] {
   ];
 }
 
-/** Of a pod that this node did not take. */
+/** Explains a pod that admission rejected. */
 export function whyRejected(report: PodReport): string[] {
-  const { reason = 'no reason', message: told = '' } = report.status;
-  const message = told.replace(/^Pod was rejected: /, '');
+  const { reason = 'no reason', message: statusMessage = '' } = report.status;
+  const message = rejectionMessage(report.status) ?? statusMessage;
   return [
-    `${podName(report)} was refused by this node (${reason}), so nothing of it was started.`,
+    `${podName(report)} was rejected by this node (${reason}), so nothing of it was started.`,
     ...(message === '' ? [] : [`The reason: ${withoutFullStop(message)}.`]),
-    'It is looked at again when its manifest changes.',
+    'It is checked again when its manifest changes.',
   ];
 }
 
@@ -64,7 +65,7 @@ function graceText({ pod, observed, progress }: PodReport, nowMs: number): strin
   return [`Its time to end (${grace}) is over: what still runs is being killed.`];
 }
 
-/** Which containers keep the pod, and whether they were asked to end. */
+/** The containers that still run, and whether they were asked to end. */
 function stillRunning(report: PodReport, nowMs: number): string[] {
   const { observed, steps, pod } = report;
   const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
@@ -96,7 +97,7 @@ function endedSummary(report: PodReport): string {
   if (status.reason === 'Evicted') return `${name} was evicted.`;
   if (status.phase === 'Succeeded') return `${name} is done: every container ended without an error.`;
   if (status.phase === 'Failed') return `${name} has failed${failedContainers(report)}.`;
-  return worker === 'terminated' ? `${name} has stopped, and what it holds is being given back.` : `${name} has ended.`;
+  return worker === 'terminated' ? `${name} has stopped, and its resources are being released.` : `${name} has ended.`;
 }
 
 function failedContainers(report: PodReport): string {
@@ -109,8 +110,8 @@ function failedContainers(report: PodReport): string {
 }
 
 function statusMessage({ status }: PodReport): string[] {
-  const isSaid = status.reason === 'DeadlineExceeded' || !status.message;
-  return isSaid ? [] : [`The reason: ${withoutFullStop(status.message ?? '')}.`];
+  const isInSummary = status.reason === 'DeadlineExceeded' || !status.message;
+  return isInSummary ? [] : [`The reason: ${withoutFullStop(status.message ?? '')}.`];
 }
 
 function containerEnd(container: ExplainedContainer): string[] {

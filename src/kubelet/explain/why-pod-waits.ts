@@ -4,19 +4,20 @@ import { activeTimeLeft } from '../pod/active-deadline.ts';
 import type { PodReport } from './agent-view.ts';
 import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
-import { killCause } from './kill-cause.ts';
+import { describeSandboxError, describeVolumeError, type ErrorDescription } from './describe-error.ts';
+import { killText } from './kill-cause.ts';
 import { agoText, forText, inText, listText, sentence, durationText } from './plain-text.ts';
 import { unwrapError } from './error-texts.ts';
 import { killingProbeOutput } from './probe-output.ts';
-import { sandboxTrouble } from './sandbox-words.ts';
 import { stepActivity, stepNoun } from './step-phrases.ts';
-import { volumeTrouble } from './volume-words.ts';
-import { staleVolumes } from './why-volumes.ts';
 
-/** Steps whose failure is told as the trouble of their container. */
-const CONTAINER_STEPS: ReadonlySet<string> = new Set(['image', 'create container', 'start container']);
+/** Steps whose errors are reported with their container. */
+const CONTAINER_STEPS: ReadonlySet<Step['name']> = new Set(['image', 'create container', 'start container']);
 
-/** What the pod as a whole waits for: the step that it is in, and what failed before. */
+/** Events of an ongoing error are recorded more often than this. */
+const RECENT_MS = 60_000;
+
+/** What the pod as a whole waits for: its running steps, and what failed before. */
 export function whyPodWaits(report: PodReport, nowMs: number): Finding[] {
   return [
     ...runningSteps(report, nowMs),
@@ -32,41 +33,41 @@ export function runningSteps({ steps, events }: PodReport, nowMs: number): Findi
   const running = steps.filter(({ outcome }) => outcome.kind === 'running');
   return running.map((step) => {
     const isPull = events.some(({ reason, atMs }) => reason === 'Pulling' && atMs >= step.startedMs);
-    const doing = step.name === 'image' && isPull ? `pulling image "${step.subject}"` : stepActivity(step);
+    const activity = step.name === 'image' && isPull ? `pulling image "${step.subject}"` : stepActivity(step);
     const because = stopCause(step, events);
     return {
       kind: 'step',
-      cause: `it is ${doing}${because}`,
-      sentences: [`It has been ${doing} ${forText(step.startedMs, nowMs)}${because}.`],
+      summary: `it is ${activity}${because}`,
+      sentences: [`It has been ${activity} ${forText(step.startedMs, nowMs)}${because}.`],
     };
   });
 }
 
-/** A container that is stopped while its pod goes on is stopped for a reason, which its event tells right before. */
+/** The `Killing` event right before the stop of a container has the cause. */
 function stopCause({ name, subject = '', startedMs }: Step, events: readonly PodEvent[]): string {
   if (name !== 'stop container') return '';
   const kill = events.findLast(
     (event) => event.reason === 'Killing' && isEventOf(event, subject) && event.atMs <= startedMs,
   );
-  const cause = killCause(kill?.message ?? '');
+  const cause = killText(kill);
   if (kill === undefined || cause === undefined) return '';
   const ranSinceMs = events.findLast((event) => event.reason === 'Started' && isEventOf(event, subject))?.atMs ?? 0;
   return `, because ${cause}${killingProbeOutput(kill, subject, events, ranSinceMs)}`;
 }
 
-/** The last pass of the worker, when it failed in its present phase. */
+/** The last sync of the worker, if it failed in its present phase. */
 export function failedSync(report: PodReport, nowMs: number): Finding[] {
-  const { lastError: failure, nextSyncMs: nextPassMs, phaseSinceMs = 0 } = report.progress ?? {};
-  if (failure === undefined || failure.atMs < phaseSinceMs) return [];
-  const { cause, what, text = unwrapError(failure.error), help } = describeFailedSync(report, failure.error);
-  const row = failure.consecutive > 1 ? `, ${failure.consecutive} times in a row` : '';
-  const again = nextPassMs === undefined ? 'is being tried again' : `is tried again ${inText(nextPassMs, nowMs)}`;
+  const { lastError, nextSyncMs, phaseSinceMs = 0 } = report.progress ?? {};
+  if (lastError === undefined || lastError.atMs < phaseSinceMs) return [];
+  const { summary, what, text = unwrapError(lastError.error), help } = describeFailedSync(report, lastError);
+  const row = lastError.consecutive > 1 ? `, ${lastError.consecutive} times in a row` : '';
+  const again = nextSyncMs === undefined ? 'is being tried again' : `is tried again ${inText(nextSyncMs, nowMs)}`;
   return [
     {
       kind: 'pod',
-      summary: cause,
+      summary,
       sentences: [
-        sentence(`${what} failed ${agoText(failure.atMs, nowMs)}${row}: ${text}`),
+        sentence(`${what} failed ${agoText(lastError.atMs, nowMs)}${row}: ${text}`),
         ...(help === undefined ? [] : [help]),
         `It ${again}.`,
       ],
@@ -74,25 +75,19 @@ export function failedSync(report: PodReport, nowMs: number): Finding[] {
   ];
 }
 
-interface FailedThing {
-  readonly cause: string;
+interface FailedSync extends Partial<ErrorDescription> {
+  readonly summary: string;
+  /** What failed: `the creation of its sandbox`. */
   readonly what: string;
-  /** Where there is a plainer one than the error itself. */
-  readonly text?: string;
-  /** What would put it right. */
-  readonly help?: string | undefined;
 }
 
-function describeFailedSync({ pod, steps }: PodReport, error: string): FailedThing {
-  const trouble = sandboxTrouble(error);
-  if (trouble) return { ...trouble, what: 'the creation of its sandbox' };
-  if (error.startsWith('network is not ready')) {
-    return { cause: 'the network of the runtime is not ready', what: 'the creation of its sandbox' };
-  }
+function describeFailedSync({ steps }: PodReport, { error, cause }: SyncError): FailedSync {
+  const sandbox = describeSandboxError(cause, error);
+  if (sandbox) return { ...sandbox, what: 'the creation of its sandbox' };
   const step = steps.findLast((each) => isFailedWith(each, error));
-  if (step === undefined) return { cause: 'the last look at it failed', what: 'the last look at it' };
-  const volume = step.name === 'volumes' ? volumeTrouble(pod.spec, unwrapError(error)) : undefined;
-  return { cause: `${stepNoun(step)} fails`, what: stepNoun(step), ...volume };
+  if (step === undefined) return { summary: 'its last sync failed', what: 'its last sync' };
+  const volume = step.name === 'volumes' ? describeVolumeError(cause, unwrapError(error)) : undefined;
+  return { summary: `${stepNoun(step)} fails`, what: stepNoun(step), ...volume };
 }
 
 function isFailedWith({ name, outcome }: Step, error: string): boolean {
@@ -112,12 +107,23 @@ function sandboxes({ observed, worker }: PodReport): Finding[] {
   ];
 }
 
-/** Conditions that others set, and without which a pod is not ready. */
+/** Conditions that other components set, and that the pod needs to be ready. */
 function readinessGates({ status }: PodReport): Finding[] {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   if (ready?.reason !== 'ReadinessGatesNotReady') return [];
-  const cause = 'a readiness gate is not open';
-  return [{ kind: 'unready', summary: cause, sentences: [sentence(ready.message ?? cause)] }];
+  const summary = 'a readiness gate is not open';
+  return [{ kind: 'unready', summary, sentences: [sentence(ready.message ?? summary)] }];
+}
+
+/** Containers that run with old content of their volumes, because it cannot be updated. */
+function staleVolumes({ steps, events }: PodReport, nowMs: number): Finding[] {
+  const failed = events.findLast(({ reason }) => reason === 'FailedMount');
+  const prepared = steps.findLast(({ name }) => name === 'volumes');
+  if (failed === undefined || prepared?.outcome.kind !== 'done') return [];
+  if (failed.atMs < prepared.startedMs || failed.atMs < nowMs - RECENT_MS) return [];
+  const text = `its volumes could not be updated ${agoText(failed.atMs, nowMs)}: ${unwrapError(failed.message)}`;
+  const sentences = [sentence(text), 'Its containers keep what the volumes held before.'];
+  return [{ kind: 'note', summary: 'its volumes are out of date', sentences }];
 }
 
 function deadline(report: PodReport, nowMs: number): Finding[] {

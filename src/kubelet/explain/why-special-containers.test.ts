@@ -7,7 +7,7 @@ const debug = { spec: { ephemeralContainers: [{ name: 'debug', targetContainerNa
 const removed = 'The container is removed because RestartAllContainers in place';
 
 const cases: Record<string, { given: Change; says: readonly string[] }> = {
-  'an ephemeral container cannot find its target, which is not what the pod suffers from': {
+  'an ephemeral container cannot find its target, and the pod is not ready for another reason': {
     given: {
       ...debug,
       unreadyFor: 30,
@@ -30,7 +30,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     given: { ...debug, status: { ephemeralContainerStatuses: [statusOf('debug', ended(5, 1))] } },
     says: ['hello is running and ready (for 10 min).', 'Ephemeral container debug ended 5 s ago with exit code 1.'],
   },
-  'all containers began anew': {
+  'all containers were restarted': {
     given: {
       container: {
         state: running(20),
@@ -41,7 +41,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     },
     says: [
       'hello is running and ready (for 10 min).',
-      'Container web was restarted once; the one before was removed when all containers of its pod were started anew.',
+      'Container web was restarted once; the one before was removed when all containers of its pod were restarted.',
     ],
   },
 };

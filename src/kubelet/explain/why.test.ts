@@ -68,12 +68,17 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       'It is tried again in 9 s.',
     ],
   },
-  'its runtime class is not there': {
+  'its runtime class does not exist': {
     given: {
       unreadyFor: 60,
       container: { state: waiting('ContainerCreating') },
       progress: {
-        lastError: { error: 'runtimeclass.node.k8s.io "fast" not found', atMs: ago(3), consecutive: 1 },
+        lastError: {
+          error: 'runtimeclass.node.k8s.io "fast" not found',
+          cause: { kind: 'runtimeClassNotFound', name: 'fast' },
+          atMs: ago(3),
+          consecutive: 1,
+        },
         nextSyncMs: ago(-9),
       },
     },
@@ -92,6 +97,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
         lastError: {
           error:
             'network is not ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized',
+          cause: { kind: 'networkNotReady' },
           atMs: ago(0.2),
           consecutive: 20,
         },
@@ -165,11 +171,11 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
     given: { unreadyFor: 2, container: { state: waiting('ContainerCreating') }, progress: { nextSyncMs: ago(-50) } },
     says: [
       'hello is not ready (for 2 s).',
-      'Nothing is under way; its worker looks again in 50 s, or when something changes.',
+      'Nothing is under way; its worker checks it again in 50 s, or when something changes.',
     ],
   },
 };
 
 for (const [name, { given, says }] of Object.entries(cases)) {
-  test(`why: ${name}`, () => assert.deepEqual(why(reportWith(given), NOW), says));
+  test(`why() of a pod: ${name}`, () => assert.deepEqual(why(reportWith(given), NOW), says));
 }

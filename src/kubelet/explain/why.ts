@@ -14,8 +14,8 @@ import { whyEnded, whyRejected, whyStopping } from './why-pod-ends.ts';
 import { whyPodWaits } from './why-pod-waits.ts';
 
 /**
- * Why a pod is where it is, in plain sentences: first the verdict, then what it waits for, since when, and what the
- * last errors were, the most telling first.
+ * Explains the state of a pod in plain sentences: first a summary, then what it waits for, since when, and its last
+ * errors, the most important first.
  */
 export function why(report: PodReport, nowMs: number): readonly string[] {
   switch (report.worker) {
@@ -34,7 +34,7 @@ export function why(report: PodReport, nowMs: number): readonly string[] {
   }
 }
 
-/** It has no worker, only a status that says so. */
+/** A rejected pod has a status and no worker. */
 function isRejected({ status, progress, observed }: PodReport): boolean {
   return progress === undefined && observed === undefined && status.phase === 'Failed';
 }
@@ -43,7 +43,7 @@ const OLDER_POD: Readonly<Record<OlderPod['worker'], string>> = {
   waiting: 'has not started either',
   syncing: 'still runs',
   terminating: 'is stopping its containers',
-  terminated: 'has stopped and gives back what it holds',
+  terminated: 'has stopped and releases its resources',
   finished: 'has ended, but is not removed yet',
 };
 
@@ -61,12 +61,12 @@ function whySyncing(report: PodReport, nowMs: number): string[] {
   const findings = byImportance([...whyPodWaits(report, nowMs), ...containers.flatMap(whyContainer)]);
   const ready = report.status.conditions?.find(({ type }) => type === 'Ready');
   const isReady = ready?.status === 'True';
-  const cause = findings.find(({ kind }) => kind !== 'note')?.summary;
-  const nothing = cause === undefined && !isReady ? [nextCheck(report, nowMs)] : [];
-  return [summary(podName(report), ready, cause, nowMs), ...mergedSentences(findings), ...nothing];
+  const first = findings.find(({ kind }) => kind !== 'note')?.summary;
+  const nothing = first === undefined && !isReady ? [nextCheck(report, nowMs)] : [];
+  return [summary(podName(report), ready, first, nowMs), ...mergedSentences(findings), ...nothing];
 }
 
-/** What neighbours have to say alike at their end, such as when they are tried again, is said once for both. */
+/** Two adjacent findings that end with the same sentence, such as the next retry, have it once. */
 function mergedSentences(findings: readonly Finding[]): string[] {
   return findings.flatMap(({ sentences }, at) => {
     const next = findings[at + 1]?.sentences ?? [];
@@ -75,13 +75,13 @@ function mergedSentences(findings: readonly Finding[]): string[] {
   });
 }
 
-function summary(name: string, ready: PodCondition | undefined, cause: string | undefined, nowMs: number): string {
+function summary(name: string, ready: PodCondition | undefined, reason: string | undefined, nowMs: number): string {
   const since = ready?.lastTransitionTime ? ` (${forText(parseTime(ready.lastTransitionTime), nowMs)})` : '';
   if (ready?.status === 'True') return `${name} is running and ready${since}.`;
-  return `${name} is not ready${since}${cause === undefined ? '' : `: ${cause}`}.`;
+  return `${name} is not ready${since}${reason === undefined ? '' : `: ${reason}`}.`;
 }
 
-/** An ephemeral container is worth a word, but never the reason for how its pod is. */
+/** An ephemeral container is a note: it never decides the state of its pod. */
 function whyContainer(container: ExplainedContainer): Finding[] {
   const findings = findingsOf(container);
   return container.role === 'ephemeral' ? findings.map((finding) => ({ ...finding, kind: 'note' })) : findings;
@@ -93,7 +93,7 @@ function findingsOf(container: ExplainedContainer): Finding[] {
   return state?.terminated ? whyContainerEnded(container) : whyContainerWaits(container);
 }
 
-/** It may start again at once, or be done while others of its pod still run. */
+/** The container may restart right away, or be done while others of its pod still run. */
 function whyContainerEnded(container: ExplainedContainer): Finding[] {
   const { title, status, role } = container;
   const end = status.state?.terminated;
@@ -102,6 +102,6 @@ function whyContainerEnded(container: ExplainedContainer): Finding[] {
 }
 
 function nextCheck({ progress }: PodReport, nowMs: number): string {
-  if (progress?.nextSyncMs === undefined) return 'Its worker is looking at it right now.';
-  return `Nothing is under way; its worker looks again ${inText(progress.nextSyncMs, nowMs)}, or when something changes.`;
+  if (progress?.nextSyncMs === undefined) return 'Its worker is syncing it right now.';
+  return `Nothing is under way; its worker checks it again ${inText(progress.nextSyncMs, nowMs)}, or when something changes.`;
 }

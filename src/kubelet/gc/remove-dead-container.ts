@@ -4,8 +4,8 @@ import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { logLinkName } from '../logs/log-links.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
+import { orphanPod } from '../pod/orphan-pod.ts';
 import { containerDirectory } from '../pod/pod-paths.ts';
-import { orphanPod } from '../sync-loop.ts';
 
 /** For a container of which nobody knows whether it runs: it was asked to end before a newer one was made. */
 const GRACE_SECONDS = 2n;

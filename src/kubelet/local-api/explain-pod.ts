@@ -6,7 +6,7 @@ import { why } from '../explain/why.ts';
 import { ApiError } from './api-error.ts';
 import { findPod, isPutAside, type PodReference } from './find-pod.ts';
 import type { TimelineAnswer, WhyAnswer } from './local-api-types.ts';
-import { problemText } from './problem-text.ts';
+import { manifestErrorText } from './problem-text.ts';
 
 /** Why the pod is where it is. Throws an `ApiError` when it is not there. */
 export async function explainPod(
@@ -36,7 +36,7 @@ function podOrProblems(view: AgentView, reference: PodReference): PodReport {
     const problems = view.manifests().flatMap((manifest) => manifest.errors.map((each) => [manifest.source, each]));
     const isMissing = error instanceof ApiError && error.code === 'NotFound' && !isPutAside(view, reference);
     if (!isMissing || problems.length === 0) throw error;
-    const list = problems.map(([source = '', problem = '']) => `\n  ${problemText(source, problem)}`).join('');
+    const list = problems.map(([source = '', problem = '']) => `\n  ${manifestErrorText(source, problem)}`).join('');
     const message = `${error.message}; not all of the manifests can be used:${list}`;
     throw new ApiError('NotFound', message, { cause: error });
   }

@@ -5,6 +5,7 @@ import { logText } from '../logs/log-text.ts';
 import { missingLogMessage } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import { newestContainer, type ObservedContainer } from '../pod/observed-pod.ts';
+import { rejectionMessage } from '../pod/pod-failure.ts';
 import { isTerminal } from '../status/pod-phase.ts';
 import { ApiError } from './api-error.ts';
 import { chooseContainer } from './choose-container.ts';
@@ -74,7 +75,7 @@ function previousContainer(report: PodReport, name: string): ObservedContainer {
 export function refuseEnded({ pod, status }: PodReport): void {
   if (!isTerminal(status.phase)) return;
   const { reason, message = '' } = status;
-  const rejection = /^Pod was rejected: (.*)$/s.exec(message)?.[1];
+  const rejection = rejectionMessage(status);
   const what = rejection === undefined ? `has ended (${status.phase})` : 'was rejected by this node';
   const why = [reason, rejection ?? message].filter(Boolean).join(': ');
   throw new ApiError('Conflict', `pod "${pod.metadata.name}" ${what}${why === '' ? '' : `: ${why}`}`);

@@ -8,7 +8,10 @@ export const DEADLINE_EXCEEDED: PodFailure = {
   message: 'Pod was active on the node longer than the specified deadline',
 };
 
-/** How long the pod may still be active; `undefined` without a limit, or before it has a start. Not positive: too long. */
+/**
+ * Milliseconds until the active deadline; zero or negative when it has passed. `undefined` without a deadline or before
+ * the pod has a start time.
+ */
 export function activeTimeLeft({ spec }: Pod, status: PodStatus | undefined, nowMs: number): number | undefined {
   if (spec.activeDeadlineSeconds === undefined || status?.startTime === undefined) return undefined;
   return parseTime(status.startTime) + spec.activeDeadlineSeconds * 1000 - nowMs;

@@ -1,7 +1,7 @@
 import { allContainers } from '../../api/all-containers.ts';
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 
-/** The container of that name, whichever list of the spec it stands in. */
+/** Finds a container by name among all container lists of the spec. */
 export function findContainer(spec: PodSpec, name: string): Container | undefined {
   return allContainers(spec).find((container) => container.name === name);
 }

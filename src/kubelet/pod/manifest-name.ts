@@ -2,7 +2,7 @@ import type { Pod } from '../../api/generated/core-v1.ts';
 
 const SOURCE_ANNOTATION = 'kubernetes.io/config.source';
 
-/** The name that its manifest gave a pod: a static pod `hello` of node `box` is called `hello-box`. */
+/** The pod's name in its manifest: static pod `hello` on node `box` is named `hello-box`. */
 export function manifestName({ metadata }: Pod, nodeName: string): string {
   const source = metadata.annotations?.[SOURCE_ANNOTATION];
   const suffix = `-${nodeName.toLowerCase()}`;

@@ -1,6 +1,6 @@
 import type { ObservedContainer, ObservedContainerBase, ObservedContainerState } from './observed-pod.ts';
 
-/** The first container of its name in the sandbox `s0`, as the runtime tells of it. */
+/** The first container of this name in sandbox `s0`, as the runtime reports it. */
 export function observedContainer(
   name: string,
   state: ObservedContainerState,

@@ -1,7 +1,7 @@
 /**
- * What the runtime says of one pod, at one moment. Values only: whoever holds one may keep it.
+ * One pod as the runtime reported it at one moment. Immutable: callers may keep it.
  *
- * Times are nanoseconds since 1970, as CRI tells them; 0n means "not yet".
+ * Times are nanoseconds since 1970, as in CRI; 0n means "not yet".
  */
 export interface ObservedPod {
   readonly uid: string;
@@ -9,9 +9,9 @@ export interface ObservedPod {
   readonly namespace: string;
   /** Newest first. */
   readonly sandboxes: readonly ObservedSandbox[];
-  /** Newest first under each name, dead ones that the runtime still knows included; init containers too. */
+  /** Newest first for each name. Includes init containers, and dead containers that the runtime still lists. */
   readonly containers: readonly ObservedContainer[];
-  /** Monotonic milliseconds at which the inspection began: the value holds everything that happened before. */
+  /** Monotonic milliseconds when the inspection began: the value reflects everything that happened before. */
   readonly inspectedAt: number;
 }
 
@@ -21,7 +21,7 @@ export interface ObservedSandbox {
   readonly ready: boolean;
   readonly createdAt: bigint;
   readonly hostNetwork: boolean;
-  /** Primary first; empty on the host network and before the network stands. */
+  /** Primary first; empty on the host network and before the network is set up. */
   readonly ips: readonly string[];
   readonly runtimeHandler: string;
 }
@@ -32,27 +32,27 @@ export interface ObservedContainerBase {
   readonly id: string;
   readonly name: string;
   readonly sandboxId: string;
-  /** How often it was started before: the annotation `io.kubernetes.container.restartCount`. */
+  /** Number of earlier starts: the annotation `io.kubernetes.container.restartCount`. */
   readonly restartCount: number;
   /** The annotation `io.kubernetes.container.hash`; empty when the runtime has none. */
   readonly hash: string;
-  /** As the manifest named it. */
+  /** The image name in the pod spec. */
   readonly image: string;
-  /** What the runtime resolved it to (`imageRef`), shown as `imageID`. */
+  /** The image that the runtime resolved (`imageRef`), shown as `imageID`. */
   readonly imageRef: string;
-  /** The runtime's own image id, from which the container can be made again. */
+  /** The runtime's image id, from which the container can be created again. */
   readonly imageId: string;
   readonly createdAt: bigint;
   readonly logPath: string;
-  /** Read back from the annotations with which it was created, so that it can be stopped without its spec. */
+  /** Read from the container's annotations, so that it can be stopped without its spec. */
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: 'File' | 'FallbackToLogsOnError';
   readonly terminationGracePeriodSeconds: number | undefined;
   /** Host path of the termination message file, if one is mounted. */
   readonly terminationMessageFile: string | undefined;
-  /** `SIGTERM`: what the runtime will stop it with; absent: it does not tell. */
+  /** The stop signal, such as `SIGTERM`; absent when the runtime does not report it. */
   readonly stopSignal?: string | undefined;
-  /** Who it runs as; absent: the runtime does not tell. */
+  /** The user that it runs as; absent when the runtime does not report it. */
   readonly user?: ObservedUser | undefined;
 }
 
@@ -77,12 +77,12 @@ export type ObservedContainerState =
     }
   | { readonly state: 'unknown' };
 
-/** The container that counts under a name: the newest. */
+/** The newest container of a name. */
 export function newestContainer(pod: ObservedPod | undefined, name: string): ObservedContainer | undefined {
   return pod?.containers.find((container) => container.name === name);
 }
 
-/** The sandbox that counts: the newest ready one, else the newest. */
+/** The newest ready sandbox, else the newest one. */
 export function currentSandbox(pod: ObservedPod | undefined): ObservedSandbox | undefined {
   return pod?.sandboxes.find((sandbox) => sandbox.ready) ?? pod?.sandboxes[0];
 }

@@ -1,6 +1,6 @@
 import { CausedError, type ErrorCause, podCauseOf } from './pod-cause.ts';
 
-/** kubelet's reasons for a container or sandbox that did not come up, with the event that tells of each. */
+/** kubelet's reasons for a container or sandbox that did not start, and the event that reports each. */
 const REASONS = {
   InvalidImageName: { event: 'InspectFailed', type: 'Warning' },
   ImageInspectError: { event: 'InspectFailed', type: 'Warning' },
@@ -25,17 +25,17 @@ const REASONS = {
 export type PodErrorReason = keyof typeof REASONS;
 
 export interface PodErrorOptions extends ErrorOptions {
-  /** Upstream often words the event and the status differently. */
+  /** The event's message; kubelet often words event and status differently. Default: the error message. */
   readonly eventMessage?: string;
-  /** The failure repeats until then: looking again earlier is of no use. */
+  /** Retrying earlier would fail in the same way. */
   readonly retryAfterMs?: number;
-  /** The failure has been told already, or is told by its own part. */
+  /** Records no event: the failing component records its own, or has done so. */
   readonly silent?: boolean;
   /** Typed cause; absent: that of `cause`. */
   readonly podCause?: ErrorCause;
 }
 
-/** A failure that a user of the pod gets to see: `reason` and `message` are kubelet's own. */
+/** An error that is shown to users of the pod: `reason` and `message` are kubelet's. */
 export class PodError extends CausedError {
   override readonly name = 'PodError';
   readonly reason: PodErrorReason;
@@ -52,7 +52,7 @@ export class PodError extends CausedError {
   }
 }
 
-/** The event that goes with a failure. */
+/** The event that reports a pod error. */
 export function podErrorEvent(error: PodError): {
   reason: string;
   type: 'Normal' | 'Warning';

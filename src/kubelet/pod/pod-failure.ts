@@ -1,8 +1,20 @@
-/** The end of a pod that the node decides, as its status shows it. */
+/** The final status of a pod that the node ends: rejected, evicted, or past its deadline. */
 export interface PodFailure {
   readonly phase: 'Failed';
   readonly reason: string;
   readonly message: string;
-  /** The node itself wants the pod gone (an eviction, a shutdown): the condition `DisruptionTarget` says so. */
+  /** The node disrupts the pod (an eviction, a shutdown): sets the condition `DisruptionTarget`. */
   readonly disruption?: boolean;
+}
+
+const REJECTED = 'Pod was rejected: ';
+
+/** The status message of a rejected pod, as kubelet writes it. */
+export function rejectedStatusMessage(message: string): string {
+  return `${REJECTED}${message}`;
+}
+
+/** Why a pod was rejected, from its status; `undefined` for a pod that was not. */
+export function rejectionMessage({ message = '' }: { readonly message?: string | undefined }): string | undefined {
+  return message.startsWith(REJECTED) ? message.slice(REJECTED.length) : undefined;
 }

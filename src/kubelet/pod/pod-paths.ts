@@ -1,21 +1,21 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 
-/** `/var/log/pods/<namespace>_<name>_<uid>`: CRI log paths of containers are below it. */
+/** `/var/log/pods/<namespace>_<name>_<uid>`. CRI log paths of containers are relative to it. */
 export function podLogDirectory(podLogsDir: string, { metadata }: Pod): string {
   return `${podLogsDir}/${metadata.namespace}_${metadata.name}_${metadata.uid}`;
 }
 
-/** Below the pod's log directory. */
+/** Relative to the pod's log directory. */
 export function containerLogPath(containerName: string, restartCount: number): string {
   return `${containerName}/${restartCount}.log`;
 }
 
-/** `/var/lib/kubelet/pods/<uid>`: everything that kubelet itself keeps of a pod. */
+/** `/var/lib/kubelet/pods/<uid>`: the pod's volumes, plugins and container files. */
 export function podDirectory(rootDir: string, uid: string): string {
   return `${rootDir}/pods/${pathSafeUid(uid)}`;
 }
 
-/** A manifest may bring its own UID. Throws when that would lead out of the folders that are named after it. */
+/** Returns the UID. Throws when it would escape the directories named after it: a manifest may set its own UID. */
 export function pathSafeUid(uid: string): string {
   if (uid === '' || uid.includes('/') || uid.startsWith('.')) throw new Error(`invalid pod UID ${JSON.stringify(uid)}`);
   return uid;

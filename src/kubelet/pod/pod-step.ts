@@ -17,23 +17,23 @@ export type StepName =
   | 'remove';
 
 /**
- * Something that a pod needs around its containers. A pod's steps are a list: downwards when it starts, upwards when
- * it ends.
+ * A resource that a pod needs around its containers. Steps are prepared in list order when the pod starts and released
+ * in reverse order when it ends.
  */
 export interface PodStep {
-  /** As the timeline shows it; a step without a name takes no time and is not shown. */
+  /** The name in the timeline. Steps without a name are instant and not shown. */
   readonly name?: StepName;
-  /** Safe to repeat: after a restart every live pod is prepared again. */
+  /** Idempotent: after a restart of the agent every running pod is prepared again. */
   prepare(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** `prepare` kept what an earlier version of the pod got, for lack of better; `refresh` is worth a try soon. */
+  /** Whether `prepare` could only keep the resources of an earlier version of the pod, so that `refresh` should retry soon. */
   isStale?(uid: string): boolean;
   /**
-   * The same version of the pod is looked at again: what changes by itself (the content of a volume) may have done so.
-   * A failure is told by an event and tried again; what was prepared stays good.
+   * Called by later syncs of the same pod version, to update what changes by itself, such as volume content. An error is
+   * reported as an event and retried; what was prepared stays usable.
    */
   refresh?(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** No container runs any more. Safe when `prepare` never ran, or failed half-way. */
+  /** Called when no container runs any more. Safe when `prepare` never ran or failed half-way. */
   release(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** Nobody wants to know of the pod any more: its last traces go. Comes after `release`. */
+  /** Removes everything that is left of the pod. Called after `release`, when the pod has left its source. */
   purge?(pod: Pod, signal: AbortSignal): Promise<void>;
 }

@@ -1,11 +1,11 @@
 import type { Container, ContainerRestartRule, PodSpec } from '../../api/generated/core-v1.ts';
 
-/** An init container that stays beside the others instead of ending before them. */
+/** Whether an init container keeps running beside the main containers. */
 export function isSidecar(container: Container): boolean {
   return container.restartPolicy === 'Always';
 }
 
-/** Whether a container that ended with `exitCode` is to be started again, as long as its pod is to run. */
+/** Whether a container that exited with `exitCode` is restarted while its pod runs. */
 export function restartsAfter(container: Container, spec: PodSpec, exitCode: number): boolean {
   if (container.restartPolicy !== undefined) {
     const rule = matchingRule(container, exitCode);
@@ -15,18 +15,18 @@ export function restartsAfter(container: Container, spec: PodSpec, exitCode: num
   return policy === 'OnFailure' ? exitCode !== 0 : policy !== 'Never';
 }
 
-/** Whether the end of one container with `exitCode` lets all containers of its pod begin anew. */
+/** Whether the exit of this container with `exitCode` restarts all containers of the pod. */
 export function restartsAllAfter(container: Container, exitCode: number): boolean {
   return matchingRule(container, exitCode)?.action === 'RestartAllContainers';
 }
 
-/** Whether any container of a pod has such a rule. */
+/** Whether any container of the pod has a `RestartAllContainers` rule. */
 export function mayRestartAllContainers({ initContainers = [], containers }: PodSpec): boolean {
   const rules = [...initContainers, ...containers].flatMap(({ restartPolicyRules = [] }) => restartPolicyRules);
   return rules.some(({ action }) => action === 'RestartAllContainers');
 }
 
-/** The first that matches. */
+/** The first rule that matches. */
 function matchingRule({ restartPolicyRules }: Container, exitCode: number): ContainerRestartRule | undefined {
   return restartPolicyRules?.find((rule) => matches(rule, exitCode));
 }

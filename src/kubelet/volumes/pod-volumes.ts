@@ -158,7 +158,11 @@ export class PodVolumes implements PodStep {
     for (const { reason, message, podCause } of failures) {
       this.#deps.events.record(pod, 'Warning', reason, message, undefined, podCause);
     }
-    throw new PodError('FailedMount', failures.map(({ message }) => message).join(', '), { silent: true });
+    const message = failures.map((error) => error.message).join(', ');
+    // Several volumes failed: the typed cause names the first one, the message has the errors of all.
+    const { podCause } = first;
+    const cause = podCause?.kind === 'volumeFailed' ? { podCause: { ...podCause, cause: undefined } } : {};
+    throw new PodError('FailedMount', message, { silent: true, ...cause });
   }
 }
 

@@ -1,37 +1,41 @@
 import type { PodWorkerState } from './pod-worker-state.ts';
 
-/** What other parts of the agent ask about a pod's worker. */
+/** The part of a pod worker that other components read. */
 export interface WorkerView {
   readonly state: PodWorkerState;
-  /** The pod left its source. */
+  /** The pod was removed from its source. */
   readonly removed: boolean;
 }
 
 /**
- * Answers by what is known of the pod's worker (`undefined`: there is none) and by whether every source has spoken and
- * the workers were compared with them (`synced`): before that, an unknown pod says nothing.
+ * A question about a pod, as in kubelet's pod workers. `worker` is `undefined` when the pod has none. `synced` is set once
+ * every source is ready and the workers were compared with the desired pods: only then does a missing worker mean that
+ * the pod is gone.
  */
 export type PodStateQuery = (worker: WorkerView | undefined, synced: boolean) => boolean;
 
-/** Nothing of it runs, for sure. */
+/** No container of the pod runs, for certain. */
 export const isKnownTerminated: PodStateQuery = (worker) => worker !== undefined && hasTerminated(worker);
 
-/** Something of it may run, or may yet be started. */
-export const couldHaveRunningContainers: PodStateQuery = (worker, synced) => (worker ? !hasTerminated(worker) : !synced);
+/** A container of the pod may run or may still be started. */
+export const couldHaveRunningContainers: PodStateQuery = (worker, synced) =>
+  worker ? !hasTerminated(worker) : !synced;
 
-/** Everything that it held is given back. */
-export const shouldBeFinished: PodStateQuery = (worker, synced) => (worker ? worker.state.phase === 'finished' : synced);
+/** All resources of the pod are released. */
+export const shouldBeFinished: PodStateQuery = (worker, synced) =>
+  worker ? worker.state.phase === 'finished' : synced;
 
-/** Somebody wants it gone, or it is done; the pass that starts containers may still be under way. */
+/** The pod is deleted, killed or done. A sync that starts containers may still be in progress. */
 export const isTerminationRequested: PodStateQuery = (worker) => worker !== undefined && !isStartable(worker);
 
-/** No container of it is started any more. */
-export const shouldContainersBeTerminating: PodStateQuery = (worker, synced) => (worker ? !isStartable(worker) : synced);
+/** No container of the pod is started any more. */
+export const shouldContainersBeTerminating: PodStateQuery = (worker, synced) =>
+  worker ? !isStartable(worker) : synced;
 
-/** What the runtime has of it is of no use to it any more. */
+/** The pod no longer needs its containers and sandboxes in the runtime. */
 export const shouldRuntimeBeRemoved: PodStateQuery = (worker, synced) => (worker ? hasTerminated(worker) : synced);
 
-/** What it has on disk is of no use to anybody any more: it was evicted, or it has ended and left its source. */
+/** The pod's files are no longer needed: it was evicted, or it has terminated and left its source. */
 export const shouldContentBeRemoved: PodStateQuery = (worker, synced) => {
   if (!worker) return synced;
   return isEvicted(worker.state) || (worker.removed && hasTerminated(worker));

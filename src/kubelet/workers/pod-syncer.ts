@@ -1,38 +1,41 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
 
-/** What a pass over a pod came to. */
+/** The result of one sync. */
 export type SyncOutcome =
   /**
-   * Nothing more to do until something happens, or until `lookAgainInMs` have passed (a back-off ends). With `failed`
-   * something did not come up, and is worth another try soon.
+   * Nothing to do until an event arrives, or until `lookAgainInMs` have passed (a back-off ends). `failed`:
+   * something did not start, and is retried soon.
    */
   | { readonly kind: 'settled'; readonly resyncAfterMs?: number; readonly failed?: boolean }
-  /** All containers are done and none is to be restarted; or, with a verdict, the pod must not run any longer. */
+  /** All containers have exited and none is restarted; with `failure`, the pod must not run any longer. */
   | { readonly kind: 'ended'; readonly failure?: PodFailure };
 
-/** How a pod is to end. */
+/** How a pod is terminated. */
 export interface KillPodOptions {
   readonly graceSeconds: number;
-  /** What its status shall say, whatever its containers did: an eviction, a deadline. */
+  /** Overrides the status, whatever the containers did: an eviction, a deadline. */
   readonly failure?: PodFailure;
 }
 
 /**
- * The work that a pod worker does, one call at a time for each pod. Every function may be repeated after a failure,
- * an abort or a restart of the agent.
+ * The work of a pod worker, one call at a time per pod. Every method is idempotent: it is repeated after an error, an
+ * abort or a restart of the agent.
  */
 export interface PodSyncer {
-  /** Brings the pod nearer to what its spec says. The signal aborts when the pod is to end. */
+  /** Moves the pod towards its spec. The signal aborts when the pod is to be terminated. */
   sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome>;
 
-  /** Stops every container within the grace period; resolves when none runs. Aborts when a shorter one is asked for. */
+  /**
+   * Stops every container within the grace period; resolves when none runs. The signal aborts when the grace period is
+   * shortened.
+   */
   terminate(pod: Pod, ending: KillPodOptions, signal: AbortSignal): Promise<void>;
 
-  /** Gives back what the stopped pod holds: volumes, cgroups, probes. Its dead containers stay, to be looked at. */
+  /** Releases volumes, cgroups and probes of the stopped pod. Its dead containers stay, for logs and status. */
   release(pod: Pod, signal: AbortSignal): Promise<void>;
 
-  /** Removes every trace: dead containers, sandboxes, logs, folders, records. */
+  /** Removes everything of the pod: dead containers, sandboxes, logs, directories, records. */
   purge(pod: Pod, signal: AbortSignal): Promise<void>;
 
   /** Forgets the end of a pod that starts again under its UID: its containers are restarted ones. */

@@ -8,7 +8,7 @@ const terminating: PodWorkerState = { phase: 'terminating', graceSeconds: 30 };
 const cases: Record<string, { state: PodWorkerState; event: PodWorkerEvent; next: PodWorkerState }> = {
   'starts a pod whose name is free': {
     state: { phase: 'waiting' },
-    event: { type: 'nameFree' },
+    event: { type: 'unblocked' },
     next: { phase: 'syncing' },
   },
   'ends a pod that never started': {
@@ -37,7 +37,7 @@ const cases: Record<string, { state: PodWorkerState; event: PodWorkerEvent; next
     event: { type: 'killRequested', graceSeconds: 0 },
     next: { phase: 'terminating', graceSeconds: 1 },
   },
-  'does not start a pod that is ending': { state: terminating, event: { type: 'nameFree' }, next: terminating },
+  'does not start a pod that is ending': { state: terminating, event: { type: 'unblocked' }, next: terminating },
   'is terminated once nothing runs': {
     state: terminating,
     event: { type: 'containersStopped' },
@@ -71,7 +71,7 @@ test('nextState() never moves a phase back, nor a grace period up', () => {
   const event = fc.oneof(
     fc.record({ type: fc.constantFrom('killRequested' as const, 'podEnded' as const), graceSeconds: grace }),
     fc.record({
-      type: fc.constantFrom('nameFree' as const, 'containersStopped' as const, 'resourcesReleased' as const),
+      type: fc.constantFrom('unblocked' as const, 'containersStopped' as const, 'resourcesReleased' as const),
     }),
   );
   fc.assert(

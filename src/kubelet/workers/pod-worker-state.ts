@@ -2,16 +2,16 @@ import { assertNever } from '../../base/assert-never.ts';
 import type { PodFailure } from '../pod/pod-failure.ts';
 
 /**
- * Where the worker of a pod stands.
+ * State of a pod worker.
  *
  *     waiting ──► syncing ──► terminating ──► terminated ──► finished
- *        └───────────────────────┘ (ended before it was ever started)
+ *        └───────────────────────┘ (terminated before it was started)
  *
- * - `waiting`: an older pod of the same full name is not gone yet.
- * - `syncing`: containers are started and kept as the pod says.
+ * - `waiting`: an older pod with the same full name is not gone yet.
+ * - `syncing`: containers are started and kept as the spec says.
  * - `terminating`: containers are being stopped; none is ever started again.
- * - `terminated`: no container runs; volumes and cgroups are being given back.
- * - `finished`: nothing is held any more; what the runtime remembers is kept until the pod leaves its source.
+ * - `terminated`: no container runs; volumes and cgroups are being released.
+ * - `finished`: all resources are released; dead containers stay in the runtime until the pod leaves its source.
  */
 export type PodWorkerState =
   | { readonly phase: 'waiting' }
@@ -21,19 +21,19 @@ export type PodWorkerState =
   | { readonly phase: 'finished'; readonly failure?: PodFailure };
 
 export type PodWorkerEvent =
-  /** No other pod of this name is in the way any more. */
-  | { readonly type: 'nameFree' }
-  /** Somebody wants it gone: its source, an eviction, an operator. */
+  /** No older pod with this full name is left. */
+  | { readonly type: 'unblocked' }
+  /** Requested by its source, an eviction or an operator. */
   | { readonly type: 'killRequested'; readonly graceSeconds: number; readonly failure?: PodFailure }
-  /** Its containers ended by themselves and will not be restarted. */
+  /** All containers exited and none is restarted. */
   | { readonly type: 'podEnded'; readonly graceSeconds: number; readonly failure?: PodFailure }
   | { readonly type: 'containersStopped' }
   | { readonly type: 'resourcesReleased' };
 
-/** A phase never moves back; a grace period only shrinks, and never below one second; the first failure stands. */
+/** Phases never go back. The grace period is only shortened, to one second at least. The first failure is kept. */
 export function nextState(state: PodWorkerState, event: PodWorkerEvent): PodWorkerState {
   switch (event.type) {
-    case 'nameFree':
+    case 'unblocked':
       return state.phase === 'waiting' ? { phase: 'syncing' } : state;
     case 'killRequested':
     case 'podEnded':
@@ -51,11 +51,11 @@ function failureOf({ failure }: { readonly failure?: PodFailure }): { readonly f
   return failure ? { failure } : {};
 }
 
-function terminating(state: PodWorkerState, asked: number, failure: PodFailure | undefined): PodWorkerState {
+function terminating(state: PodWorkerState, requested: number, failure: PodFailure | undefined): PodWorkerState {
   if (state.phase === 'terminated' || state.phase === 'finished') return state;
   const before = state.phase === 'terminating' ? state : undefined;
-  const why = before?.failure ?? failure;
-  const graceSeconds = Math.min(before?.graceSeconds ?? asked, asked);
-  if (before?.graceSeconds === graceSeconds && before.failure === why) return before;
-  return { phase: 'terminating', graceSeconds, ...(why && { failure: why }) };
+  const first = before?.failure ?? failure;
+  const graceSeconds = Math.min(before?.graceSeconds ?? requested, requested);
+  if (before?.graceSeconds === graceSeconds && before.failure === first) return before;
+  return { phase: 'terminating', graceSeconds, ...(first && { failure: first }) };
 }

@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
+import { errorText } from '../../base/error-text.ts';
 import { LatestOnly } from '../../base/latest-only.ts';
 import type { Log } from '../../base/log.ts';
-import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
@@ -12,7 +12,7 @@ import { nextState, type PodWorkerEvent, type PodWorkerState } from './pod-worke
 import { regularRetryDelay, retryDelay } from './retry-delay.ts';
 import type { SyncError, WorkerProgress } from './worker-progress.ts';
 
-/** The regular look at a pod comes after syncFrequency, plus jitter. */
+/** Periodic syncs come after syncFrequency plus up to this fraction of it. */
 const RESYNC_JITTER = 0.5;
 
 export interface PodWorkerDeps {
@@ -21,21 +21,21 @@ export interface PodWorkerDeps {
   readonly syncer: PodSyncer;
   readonly log: Log;
   readonly syncFrequencyMs: number;
-  /** Told after each change of phase. */
+  /** Called after each change of phase. */
   readonly onPhase: (worker: PodWorker) => void;
-  /** The worker is done with its pod for good. */
+  /** Called when the worker is done with its pod and can be dropped. */
   readonly onGone: (worker: PodWorker) => void;
-  /** Whether the pod would be admitted if it started now. */
+  /** Whether admission would accept the pod now. */
   readonly isAdmissible: (pod: Pod) => boolean;
 }
 
 /**
- * One pod, from the first sight of it to the last trace.
+ * Runs one pod from its first appearance until nothing of it is left.
  *
  * 1. At most one call into the syncer at a time.
- * 2. A call starts after every `wake`, update or change of phase; nothing waits for a tick.
- * 3. Asking for the end of the pod aborts the pass that is under way.
- * 4. A failure never leaves the worker: it is logged and the same phase is tried again.
+ * 2. Every `wake`, update or change of phase triggers a call at once.
+ * 3. Terminating the pod aborts the sync in progress.
+ * 4. Errors do not leave the worker: they are logged, and the same phase is retried.
  */
 export class PodWorker {
   readonly uid: string;
@@ -44,15 +44,15 @@ export class PodWorker {
   readonly #life: AbortSignal;
   #pod: Pod;
   #state: PodWorkerState = { phase: 'waiting' };
-  /** Left its source: what remains is purged once it is finished. */
+  /** The pod was removed from its source: it is purged when it is finished. */
   #removed = false;
-  /** Came back into its source, with the same UID, while it was still ending. */
+  /** The pod that came back to its source with the same UID while this one was terminating. */
   #successor: Pod | undefined;
   #pass: AbortController | undefined;
   #timer: AbortController | undefined;
   #gone = false;
   readonly #terminated = Promise.withResolvers<void>();
-  /** The last pass, when it failed. */
+  /** Set when the last sync failed. */
   #lastError: SyncError | undefined;
   #phaseSinceMs: number;
   #passSinceMs: number | undefined;
@@ -76,12 +76,12 @@ export class PodWorker {
     return this.#state;
   }
 
-  /** Left its source. */
+  /** The pod was removed from its source. */
   get removed(): boolean {
     return this.#removed;
   }
 
-  /** The pod to run under this UID once this worker is gone. */
+  /** The pod to start under this UID after this worker is gone. */
   get successor(): Pod | undefined {
     return this.#successor;
   }
@@ -97,12 +97,12 @@ export class PodWorker {
     };
   }
 
-  /** Resolves when none of its containers runs, nor ever will. */
+  /** Resolves when no container runs or will be started. */
   get terminated(): Promise<void> {
     return this.#terminated.promise;
   }
 
-  /** Something about the pod may have changed. */
+  /** Requests a sync: the pod may have changed. */
   wake(): void {
     if (!this.#life.aborted && !this.#gone) this.#slot.offer();
   }
@@ -116,24 +116,25 @@ export class PodWorker {
     this.wake();
   }
 
+  /** Starts a waiting pod: no older pod with its full name is left. */
   unblock(): void {
-    this.#apply({ type: 'nameFree' });
+    this.#apply({ type: 'unblocked' });
     this.wake();
   }
 
-  /** Ends the pod. With `removed` it is also forgotten in the end; a removal takes back a wish to start anew. */
-  terminate({ removed, ...ending }: KillPodOptions & { readonly removed: boolean }): void {
+  /** Terminates the pod. `removed`: it is purged afterwards, and a successor is dropped. */
+  terminate({ removed, ...options }: KillPodOptions & { readonly removed: boolean }): void {
     if (removed) {
       this.#removed = true;
       this.#successor = undefined;
     }
     const before = this.#state;
-    this.#apply({ type: 'killRequested', ...ending });
+    this.#apply({ type: 'killRequested', ...options });
     if (this.#state !== before) this.#pass?.abort(new CausedError('the pod is to end', { kind: 'podEnding' }));
     this.wake();
   }
 
-  /** Resolves when no work is under way any more; for the end of the agent. */
+  /** Resolves when no work is in progress. Used when the agent stops. */
   async settled(): Promise<void> {
     await this.#slot.idle();
   }
@@ -159,14 +160,14 @@ export class PodWorker {
       await this.#runPhase(AbortSignal.any([pass.signal, this.#life]));
       this.#lastError = undefined;
     } catch (error) {
-      // A pass that was asked to stop is followed by the next one at once.
+      // The next sync follows an aborted one at once.
       if (pass.signal.aborted || this.#life.aborted) return;
       const fields = { pod: this.#name(), phase: this.#state.phase, error };
-      this.#deps.log.error('cannot sync the pod, will try again', fields);
-      const inARow = (this.#lastError?.consecutive ?? 0) + 1;
+      this.#deps.log.error('cannot sync the pod, will retry', fields);
+      const consecutive = (this.#lastError?.consecutive ?? 0) + 1;
       const cause = podCauseOf(error);
-      this.#lastError = { error: errorText(error), ...(cause && { cause }), atMs: this.#deps.clock.now(), consecutive: inARow };
-      this.#wakeIn(retryDelay(error, inARow, this.#deps.random.fraction()));
+      this.#lastError = { error: errorText(error), ...(cause && { cause }), atMs: this.#deps.clock.now(), consecutive };
+      this.#wakeIn(retryDelay(error, consecutive, this.#deps.random.fraction()));
     } finally {
       this.#pass = undefined;
       this.#passSinceMs = undefined;
@@ -199,8 +200,8 @@ export class PodWorker {
   }
 
   /**
-   * As in kubelet, a pod that came back while it ended goes on with its dead containers: they count as restarted. One
-   * that does not restart what has ended, or that is rejected, begins with nothing.
+   * As in kubelet, a pod that came back while it was terminating keeps its dead containers, which count as restarted. A
+   * pod that does not restart exited containers, or that is rejected, starts from scratch.
    */
   #isRestarted(): boolean {
     const successor = this.#successor;
@@ -211,8 +212,8 @@ export class PodWorker {
     const outcome = await this.#deps.syncer.sync(this.#pod, signal);
     if (outcome.kind === 'ended') {
       const graceSeconds = specGracePeriod(this.#pod);
-      const { failure: verdict } = outcome;
-      return this.#advance({ type: 'podEnded', graceSeconds, ...(verdict && { failure: verdict }) });
+      const { failure } = outcome;
+      return this.#advance({ type: 'podEnded', graceSeconds, ...(failure && { failure }) });
     }
     const fraction = this.#deps.random.fraction();
     const regular = outcome.failed
@@ -234,11 +235,11 @@ export class PodWorker {
     this.#nextSyncMs = this.#deps.clock.now() + ms;
     this.#deps.clock.sleep(ms, AbortSignal.any([timer.signal, this.#life])).then(
       () => this.wake(),
-      () => undefined, // a turn came first, or the agent ends
+      () => undefined, // a sync came first, or the agent stops
     );
   }
 
-  /** Each pass over a terminating pod gives its containers what is asked for; a shorter wish begins a new pass. */
+  /** Each termination attempt gives containers the current grace period; shortening it starts a new attempt. */
   #graceEndsMs(): number | undefined {
     if (this.#state.phase !== 'terminating' || this.#passSinceMs === undefined) return undefined;
     return Math.max(this.#passSinceMs, this.#phaseSinceMs) + this.#state.graceSeconds * 1000;

@@ -7,35 +7,35 @@ import type { KillPodOptions } from './pod-syncer.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 
 export interface PodWorkersDeps extends Omit<PodWorkerDeps, 'onGone' | 'isAdmissible'> {
-  /** Nothing of the pod is left, and no successor waits. */
+  /** Called when nothing of the pod is left and it has no successor. */
   readonly onGone: (pod: Pod) => void;
   readonly admission: () => Readmission;
 }
 
-/** What becomes of pods that came back under their UIDs while they ended. */
+/** Admission of pods that came back with their UID while they were terminating. */
 export interface Readmission {
-  /** Whether the pod would be admitted now. */
+  /** Whether admission would accept the pod now. */
   isAdmissible(pod: Pod): boolean;
-  /** The former pod is over: this one is to be admitted, and started with `update`. */
+  /** The previous pod is gone: admits this one and starts it with `update`. */
   readmit(pod: Pod): void;
 }
 
 /**
- * Every pod that the agent has to do with: those it runs, those it ends, and those of which traces are left.
+ * The workers of all pods: running, terminating, and orphaned.
  *
  * 1. One worker per UID.
- * 2. Never two pods of one full name at once: the later one waits, in the order of arrival, until the earlier has ended
- *    and given back what it held. Traces of it that cannot be removed do not keep the later one from starting.
- * 3. A UID that comes back while its pod is still ending is handed back after the end, to start anew.
- * 4. A pod that is marked as deleted when it is first seen is never started: its life begins with its end.
+ * 2. Never two pods of one full name at a time: later pods wait, in order of arrival, until the earlier one is finished.
+ *    Failing to purge a finished pod does not block the next one.
+ * 3. A UID that comes back while its pod is terminating is admitted again afterwards.
+ * 4. A pod that is already deleted when it first appears is never started, only terminated.
  */
 export class PodWorkers {
   readonly #deps: PodWorkersDeps;
   readonly #life: AbortSignal;
   readonly #workers = new Map<string, PodWorker>();
-  /** Full name → UIDs in the order of arrival; the first one has the name. */
+  /** Full name → UIDs in order of arrival; the first one holds the name. */
   readonly #names = new Map<string, string[]>();
-  /** The workers were compared with all sources once. */
+  /** Set once the workers were compared with the desired pods of all sources. */
   #synced = false;
 
   constructor(deps: PodWorkersDeps, life: AbortSignal) {
@@ -47,7 +47,7 @@ export class PodWorkers {
     return this.#workers;
   }
 
-  /** A pod that is to run, or a new version of one that does. */
+  /** Starts a pod, or updates a running one. */
   update(pod: Pod): void {
     const uid = pod.metadata.uid;
     const known = this.#workers.get(uid);
@@ -59,14 +59,14 @@ export class PodWorkers {
     this.#workers.get(uid)?.wake();
   }
 
-  /** Ends a pod; one that is not known is fine. */
+  /** Terminates a pod; does nothing for an unknown UID. */
   terminate(uid: string, ending: KillPodOptions & { readonly removed: boolean }): void {
     this.#workers.get(uid)?.terminate(ending);
   }
 
   /**
-   * Ends a pod that its source still wants, and lets its status say why: an eviction, a shutdown. Resolves when none of
-   * its containers runs any more; at once for a pod that is not known.
+   * Terminates a pod that is still desired and sets its status: an eviction, a shutdown. Resolves when no container runs
+   * any more; at once for an unknown UID.
    */
   async killAndWait(uid: string, ending: KillPodOptions & { readonly failure: PodFailure }): Promise<void> {
     const worker = this.#workers.get(uid);
@@ -74,7 +74,7 @@ export class PodWorkers {
     await worker?.terminated;
   }
 
-  /** Ends a pod that no source knows: left over in the runtime or on disk from before. */
+  /** Terminates and purges a pod that no source wants and that has no worker. */
   killOrphan(pod: Pod, graceSeconds: number): void {
     const uid = pod.metadata.uid;
     if (this.#workers.has(uid)) return;
@@ -82,13 +82,14 @@ export class PodWorkers {
   }
 
   /**
-   * Compares with what every source wants: whoever is in none of them, and has not been told so, is ended. From now on
-   * a pod without a worker is known to be gone.
+   * Terminates pods that no source wants. From now on a pod without a worker is known to be gone. Called when every source
+   * is ready.
    */
   syncKnownPods(wanted: ReadonlySet<string>): void {
     this.#synced = true;
     for (const worker of [...this.#workers.values()]) {
-      if (!wanted.has(worker.uid) && !worker.removed) worker.terminate({ graceSeconds: deletionGracePeriod(worker.pod), removed: true });
+      if (!wanted.has(worker.uid) && !worker.removed)
+        worker.terminate({ graceSeconds: deletionGracePeriod(worker.pod), removed: true });
     }
   }
 
@@ -96,7 +97,7 @@ export class PodWorkers {
     return question(this.#workers.get(uid), this.#synced);
   }
 
-  /** Whether the pod that has this full name is on its way out: a mirror pod of it is not to be made. */
+  /** Whether the pod with this full name is terminating, so that no mirror pod is created for it. */
   isTerminatingByFullName(fullName: string): boolean {
     const uid = this.#names.get(fullName)?.[0];
     if (uid === undefined) return false;
@@ -107,7 +108,7 @@ export class PodWorkers {
     await Promise.all([...this.#workers.values()].map((worker) => worker.settled()));
   }
 
-  #start(pod: Pod, ending = requestedDeletion(pod)): void {
+  #start(pod: Pod, options = requestedDeletion(pod)): void {
     const onPhase = (worker: PodWorker): void => this.#onPhase(worker);
     const onGone = (worker: PodWorker): void => this.#forget(worker);
     const isAdmissible = (successor: Pod): boolean => this.#deps.admission().isAdmissible(successor);
@@ -116,8 +117,8 @@ export class PodWorkers {
     const name = reservedName(pod);
     const queue = this.#names.get(name) ?? [];
     this.#names.set(name, [...queue, worker.uid]);
-    // Before it could take its first step.
-    if (ending) worker.terminate(ending);
+    // Before its first sync.
+    if (options) worker.terminate(options);
     if (queue.length === 0) worker.unblock();
   }
 
@@ -141,7 +142,7 @@ export class PodWorkers {
   }
 }
 
-/** A pod of which only traces are known has no name, and so waits for no other and keeps none waiting. */
+/** An orphan without a known name blocks no other pod and waits for none. */
 function reservedName(pod: Pod): string {
   return pod.metadata.name === '' ? `/${pod.metadata.uid}` : podFullName(pod);
 }

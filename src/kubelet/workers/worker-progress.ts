@@ -1,17 +1,17 @@
 import type { ErrorCause } from '../pod/pod-cause.ts';
-/** What the worker of a pod is about, besides its phase. Times are wall-clock milliseconds. */
+/** Progress of a pod worker within its phase. Times are wall-clock milliseconds. */
 export interface WorkerProgress {
-  /** Since when it is in its phase. */
+  /** Start of the current phase. */
   readonly phaseSinceMs: number;
-  /** The pod left its source. */
+  /** The pod was removed from its source. */
   readonly removed: boolean;
-  /** When the next pass begins if nothing happens before; `undefined` during one, and where none is due. */
+  /** When the next sync starts unless an event comes first; `undefined` during a sync, and when none is scheduled. */
   readonly nextSyncMs: number | undefined;
-  /** When the first back-off that the last pass met ends. A pass before then does not try again. */
+  /** When the first back-off of the last sync ends. Earlier syncs do not retry. */
   readonly backoffEndsMs: number | undefined;
   /** When the containers of a terminating pod are killed. */
   readonly graceEndsMs: number | undefined;
-  /** Set when the last pass failed. */
+  /** Set when the last sync failed. */
   readonly lastError: SyncError | undefined;
 }
 
@@ -19,6 +19,6 @@ export interface SyncError {
   readonly error: string;
   readonly cause?: ErrorCause | undefined;
   readonly atMs: number;
-  /** Failures in a row, this one included. */
+  /** Consecutive failures, this one included. */
   readonly consecutive: number;
 }

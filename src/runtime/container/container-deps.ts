@@ -10,7 +10,7 @@ import type { MonitoredName, OciRuntime, OciRuntimes } from '../oci/oci-runtime.
 import type { OciSpec } from '../oci/oci-spec.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { SpecMachine, SpecRequest } from '../spec/spec-request.ts';
-import type { IdMap, Snapshots } from '../storage/snapshots.ts';
+import type { IdMap, Snapshotter } from '../storage/snapshotter.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { EventSink } from '../store/event-sink.ts';
 import type { OpenedStore, RecordStore } from '../store/record-store.ts';
@@ -27,7 +27,7 @@ export interface ContainerDeps {
   readonly records: OpenedStore<ContainerRecord>;
   readonly sandboxes: SandboxLookup;
   readonly runtimes: OciRuntimes;
-  readonly snapshots: Snapshots;
+  readonly snapshots: Snapshotter;
   readonly images: ImageStore;
   readonly nri: Nri;
   readonly events: EventSink;

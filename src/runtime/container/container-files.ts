@@ -4,7 +4,7 @@ import type { OciSpec } from '../oci/oci-spec.ts';
 import { withoutOrders } from '../oci/prepare-config.ts';
 import { makePrivateDirectory } from '../settings/private-directory.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
-import type { IdMap } from '../storage/snapshots.ts';
+import type { IdMap } from '../storage/snapshotter.ts';
 import { type ContainerDeps, declaredVolumesPath, mappedMountsPath, rootfsPath, imageVolumesPath } from './container-deps.ts';
 import { type ImageVolume, imageVolumeMountError } from './image-volumes.ts';
 

@@ -115,7 +115,7 @@ test('a monitor that is gone is told: the container is killed, its end is unknow
   assert.match(message, /monitor/);
   assert.deepEqual(
     world.warnings.map(({ message: text }) => text),
-    ['the monitor of a container is gone'],
+    ['container monitor is gone'],
   );
 });
 

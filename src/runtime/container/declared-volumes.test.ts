@@ -43,7 +43,7 @@ test('makeDeclaredVolumes() refuses links to the root, /dev, /proc and /sys', as
     await fs.symbolicLink(target, name);
     const volumes = [{ containerPath: `/link${index}`, hostPath: '/b/declared/0' }];
     await assert.rejects(makeDeclaredVolumes(volumes, '/b/rootfs', undefined, { fs, mounts }, signal), {
-      message: /^image: volume "\/link\d" leads to \/\S*, where there cannot be one$/,
+      message: /^image: volume "\/link\d" resolves to \/\S*, which cannot be a volume$/,
     });
   }
 });

@@ -5,8 +5,8 @@ import type { Mounts } from '../../host/mounts.ts';
 import { isVolumePath, volumePath, invalidVolumesReason } from '../images/volume-paths.ts';
 import type { DeclaredVolume } from '../spec/image-volumes.ts';
 import { resolveInRoot } from '../spec/resolve-in-root.ts';
-import { shiftedOwner } from '../storage/shift-owner.ts';
-import type { IdMap } from '../storage/snapshots.ts';
+import { mapOwner } from '../storage/map-owner.ts';
+import type { IdMap } from '../storage/snapshotter.ts';
 
 /**
  * Binds each volume that the image declares to its `hostPath`. The volume is a directory of the container's own writable
@@ -23,7 +23,7 @@ export async function makeDeclaredVolumes(
 ): Promise<void> {
   const fault = invalidVolumesReason(volumes.map(({ containerPath }) => containerPath)); // checked before anything is bound
   if (fault !== undefined) throw invalidField('image', fault);
-  const root = shiftedOwner({ uid: 0, gid: 0 }, idMap);
+  const root = mapOwner({ uid: 0, gid: 0 }, idMap);
   for (const { containerPath, hostPath } of volumes) {
     signal.throwIfAborted();
     const below = await resolveInRoot(fs, rootfs, containerPath);

@@ -13,17 +13,17 @@ import {
 import { type ContainerRecovery, decideContainerRecovery } from './recover-containers.ts';
 
 const cases: ReadonlyArray<readonly [ContainerRecordState, ContainerRecovery]> = [
-  [{ phase: 'creating' }, 'takeAway'],
-  [{ phase: 'created' }, 'mountAgain'],
-  [{ phase: 'starting' }, 'lookAgain'],
+  [{ phase: 'creating' }, 'delete'],
+  [{ phase: 'created' }, 'remount'],
+  [{ phase: 'starting' }, 'resolveStart'],
   [{ phase: 'running', pid: 1, startedAtNs: 1n, bootId: 'now' }, 'watch'],
   [{ phase: 'running', pid: 1, startedAtNs: 1n }, 'watch'],
-  [{ phase: 'running', pid: 1, startedAtNs: 1n, bootId: 'before' }, 'lostByRestart'],
+  [{ phase: 'running', pid: 1, startedAtNs: 1n, bootId: 'before' }, 'lostInReboot'],
   [{ phase: 'exited', finishedAtNs: 1n, exitCode: 0, reason: 'Completed', message: '' }, 'keep'],
 ];
 
 for (const [state, recovery] of cases) {
-  test(`recoveryOf() ${JSON.stringify(state, (_, value) => (typeof value === 'bigint' ? Number(value) : value))}: ${recovery}`, async () => {
+  test(`decideContainerRecovery() ${JSON.stringify(state, (_, value) => (typeof value === 'bigint' ? Number(value) : value))}: ${recovery}`, async () => {
     const world = await createContainerWorld();
     const { containerId } = await world.containers.verbs.createContainer(createRequest(), signal);
     const record = world.containers.records.all.get(containerId);

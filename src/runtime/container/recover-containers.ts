@@ -8,24 +8,26 @@ import { bundleConfigPath, mountBundle, listNames, releaseBundle } from './conta
 import { unknownExit, nanoseconds, failedStart } from './container-state.ts';
 import { recordExit } from './terminate-container.ts';
 import { resolveImageVolumes } from './image-volumes.ts';
-import { pidOfInterruptedStart } from './interrupted-start.ts';
 import { type DeleteDeps, deleteContainer } from './delete-container.ts';
 
 export type RecoverDeps = DeleteDeps & Pick<ContainerDeps, 'images' | 'bootId' | 'records' | 'ociCommand'>;
 
-/** What a start has to do about a container that an earlier life of ours knew. */
-export type ContainerRecovery = 'takeAway' | 'mountAgain' | 'lookAgain' | 'watch' | 'lostByRestart' | 'keep';
+/** `status` of crun and runc for a container whose program has started. */
+const STARTED_STATUSES = new Set(['running', 'paused', 'stopped']);
+
+/** What recovery does with a container of a previous process. */
+export type ContainerRecovery = 'delete' | 'remount' | 'resolveStart' | 'watch' | 'lostInReboot' | 'keep';
 
 export function decideContainerRecovery({ state }: ContainerRecord, bootId: string): ContainerRecovery {
   switch (state.phase) {
     case 'creating':
-      return 'takeAway';
+      return 'delete';
     case 'created':
-      return 'mountAgain';
+      return 'remount';
     case 'starting':
-      return 'lookAgain';
+      return 'resolveStart';
     case 'running':
-      return (state.bootId ?? bootId) === bootId ? 'watch' : 'lostByRestart';
+      return (state.bootId ?? bootId) === bootId ? 'watch' : 'lostInReboot';
     case 'exited':
       return 'keep';
     default:
@@ -34,8 +36,8 @@ export function decideContainerRecovery({ state }: ContainerRecord, bootId: stri
 }
 
 /**
- * Puts right what a crash or a restart of the machine left, all containers side by side. Nothing of one that runs is
- * touched. What fails for one container is logged, and does not keep the others from being served.
+ * Recovers all containers concurrently after a crash or a reboot. Running containers are not touched. Errors are logged
+ * per container and do not stop the others.
  */
 export async function recoverContainers(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { store, log } = deps;
@@ -45,7 +47,7 @@ export async function recoverContainers(deps: RecoverDeps, signal: AbortSignal):
       await work;
     } catch (error) {
       signal.throwIfAborted();
-      log.error('cannot put a container right', { containerId: id, error });
+      log.error('cannot recover container', { containerId: id, error });
     }
   };
   await Promise.all([
@@ -55,19 +57,19 @@ export async function recoverContainers(deps: RecoverDeps, signal: AbortSignal):
 }
 
 async function recover(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { live, bootId, clock, runtimes, paths } = deps;
+  const { exitWatcher, bootId, clock, runtimes, paths } = deps;
   const recovery = decideContainerRecovery(record, bootId);
   switch (recovery) {
-    case 'takeAway':
+    case 'delete':
       return deleteInterrupted(record, deps, signal);
-    case 'mountAgain':
+    case 'remount':
       return remount(record, deps, signal);
-    case 'lookAgain':
+    case 'resolveStart':
       return resolveInterruptedStart(record, deps, signal);
     case 'watch':
-      live.watch(record);
+      exitWatcher.watch(record);
       return runtimeForContainer(runtimes, record).endExecs(monitoredName(paths, record.id));
-    case 'lostByRestart': {
+    case 'lostInReboot': {
       const message = 'the machine was restarted while the container ran';
       return recordExit(record.id, unknownExit(message, nanoseconds(clock.now())), deps);
     }
@@ -82,7 +84,7 @@ async function deleteInterrupted({ id }: ContainerRecord, deps: RecoverDeps, sig
   try {
     await deleteContainer(id, deps, signal);
   } catch (error) {
-    // To be seen, and removed like any other.
+    // Listed as exited, so that it can be removed like any other.
     await deps.store.applyEvent(id, failedStart(`its creation was interrupted: ${errorText(error)}`, now(deps)));
     throw error;
   }
@@ -103,16 +105,16 @@ async function remount(record: ContainerRecord, deps: RecoverDeps, signal: Abort
   }
 }
 
-/** Whoever was starting it never heard that it did: either it runs, or it is as if nobody had tried. */
+/** The result of the start was never recorded: either the container runs, or the start is undone. */
 async function resolveInterruptedStart(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { store, live, events, runtimes, paths, clock, bootId } = deps;
+  const { store, exitWatcher, events, runtimes, paths, clock, bootId } = deps;
   const { id, sandboxId } = record;
   await runtimeForContainer(runtimes, record).settleStart(monitoredName(paths, id), signal);
   const pid = await pidOfInterruptedStart(record, deps, signal);
   if (pid !== undefined) {
     const startedAtNs = nanoseconds(clock.now());
     const started = await store.applyEvent(id, { type: 'started', pid, startedAtNs, bootId });
-    if (started) live.watch(started);
+    if (started) exitWatcher.watch(started);
     events.publish({ type: ContainerEventType.CONTAINER_STARTED_EVENT, sandboxId, containerId: id });
     return;
   }
@@ -121,7 +123,29 @@ async function resolveInterruptedStart(record: ContainerRecord, deps: RecoverDep
   if (undone) await remount(undone, deps, signal);
 }
 
-/** Bundles, writable layers and damaged records that no record speaks of. Pause containers have their sandbox's id. */
+/** PID of a container whose start was interrupted; `undefined` if its program never ran. Costs one process. */
+async function pidOfInterruptedStart(
+  record: ContainerRecord,
+  { runtimes, ociCommand }: Pick<ContainerDeps, 'runtimes' | 'ociCommand'>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { program } = runtimeForContainer(runtimes, record);
+  const { exitCode, stdout } = await ociCommand(program, ['state', record.id], signal);
+  return exitCode === 0 ? parsePid(new TextDecoder().decode(stdout)) : undefined;
+}
+
+function parsePid(text: string): number | undefined {
+  let state: { readonly status?: unknown; readonly pid?: unknown };
+  try {
+    state = JSON.parse(text);
+  } catch {
+    return undefined; // the OCI runtime was killed while it created the container
+  }
+  if (typeof state.status !== 'string' || !STARTED_STATUSES.has(state.status)) return undefined;
+  return typeof state.pid === 'number' ? state.pid : 0;
+}
+
+/** Ids of bundles, writable layers and damaged records without a record. Pause containers have their sandbox's id. */
 async function orphanIds({
   fs,
   paths,

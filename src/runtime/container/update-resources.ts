@@ -32,7 +32,7 @@ export async function changeResources(
   return deps.store.update(id, async (record) => {
     const { spec } = record;
     if (spec === undefined) return record;
-    const { resources, requested: asked } = change(record, spec);
+    const { resources, requested } = change(record, spec);
     if (record.state.phase === 'running') {
       await runtimeForContainer(deps.runtimes, record).update(monitoredName(deps.paths, id), resources, signal);
     } else if (record.state.phase === 'created') {

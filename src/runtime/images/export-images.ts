@@ -3,7 +3,7 @@ import { CriError } from '../../cri/cri-error.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import type { TreeMember } from '../../host/tree.ts';
 import { DigestError, digestOf } from '../storage/digest.ts';
-import type { LayerHolds } from '../storage/layer-holds.ts';
+import type { LayerLeases } from '../storage/layer-leases.ts';
 import type { LayerFile, LayerStore } from '../storage/layer-store.ts';
 import { UnexpectedEofError } from './archive/byte-reader.ts';
 import { writeTar } from './archive/write-tar.ts';
@@ -15,7 +15,7 @@ import { blobPath, layoutFiles, type SavedFile, type SavedImage } from './saved-
 export interface ImageExporterDeps {
   readonly layers: LayerStore;
   readonly records: ImageRecords;
-  readonly holds: LayerHolds;
+  readonly holds: LayerLeases;
   /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
@@ -26,7 +26,7 @@ export function createImageExporter(deps: ImageExporterDeps): ImageExporter {
       const wanted = requestedImages(deps.records, images);
       const chain = wanted.flatMap(({ record }) => chainOf(record));
       try {
-        using _ = deps.holds.hold(chain);
+        using _ = deps.holds.acquire(chain);
         yield* writeArchive(deps, wanted, signal);
       } finally {
         await deps.discardLayers(chain); // the image may have been removed meanwhile

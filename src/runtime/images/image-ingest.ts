@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Semaphore } from '../../base/semaphore.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import { chainIds, DigestError, digestOf, isDigest } from '../storage/digest.ts';
-import type { LayerHolds } from '../storage/layer-holds.ts';
+import type { LayerLeases } from '../storage/layer-leases.ts';
 import type { IncomingLayer, LayerStore } from '../storage/layer-store.ts';
 import { SpaceError } from '../storage/space-guard.ts';
 import { parseImageConfig } from './image-config.ts';
@@ -39,7 +39,7 @@ export interface ImageIngest {
 export interface ImageIngestDeps {
   readonly layers: LayerStore;
   readonly records: ImageRecords;
-  readonly holds: LayerHolds;
+  readonly holds: LayerLeases;
   /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
 }
@@ -63,7 +63,7 @@ export function createImageIngest(deps: ImageIngestDeps): ImageIngest {
       const references = image.references.map(fullReference);
       const chain = chainIds(diffIds);
       try {
-        using _ = deps.holds.hold(chain);
+        using _ = deps.holds.acquire(chain);
         await addLayers({ ...deps, slots }, image, { diffIds, chain }, signal);
         const layers = await recordedLayers(deps.layers, chain);
         const record = { id, references, sizeBytes: image.sizeBytes, config, layers };
@@ -99,7 +99,7 @@ async function addLayers(
   const all = image.layers.map((layer, index) => {
     const [diffId = '', chainId = ''] = [diffIds[index], chain[index]];
     if (layers.has(chainId)) {
-      layer.isHere?.(); // it stays, because it is held
+      layer.onPresent?.(); // it stays, because it is held
       return undefined;
     }
     const stack = { diffId, chainId, below: chain.slice(0, index), belowReady };

@@ -1,6 +1,6 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
-import { DigestReader } from '../storage/digest.ts';
+import { Digester } from '../storage/digest.ts';
 import { SpaceGuard } from '../storage/space-guard.ts';
 import type { StorageLayout } from '../storage/storage-layout.ts';
 import { detectCompression, decompress } from './archive/decompress.ts';
@@ -84,8 +84,8 @@ export function createImageLoader(deps: ImageLoaderDeps): ImageLoader {
       const open = (limit: AbortSignal) =>
         isFolder ? writeTar(deps.fs.readTree(source, limit)) : fileBytes(deps.fs, source, limit);
       // Read twice: the image's ID depends on its whole content.
-      const read = new DigestReader();
-      for await (const _ of read.passing(decompress(open(signal))));
+      const read = new Digester();
+      for await (const _ of read.tee(decompress(open(signal))));
       const config = configText(options, read.digest(), deps.architecture);
       const layer = { open };
       const image = {
@@ -156,7 +156,7 @@ async function spool(
   let waiting: Uint8Array[] = [];
   let size = 0;
   const flush = async () => {
-    await space.take(size, 0);
+    await space.reserve(size, 0);
     await fs.appendFile(path, Buffer.concat(waiting));
     [waiting, size] = [[], 0];
   };

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, parseJsonObject } from './json-object.ts
 import { parseNetworkList } from './network-config.ts';
 
 /** The cached network attachments of one sandbox. */
-export interface KeptPod {
+export interface CachedPod {
   readonly pod: AttachedPod;
   readonly attachments: readonly Attachment[];
 }
@@ -12,8 +12,8 @@ export interface KeptPod {
 /** One file for each sandbox, from before its first ADD until after its last DEL. */
 export interface AttachmentCache {
   /** `damaged`: the file is incomplete because power was lost while it was written. */
-  read(sandboxId: string): Promise<KeptPod | 'damaged' | undefined>;
-  write(cached: KeptPod): Promise<void>;
+  read(sandboxId: string): Promise<CachedPod | 'damaged' | undefined>;
+  write(cached: CachedPod): Promise<void>;
   remove(sandboxId: string): Promise<void>;
   sandboxIds(): Promise<readonly string[]>;
   /** Removes temporary files of interrupted writes of previous processes. Writes of this process may be in progress. */
@@ -55,7 +55,7 @@ export function openAttachmentCache(fs: FileSystem, folder: string): AttachmentC
   };
 }
 
-function parseCached(text: string, sandboxId: string): KeptPod | undefined {
+function parseCached(text: string, sandboxId: string): CachedPod | undefined {
   const cached = parseJsonObject(text);
   if (!cached || !isJsonObject(cached.pod) || !Array.isArray(cached.attachments)) return undefined;
   const { namespacePath, args, capabilityArgs } = cached.pod;

@@ -1,8 +1,8 @@
-import { runtimeConfigOf } from './capability-args.ts';
+import { buildRuntimeConfig } from './capability-args.ts';
 import type { CniResult } from './cni-result.ts';
 import { type CniVersion, isAtLeast } from './cni-version.ts';
 import type { JsonObject } from './json-object.ts';
-import { declares, type NetworkConfig, type PluginConfig } from './network-config.ts';
+import { hasCapability, type NetworkConfig, type PluginConfig } from './network-config.ts';
 import type { NetworkedPod } from './pod-network.ts';
 
 /** One pod on one network: everything that DEL needs, also after a restart. Stored as JSON. */
@@ -46,18 +46,18 @@ export function cniArgs({ sandboxId, namespace, name, uid }: Omit<NetworkedPod, 
   ].join(';');
 }
 
-export function attachmentsTo(networks: readonly NetworkConfig[]): Attachment[] {
+export function newAttachments(networks: readonly NetworkConfig[]): Attachment[] {
   return networks.map((network, index) => ({ network, interfaceName: `eth${index}`, result: undefined }));
 }
 
 /** Builds the call of one plugin of the chain. `result` is that of the previous plugin (ADD) or of the whole chain. */
-export function callFor(
+export function buildCall(
   command: 'ADD' | 'DEL' | 'CHECK',
   plugin: PluginConfig,
   { network, interfaceName, result }: Attachment,
   { sandboxId, namespacePath, args, capabilityArgs }: AttachedPod,
 ): PluginCall {
-  const runtimeConfig = runtimeConfigOf(plugin, capabilityArgs);
+  const runtimeConfig = buildRuntimeConfig(plugin, capabilityArgs);
   const getsResult = result !== undefined && (command !== 'DEL' || isAtLeast(network.cniVersion, DEL_RESULT_SINCE));
   return {
     command,
@@ -76,9 +76,9 @@ const DEL_RESULT_SINCE: CniVersion = '0.4.0';
  * nothing to delete: skipping it saves a process at each end of a pod. The decision depends only on cached values, so
  * DEL decides the same.
  */
-export function pluginsFor({ network }: Attachment, { capabilityArgs }: AttachedPod): readonly PluginConfig[] {
+export function activePlugins({ network }: Attachment, { capabilityArgs }: AttachedPod): readonly PluginConfig[] {
   const isIdle = (plugin: PluginConfig): boolean =>
-    plugin.type === 'portmap' && declares(plugin, 'portMappings') && capabilityArgs.portMappings === undefined;
+    plugin.type === 'portmap' && hasCapability(plugin, 'portMappings') && capabilityArgs.portMappings === undefined;
   // The first plugin has no previous result to pass on.
   return network.plugins.filter((plugin, index) => index === 0 || !isIdle(plugin));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Protocol } from '../../cri/generated/runtime-v1.ts';
-import { capabilityArgs, runtimeConfigOf } from './capability-args.ts';
+import { capabilityArgs, buildRuntimeConfig } from './capability-args.ts';
 import { POD } from './fake/cni-world.ts';
 import type { NetworkedPod } from './pod-network.ts';
 
@@ -70,7 +70,7 @@ for (const [text, message] of [
 test('runtimeConfigOf() gives a plugin what it declares and the pod has', () => {
   const args = { portMappings: [1], dns: {} };
   const plugin = (capabilities: object) => ({ type: 'x', capabilities });
-  assert.deepEqual(runtimeConfigOf(plugin({ portMappings: true, dns: false, ips: true }), args), { portMappings: [1] });
-  assert.equal(runtimeConfigOf(plugin({ ips: true }), args), undefined);
-  assert.equal(runtimeConfigOf({ type: 'x' }, args), undefined);
+  assert.deepEqual(buildRuntimeConfig(plugin({ portMappings: true, dns: false, ips: true }), args), { portMappings: [1] });
+  assert.equal(buildRuntimeConfig(plugin({ ips: true }), args), undefined);
+  assert.equal(buildRuntimeConfig({ type: 'x' }, args), undefined);
 });

@@ -2,7 +2,7 @@ import { parseQuantity } from '../../base/quantity.ts';
 import { errorText } from '../../base/error-text.ts';
 import { type PortMapping, Protocol } from '../../cri/generated/runtime-v1.ts';
 import type { JsonObject } from './json-object.ts';
-import { declares, type PluginConfig } from './network-config.ts';
+import { hasCapability, type PluginConfig } from './network-config.ts';
 import type { NetworkedPod } from './pod-network.ts';
 
 const MAX_BURST = 0xffff_ffff;
@@ -27,8 +27,8 @@ export function capabilityArgs(pod: NetworkedPod, podCidr: string | undefined): 
 /**
  * Returns `undefined` if the plugin declares no capability that the pod has: then it gets no `runtimeConfig` at all.
  */
-export function runtimeConfigOf(plugin: PluginConfig, args: JsonObject): JsonObject | undefined {
-  const declared = Object.entries(args).filter(([capability]) => declares(plugin, capability));
+export function buildRuntimeConfig(plugin: PluginConfig, args: JsonObject): JsonObject | undefined {
+  const declared = Object.entries(args).filter(([capability]) => hasCapability(plugin, capability));
   return declared.length > 0 ? Object.fromEntries(declared) : undefined;
 }
 

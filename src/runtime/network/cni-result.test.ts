@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressesOf, inOrderOfPreference } from './cni-result.ts';
+import { interfaceAddresses, sortByPreference } from './cni-result.ts';
 import type { JsonObject } from './json-object.ts';
 
 const interfaces = [{ name: 'br0' }, { name: 'eth0', sandbox: '/ns' }, { name: 'net1', sandbox: '/ns' }];
@@ -33,13 +33,13 @@ const cases: Record<string, { result: JsonObject; ips: string[] }> = {
   none: { result: { ips: [{}, 'x'] }, ips: [] },
 };
 for (const [name, { result, ips }] of Object.entries(cases)) {
-  test(`addressesOf() ${name}`, () => assert.deepEqual(addressesOf(result, 'eth0'), ips));
+  test(`addressesOf() ${name}`, () => assert.deepEqual(interfaceAddresses(result, 'eth0'), ips));
 }
 
 test('inOrderOfPreference() puts the first of the family first', () => {
   const ips = ['fd00::2', '10.0.0.2', '10.0.0.3'];
-  assert.deepEqual(inOrderOfPreference(ips, 'cni'), ips);
-  assert.deepEqual(inOrderOfPreference(ips, 'ipv6'), ips);
-  assert.deepEqual(inOrderOfPreference(ips, 'ipv4'), ['10.0.0.2', 'fd00::2', '10.0.0.3']);
-  assert.deepEqual(inOrderOfPreference(['fd00::2'], 'ipv4'), ['fd00::2']);
+  assert.deepEqual(sortByPreference(ips, 'cni'), ips);
+  assert.deepEqual(sortByPreference(ips, 'ipv6'), ips);
+  assert.deepEqual(sortByPreference(ips, 'ipv4'), ['10.0.0.2', 'fd00::2', '10.0.0.3']);
+  assert.deepEqual(sortByPreference(['fd00::2'], 'ipv4'), ['fd00::2']);
 });

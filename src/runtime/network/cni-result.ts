@@ -5,7 +5,7 @@ import type { NetworkConfig } from './network-config.ts';
 export type CniResult = JsonObject;
 
 /** Adds the version if the plugin omitted it; later plugins need it. */
-export function versionedResult(result: JsonObject, { cniVersion }: NetworkConfig): CniResult {
+export function withVersion(result: JsonObject, { cniVersion }: NetworkConfig): CniResult {
   return typeof result.cniVersion === 'string' && result.cniVersion !== '' ? result : { ...result, cniVersion };
 }
 
@@ -13,7 +13,7 @@ export function versionedResult(result: JsonObject, { cniVersion }: NetworkConfi
  * Returns the addresses of one interface in the plugin's order, without their prefix length. An address without an
  * interface counts too.
  */
-export function addressesOf(result: CniResult, interfaceName: string): string[] {
+export function interfaceAddresses(result: CniResult, interfaceName: string): string[] {
   const interfaces = Array.isArray(result.interfaces) ? result.interfaces : [];
   const isOnInterface = (index: unknown): boolean => {
     const owner: unknown = typeof index === 'number' ? interfaces[index] : undefined;
@@ -36,7 +36,7 @@ function withoutPrefix(address: string): string {
 }
 
 /** Puts the first address of the preferred family first; the others keep their order. */
-export function inOrderOfPreference(ips: readonly string[], preference: 'ipv4' | 'ipv6' | 'cni'): string[] {
+export function sortByPreference(ips: readonly string[], preference: 'ipv4' | 'ipv6' | 'cni'): string[] {
   const first = ips.find((ip) => (ip.includes(':') ? 'ipv6' : 'ipv4') === preference);
   return first === undefined ? [...ips] : [first, ...ips.filter((ip) => ip !== first)];
 }

@@ -11,6 +11,6 @@ export function isAtLeast(version: CniVersion, least: CniVersion): boolean {
   return CNI_VERSIONS.indexOf(version) >= CNI_VERSIONS.indexOf(least);
 }
 
-export function newestOf(versions: readonly CniVersion[]): CniVersion | undefined {
+export function newestVersion(versions: readonly CniVersion[]): CniVersion | undefined {
   return CNI_VERSIONS.findLast((version) => versions.includes(version));
 }

@@ -7,17 +7,17 @@ import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
 import type { NetworkSettings } from '../settings/runtime-settings.ts';
-import { type AttachedPod, type Attachment, attachmentsTo, cniArgs } from './attachment.ts';
-import { type AttachmentCache, type KeptPod, openAttachmentCache } from './attachment-cache.ts';
+import { type AttachedPod, type Attachment, newAttachments, cniArgs } from './attachment.ts';
+import { type AttachmentCache, type CachedPod, openAttachmentCache } from './attachment-cache.ts';
 import { capabilityArgs } from './capability-args.ts';
-import { addressesOf, inOrderOfPreference } from './cni-result.ts';
-import { ExclusiveGate } from './exclusive-gate.ts';
-import { followFolder } from './follow-folder.ts';
-import { KnownNetworks, notInitialized } from './known-networks.ts';
-import { endLeftPlugins, type LeftPluginDeps } from './left-plugins.ts';
+import { interfaceAddresses, sortByPreference } from './cni-result.ts';
+import { ReadWriteLock } from './read-write-lock.ts';
+import { watchDirectory } from './watch-directory.ts';
+import { NetworkState, notInitializedMessage } from './network-state.ts';
+import { waitForLeftoverPlugins, type LeftoverPluginDeps } from './leftover-plugins.ts';
 import type { LoadedNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';
-import { addToNetwork, checkOnNetwork, collectNetwork, deleteFromNetwork, isCollectable } from './plugin-chain.ts';
+import { addToNetwork, checkOnNetwork, collectNetwork, deleteFromNetwork, supportsGc } from './plugin-chain.ts';
 import type { NetworkedPod, PodAddresses, PodNetwork } from './pod-network.ts';
 import type { PluginDeps } from './run-plugin.ts';
 
@@ -25,7 +25,7 @@ export interface PodNetworkDeps {
   readonly settings: NetworkSettings;
   readonly cacheDir: string;
   readonly fs: FileSystem;
-  readonly processes: Pick<Processes, 'run'> & LeftPluginDeps['processes'];
+  readonly processes: Pick<Processes, 'run'> & LeftoverPluginDeps['processes'];
   readonly clock: Clock;
   readonly log: Log;
   /** The environment of plugins besides CNI's variables. */
@@ -56,14 +56,14 @@ export function createPodNetwork(deps: PodNetworkDeps): CniPodNetwork {
 class CniNetworks implements CniPodNetwork {
   readonly #deps: PodNetworkDeps;
   readonly #plugins: PluginDeps;
-  readonly #state: KnownNetworks;
+  readonly #state: NetworkState;
   readonly #cache: AttachmentCache;
   /**
    * Sandboxes set up by this process and not torn down yet: a caller's list of live sandboxes may be older than them.
    */
   readonly #ownSandboxes = new Set<string>();
   /** CNI's rule: no ADD or DEL while GC runs. */
-  readonly #gate = new ExclusiveGate();
+  readonly #lock = new ReadWriteLock();
   readonly #listeners = new Set<() => void>();
   #podCidr: string | undefined;
 
@@ -79,7 +79,7 @@ class CniNetworks implements CniPodNetwork {
       this.#notify();
     };
     const onAnswer = (): void => this.#notify();
-    this.#state = new KnownNetworks({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onAnswer });
+    this.#state = new NetworkState({ fs, plugins: this.#plugins, confDir, maxConfigs, onChange, onStatusChange: onAnswer });
   }
 
   status = () => this.#state.status();
@@ -97,11 +97,11 @@ class CniNetworks implements CniPodNetwork {
 
   async setUp(pod: NetworkedPod, signal: AbortSignal): Promise<PodAddresses> {
     const networks = await this.#state.networks();
-    if (networks.length === 0) throw new Error(notInitialized(this.#state.loaded.errors));
-    const intent = { pod: this.#attachedPod(pod), attachments: attachmentsTo(networks) };
+    if (networks.length === 0) throw new Error(notInitializedMessage(this.#state.loaded.errors));
+    const intent = { pod: this.#attachedPod(pod), attachments: newAttachments(networks) };
     this.#ownSandboxes.add(pod.sandboxId);
     await this.#cache.write(intent);
-    const { attachments, failures } = await this.#gate.together(() => this.#add(intent, signal), signal);
+    const { attachments, failures } = await this.#lock.shared(() => this.#add(intent, signal), signal);
     await this.#cache.write({ pod: intent.pod, attachments });
     if (failures.length > 0) throw combineErrors(failures);
     return this.#addressesOf(attachments);
@@ -120,7 +120,7 @@ class CniNetworks implements CniPodNetwork {
     for (const attachment of cached.attachments) await checkOnNetwork(attachment, cached.pod, this.#plugins, signal);
   }
 
-  async collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+  async collectGarbage(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const isLive = (sandboxId: string): boolean => liveSandboxIds.has(sandboxId) || this.#ownSandboxes.has(sandboxId);
     const failures: unknown[] = [];
     await this.#cache.sweep((sandboxId) => this.#ownSandboxes.has(sandboxId)).catch((error: unknown) => failures.push(error));
@@ -133,10 +133,10 @@ class CniNetworks implements CniPodNetwork {
         failures.push(error);
       }
     });
-    const networks = (await this.#state.networks()).filter(isCollectable);
+    const networks = (await this.#state.networks()).filter(supportsGc);
     if (networks.length > 0) {
       const alone = () => this.#collectGarbage(networks, AbortSignal.any([signal, this.#deps.clock.deadline(GC_MS)]));
-      failures.push(...(await this.#gate.alone(alone, signal)));
+      failures.push(...(await this.#lock.exclusive(alone, signal)));
     }
     if (failures.length > 0) throw new AggregateError(failures, 'cannot clean up pod networks');
   }
@@ -145,7 +145,7 @@ class CniNetworks implements CniPodNetwork {
     const { fs, clock, log, settings } = this.#deps;
     while (!signal.aborted) {
       try {
-        for await (const _ of followFolder(fs, settings.confDir, signal)) await this.#state.refresh();
+        for await (const _ of watchDirectory(fs, settings.confDir, signal)) await this.#state.refresh();
       } catch (error) {
         if (signal.aborted) return;
         log.warn('cannot watch the network configurations', { error });
@@ -170,21 +170,22 @@ class CniNetworks implements CniPodNetwork {
     return failures;
   }
 
-  async #cachedPod(sandboxId: string): Promise<KeptPod | undefined> {
+  async #cachedPod(sandboxId: string): Promise<CachedPod | undefined> {
     const cached = await this.#cache.read(sandboxId);
     return cached === 'damaged' ? this.#assumedPod(podOfSandboxId(sandboxId)) : cached;
   }
 
   /** The cached attachments cannot be read: DEL on the current networks is the best substitute. */
-  async #assumedPod(pod: AttachedPod): Promise<KeptPod> {
-    return { pod, attachments: attachmentsTo(await this.#state.networks()) };
+  async #assumedPod(pod: AttachedPod): Promise<CachedPod> {
+    return { pod, attachments: newAttachments(await this.#state.networks()) };
   }
 
   #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  async #add({ pod, attachments }: KeptPod, signal: AbortSignal) {
+  /** Waits for all networks: no plugin of the pod runs after it returns. */
+  async #add({ pod, attachments }: CachedPod, signal: AbortSignal) {
     const failures: unknown[] = [];
     const add = async (attachment: Attachment): Promise<Attachment> => {
       try {
@@ -201,15 +202,15 @@ class CniNetworks implements CniPodNetwork {
   }
 
   /** Removes the cache entry after DEL succeeded on every network; until then each attempt runs DEL on all of them. */
-  async #delete({ pod, attachments }: KeptPod, signal: AbortSignal): Promise<void> {
+  async #delete({ pod, attachments }: CachedPod, signal: AbortSignal): Promise<void> {
     // An ADD of a killed process may still be running: a concurrent DEL would find nothing to delete.
     const mayHaveRunningAdd = !this.#ownSandboxes.has(pod.sandboxId) && attachments.some(({ result }) => result === undefined);
-    if (mayHaveRunningAdd) await endLeftPlugins(pod.sandboxId, this.#deps, signal);
+    if (mayHaveRunningAdd) await waitForLeftoverPlugins(pod.sandboxId, this.#deps, signal);
     const target = { ...pod, namespacePath: await this.#existingNamespace(pod.namespacePath) };
     const failures: unknown[] = [];
     for (const attachment of attachments.toReversed()) {
       const work = (): Promise<void> => deleteFromNetwork(attachment, target, this.#plugins, signal);
-      await this.#gate.together(work, signal).catch((error: unknown) => failures.push(error));
+      await this.#lock.shared(work, signal).catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw combineErrors(failures);
     await this.#cache.remove(pod.sandboxId);
@@ -227,8 +228,8 @@ class CniNetworks implements CniPodNetwork {
 
   #addressesOf(attachments: readonly Attachment[]): PodAddresses {
     const [first] = attachments;
-    const ips = first?.result ? addressesOf(first.result, first.interfaceName) : [];
-    const [ip, ...others] = inOrderOfPreference(ips, this.#deps.settings.ipPreference);
+    const ips = first?.result ? interfaceAddresses(first.result, first.interfaceName) : [];
+    const [ip, ...others] = sortByPreference(ips, this.#deps.settings.ipPreference);
     if (ip === undefined) {
       throw new Error(`network ${JSON.stringify(first?.network.name)} gave the pod no address on eth0`);
     }
@@ -251,7 +252,7 @@ function podOfSandboxId(sandboxId: string): AttachedPod {
   return { sandboxId, namespacePath: '', args, capabilityArgs: {} };
 }
 
-function validAttachments({ name }: NetworkConfig, { pod, attachments }: KeptPod) {
+function validAttachments({ name }: NetworkConfig, { pod, attachments }: CachedPod) {
   return attachments
     .filter(({ network }) => network.name === name)
     .map(({ interfaceName }) => ({ containerID: pod.sandboxId, ifname: interfaceName }));

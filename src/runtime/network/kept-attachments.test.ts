@@ -173,7 +173,7 @@ test('collect() after a restart: DEL for sandboxes that do not live, a failure s
   const ours = await made.pod({ sandboxId: 's4' });
   await after.setUp(ours, signal);
   made.calls.splice(0);
-  await after.collect(new Set(['s2']), signal);
+  await after.collectGarbage(new Set(['s2']), signal);
   assert.deepEqual(
     made.calls.splice(0).map(({ call, env }) => [call, env['CNI_CONTAINERID']]),
     [
@@ -184,7 +184,7 @@ test('collect() after a restart: DEL for sandboxes that do not live, a failure s
   assert.deepEqual(await keptFiles(made), ['s2.json', 's4.json']);
 
   made.answers.set('bridge DEL', refusal);
-  await assert.rejects(after.collect(new Set(), signal), (error) => {
+  await assert.rejects(after.collectGarbage(new Set(), signal), (error) => {
     assert.ok(error instanceof AggregateError);
     assert.deepEqual(
       error.errors.map((one) => one.message),
@@ -201,7 +201,7 @@ test('collect() takes away writes of an earlier life that were cut off, never th
   const network = made.network();
   await network.setUp(await made.pod({ sandboxId: 's2' }), signal);
   for (const id of ['s0', 's1', 's2']) await made.host.fs.writeFile(`${CACHE_DIR}/.${id}.json.tmp`, '{');
-  await network.collect(new Set(['s1', 's2']), signal);
+  await network.collectGarbage(new Set(['s1', 's2']), signal);
   assert.deepEqual(await keptFiles(made), ['.s2.json.tmp', 's1.json', 's2.json']);
 });
 
@@ -216,7 +216,7 @@ for (const [name, { given, calls }] of Object.entries(collectors)) {
     const network = made.network();
     await network.setUp(await made.pod(), signal);
     made.takeCalls();
-    await network.collect(new Set(['s1']), signal);
+    await network.collectGarbage(new Set(['s1']), signal);
     assert.deepEqual(made.takeCalls(), calls);
   });
 }
@@ -229,7 +229,7 @@ test('collect(): GC is told what is valid, and no ADD runs meanwhile', async () 
   made.calls.splice(0);
   const gc = Promise.withResolvers<PluginAnswer>();
   made.answers.set('bridge GC', gc.promise);
-  const collect = network.collect(new Set(['s1']), signal);
+  const collect = network.collectGarbage(new Set(['s1']), signal);
   while (made.calls.length === 0) await Promise.resolve();
   const setUp = network.setUp(later, signal);
   await made.host.clock.advance(1);
@@ -256,7 +256,7 @@ test('collect(): a GC that never ends keeps pods out for a minute at most', asyn
   const made = await world({ ...pods, cniVersion: '1.1.0' });
   const network = made.network();
   made.answers.set('bridge GC', new Promise(() => {}));
-  const collected = network.collect(new Set(), signal).catch((error: unknown) => error);
+  const collected = network.collectGarbage(new Set(), signal).catch((error: unknown) => error);
   await made.host.clock.advance(0);
   const setUp = network.setUp(await made.pod(), signal).then(() => 'set up');
   await made.host.clock.advance(59_000);

@@ -1,4 +1,4 @@
-import { CNI_VERSIONS, type CniVersion, isCniVersion, newestOf } from './cni-version.ts';
+import { CNI_VERSIONS, type CniVersion, isCniVersion, newestVersion } from './cni-version.ts';
 import { isJsonObject, type JsonObject } from './json-object.ts';
 
 /** One network: a chain of plugins. Stored as JSON and read again by `parseNetworkList`. */
@@ -72,7 +72,7 @@ export function parsePlugin(path: string, value: unknown): PluginConfig {
   return { ...plugin, type };
 }
 
-export function declares(plugin: PluginConfig, capability: string): boolean {
+export function hasCapability(plugin: PluginConfig, capability: string): boolean {
   return isJsonObject(plugin.capabilities) && plugin.capabilities[capability] === true;
 }
 
@@ -98,7 +98,7 @@ function parseVersion({ cniVersion = '', cniVersions = [] }: JsonObject): CniVer
   }
   const offered: string[] = [...cniVersions, ...(cniVersion === '' ? [] : [cniVersion])];
   if (offered.length === 0) return '0.1.0';
-  const version = newestOf(offered.filter(isCniVersion));
+  const version = newestVersion(offered.filter(isCniVersion));
   if (version) return version;
   const field = cniVersion === '' ? 'cniVersions' : 'cniVersion';
   throw new NetworkConfigError(`${field}: ${offered.join(', ')} is not supported (supported: ${CNI_VERSIONS.join(', ')})`);

@@ -1,8 +1,8 @@
-import { type AttachedPod, type Attachment, callFor, NO_POD, pluginsFor } from './attachment.ts';
-import { type CniResult, versionedResult } from './cni-result.ts';
+import { type AttachedPod, type Attachment, buildCall, NO_POD, activePlugins } from './attachment.ts';
+import { type CniResult, withVersion } from './cni-result.ts';
 import { isAtLeast } from './cni-version.ts';
 import type { NetworkConfig } from './network-config.ts';
-import { type PluginDeps, PluginError, runForResult, runPlugin } from './run-plugin.ts';
+import { type PluginDeps, PluginError, runAdd, runPlugin } from './run-plugin.ts';
 
 /** ADD: each plugin gets the result of the previous one; the last result is the network's. */
 export async function addToNetwork(
@@ -12,9 +12,9 @@ export async function addToNetwork(
   signal: AbortSignal,
 ): Promise<CniResult> {
   let result: CniResult | undefined;
-  for (const plugin of pluginsFor(attachment, pod)) {
-    const call = callFor('ADD', plugin, { ...attachment, result }, pod);
-    result = versionedResult(await runForResult(call, deps, signal), attachment.network);
+  for (const plugin of activePlugins(attachment, pod)) {
+    const call = buildCall('ADD', plugin, { ...attachment, result }, pod);
+    result = withVersion(await runAdd(call, deps, signal), attachment.network);
   }
   if (!result) throw new Error(`network ${JSON.stringify(attachment.network.name)} has no plugins`);
   return result;
@@ -27,9 +27,9 @@ export async function deleteFromNetwork(
   deps: PluginDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const plugin of pluginsFor(attachment, pod).toReversed()) {
+  for (const plugin of activePlugins(attachment, pod).toReversed()) {
     try {
-      await runPlugin(callFor('DEL', plugin, attachment, pod), deps, signal);
+      await runPlugin(buildCall('DEL', plugin, attachment, pod), deps, signal);
     } catch (error) {
       if (!isAlreadyGone(error, pod)) throw error;
     }
@@ -45,20 +45,20 @@ export async function checkOnNetwork(
 ): Promise<void> {
   const { cniVersion, disableCheck } = attachment.network;
   if (disableCheck || !isAtLeast(cniVersion, '0.4.0')) return;
-  for (const plugin of pluginsFor(attachment, pod)) {
-    await runPlugin(callFor('CHECK', plugin, attachment, pod), deps, signal);
+  for (const plugin of activePlugins(attachment, pod)) {
+    await runPlugin(buildCall('CHECK', plugin, attachment, pod), deps, signal);
   }
 }
 
 /** STATUS: rejects with the error of the first plugin that cannot accept pods. Not part of CNI before 1.1. */
-export async function askStatus(network: NetworkConfig, deps: PluginDeps, signal: AbortSignal): Promise<void> {
-  if (!canBeAsked(network)) return;
+export async function checkStatus(network: NetworkConfig, deps: PluginDeps, signal: AbortSignal): Promise<void> {
+  if (!supportsStatus(network)) return;
   for (const plugin of network.plugins) {
     await runPlugin({ command: 'STATUS', network, plugin, input: {}, env: NO_POD }, deps, signal);
   }
 }
 
-export function canBeAsked({ cniVersion }: NetworkConfig): boolean {
+export function supportsStatus({ cniVersion }: NetworkConfig): boolean {
   return isAtLeast(cniVersion, '1.1.0');
 }
 
@@ -67,7 +67,7 @@ export interface ValidAttachment {
   readonly ifname: string;
 }
 
-export function isCollectable({ cniVersion, disableGC }: NetworkConfig): boolean {
+export function supportsGc({ cniVersion, disableGC }: NetworkConfig): boolean {
   return isAtLeast(cniVersion, '1.1.0') && !disableGC;
 }
 

@@ -18,7 +18,7 @@ export interface PodNetwork {
    * Runs DEL for cached sandboxes that are not live, then CNI's GC for configurations of version 1.1. Sandboxes set up
    * by this process are skipped until they are torn down. Rejects with all errors after everything was attempted.
    */
-  collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
+  collectGarbage(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
   /** `UpdateRuntimeConfig`: the pod range, for configurations with the capability `ipRanges`. */
   setPodCidr(podCidr: string): void;
   /**

@@ -41,7 +41,7 @@ export async function runPlugin(call: PluginCall, deps: PluginDeps, signal: Abor
 }
 
 /** Runs a plugin for ADD and returns its result. */
-export async function runForResult(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<JsonObject> {
+export async function runAdd(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<JsonObject> {
   const output = await runPlugin(call, deps, signal);
   const result = parseJsonObject(output);
   if (!result) throw new PluginError(call, `result is not a JSON object: ${quoted(output)}`);

@@ -13,8 +13,8 @@ import { writeSandboxFiles } from './write-sandbox-files.ts';
 type BuildDeps = Pick<SandboxDeps, 'fs' | 'mounts' | 'namespaces' | 'network' | 'paths' | 'preparePause'>;
 
 /**
- * Makes all that a sandbox has, as much at once as can be. The record is on disk; whoever called undoes everything when
- * this rejects, and nothing of it goes on by then.
+ * Creates all resources of a sandbox, concurrently where possible. The record is on disk. When this rejects, no work is
+ * left running, and the caller undoes everything.
  */
 export async function buildSandbox(
   record: SandboxRecord,
@@ -28,14 +28,14 @@ export async function buildSandbox(
   const idMap = plan.namespaces.user?.idMap;
   for (const each of [folder, paths.sandboxFiles(record.id)]) await makePrivateDirectory(each, idMap, fs);
   await fs.makeDirectory(`${folder}/ns`, 0o711);
-  const [, made] = await runAllOrAbort(
+  const [, created] = await runAllOrAbort(
     [
-      (either) => writeSandboxFiles(sandboxFiles(record, paths), record.config, plan.namespaces, deps, either),
-      (either) => createNamespaces(record, plan, runtime, deps, either),
+      (branchSignal) => writeSandboxFiles(sandboxFiles(record, paths), record.config, plan.namespaces, deps, branchSignal),
+      (branchSignal) => createNamespaces(record, plan, runtime, deps, branchSignal),
     ],
     signal,
   );
-  const { addresses, pausePid } = made;
+  const { addresses, pausePid } = created;
   return {
     ...record,
     ips: addresses?.ips ?? [],
@@ -56,12 +56,12 @@ async function createNamespaces(
   deps: BuildDeps,
   signal: AbortSignal,
 ): Promise<NetworkAndPause> {
-  const addressed = (limit: AbortSignal) => setUpNetwork(record, deps, limit);
-  const paused = (limit: AbortSignal) => startPauseProcess(record, runtime, deps, limit);
+  const attachNetwork = (limit: AbortSignal) => setUpNetwork(record, deps, limit);
+  const startPauseIn = (limit: AbortSignal) => startPauseProcess(record, runtime, deps, limit);
   if (pause === 'makes') {
-    // The network namespace belongs to the pod's users: it comes with their first process.
-    const pausePid = await paused(signal);
-    return { pausePid, addresses: await addressed(signal) };
+    // The network namespace must belong to the pod's user namespace, which the pause process creates.
+    const pausePid = await startPauseIn(signal);
+    return { pausePid, addresses: await attachNetwork(signal) };
   }
   const { network, ipc, uts } = namespaces;
   if (network !== undefined || ipc !== undefined) {
@@ -71,7 +71,7 @@ async function createNamespaces(
   }
   signal.throwIfAborted();
   const [addresses, pausePid] = await runAllOrAbort(
-    [addressed, async (limit) => (pause === 'joins' ? paused(limit) : undefined)],
+    [attachNetwork, async (limit) => (pause === 'joins' ? startPauseIn(limit) : undefined)],
     signal,
   );
   return { addresses, pausePid };

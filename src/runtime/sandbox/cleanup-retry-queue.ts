@@ -5,31 +5,31 @@ import type { SandboxDeps } from './sandbox-deps.ts';
 
 const BACKOFF = { firstMs: 1000, maxMs: 300_000, jitter: 0.2 };
 const ATTEMPT_TIMEOUT_MS = 120_000;
-/** One whose network plugin hangs holds up few others. */
+/** A hanging network plugin blocks one of these slots. */
 const MAX_CONCURRENT = 8;
 
 type Cleanup = (signal: AbortSignal) => Promise<void>;
 
 /**
- * What could not be done about a sandbox, and of which nobody may ever speak again: its stop was asked for, its making has
- * failed, the end of its process could not be recorded. It is tried again after growing pauses until it works.
+ * Failed cleanups of sandboxes, retried with back-off until they succeed: a requested stop, an undo of a failed create, an
+ * exit of a pause process that could not be recorded. No client may ever ask for them again.
  */
 export class CleanupRetryQueue {
   readonly #deps: Pick<SandboxDeps, 'clock' | 'random' | 'log'>;
-  readonly #waiting = new Map<string, Cleanup>();
+  readonly #pending = new Map<string, Cleanup>();
   readonly #bell = new ChangeSignal();
 
   constructor(deps: Pick<SandboxDeps, 'clock' | 'random' | 'log'>) {
     this.#deps = deps;
   }
 
-  /** `finish` looks for itself what is left to do by then, and takes the place of an earlier one of this key. */
-  add(key: string, finish: Cleanup): void {
-    this.#waiting.set(key, finish);
+  /** `cleanup` determines itself what is left to do when it runs. It replaces an earlier cleanup of the same key. */
+  add(key: string, cleanup: Cleanup): void {
+    this.#pending.set(key, cleanup);
     this.#bell.notify();
   }
 
-  /** Until the signal aborts; what is being tried then is left to the next life. */
+  /** Runs until the signal aborts. Cleanups that are running then are left to recovery of the next process. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const pause = new ExponentialBackoff(BACKOFF);
@@ -48,19 +48,19 @@ export class CleanupRetryQueue {
   }
 
   async #tryAll(signal: AbortSignal): Promise<boolean> {
-    await mapInBatches([...this.#waiting], MAX_CONCURRENT, ([key, finish]) => this.#try(key, finish, signal));
-    return this.#waiting.size === 0;
+    await mapInBatches([...this.#pending], MAX_CONCURRENT, ([key, cleanup]) => this.#try(key, cleanup, signal));
+    return this.#pending.size === 0;
   }
 
-  async #try(key: string, finish: Cleanup, signal: AbortSignal): Promise<void> {
+  async #try(key: string, cleanup: Cleanup, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
     if (signal.aborted) return;
     try {
-      await finish(AbortSignal.any([signal, clock.deadline(ATTEMPT_TIMEOUT_MS)]));
-      if (this.#waiting.get(key) === finish) this.#waiting.delete(key);
+      await cleanup(AbortSignal.any([signal, clock.deadline(ATTEMPT_TIMEOUT_MS)]));
+      if (this.#pending.get(key) === cleanup) this.#pending.delete(key);
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('cannot finish with a sandbox; trying again later', { sandboxId: key, error });
+      log.warn('cannot clean up sandbox, will retry', { sandboxId: key, error });
     }
   }
 }

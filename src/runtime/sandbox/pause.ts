@@ -15,7 +15,7 @@ export type PreparePause = (request: PauseRequest, signal: AbortSignal) => Promi
 export interface PauseRequest {
   readonly record: SandboxRecord;
   readonly role: Exclude<PauseRole, 'none'>;
-  /** A folder that does not exist yet. */
+  /** A directory that does not exist yet. */
   readonly bundle: string;
 }
 
@@ -25,7 +25,7 @@ interface StartDeps {
   readonly preparePause: PreparePause;
 }
 
-/** Starts the process and pins the namespaces that came with it. */
+/** Starts the pause process and pins the namespaces that it created. Returns its PID. */
 export async function startPause(
   record: SandboxRecord,
   runtime: OciRuntime,
@@ -33,29 +33,29 @@ export async function startPause(
   signal: AbortSignal,
 ): Promise<number> {
   const role = pauseRole(record.namespaces);
-  if (role === 'none') throw new Error('a sandbox without a process has no pause container');
+  if (role === 'none') throw new Error('sandbox needs no pause container');
   const name = pauseName(paths, record.id);
   await preparePause({ record, role, bundle: name.bundle }, signal);
   const { pid } = await runtime.start({ ...name, terminal: false, stdin: false, stdinOnce: false }, signal);
-  const { network, ipc, uts, pid: ofProcesses, user } = record.namespaces;
+  const { network, ipc, uts, pid: pidNamespace, user } = record.namespaces;
   await namespaces.pin(pid, {
     ...(role === 'makes' && network !== undefined ? { network } : {}),
     ...(role === 'makes' && ipc !== undefined ? { ipc } : {}),
     ...(role === 'makes' && uts !== undefined ? { uts } : {}),
-    ...(ofProcesses === undefined ? {} : { pid: ofProcesses }),
+    ...(pidNamespace === undefined ? {} : { pid: pidNamespace }),
     ...(user === undefined ? {} : { user: user.path }),
   });
   return pid;
 }
 
-/** Safe to repeat, and when it never ran. */
+/** Idempotent, also if the process never ran. */
 export async function stopPause(runtime: OciRuntime, name: MonitoredName, signal: AbortSignal): Promise<void> {
   try {
-    // A runtime that has to kill by itself (runc) waits a tenth of a second before it looks.
+    // Killed here because `delete --force` of runc polls every 100 ms.
     await runtime.kill(name, SIGKILL);
     await runtime.ended(name, signal);
   } catch {
-    signal.throwIfAborted(); // else the removal kills what is there
+    signal.throwIfAborted(); // otherwise the removal kills the process
   }
   await runtime.remove(name, signal);
 }
@@ -64,63 +64,63 @@ export function pauseName(paths: Pick<RuntimePaths, 'bundle'>, id: string): Moni
   return { id, bundle: paths.bundle(id) };
 }
 
-/** Whoever started it; the default where that handler is not configured any more. */
+/** The runtime of the handler, or the default if that handler is no longer configured. */
 export function runtimeForHandler(runtimes: OciRuntimes, handler: string): OciRuntime {
   const runtime = runtimes.handler(handler) ?? runtimes.handler('');
   if (runtime) return runtime;
-  throw new Error(`there is no runtime handler ${JSON.stringify(handler)}`);
+  throw new Error(`no runtime for ${JSON.stringify(handler)} is configured`);
 }
 
 interface WatchDeps {
   readonly store: SandboxStore;
-  readonly later: Pick<CleanupRetryQueue, 'add'>;
+  readonly cleanups: Pick<CleanupRetryQueue, 'add'>;
   readonly runtimes: OciRuntimes;
   readonly paths: Pick<RuntimePaths, 'bundle'>;
   readonly log: Log;
 }
 
-/** Follows the pause processes: a sandbox whose process ends by itself is not ready any more. */
+/** Watches pause processes. A sandbox whose pause process exits becomes not ready. */
 export class PauseWatcher {
   readonly #deps: WatchDeps;
   readonly #closing = new AbortController();
-  readonly #following = new Set<Promise<void>>();
+  readonly #watching = new Set<Promise<void>>();
 
   constructor(deps: WatchDeps) {
     this.#deps = deps;
   }
 
-  /** Also for one that has ended already. */
-  follow(record: SandboxRecord): void {
-    const following = this.#follow(record).finally(() => this.#following.delete(following));
-    this.#following.add(following);
+  /** The process may have exited already. */
+  watch(record: SandboxRecord): void {
+    const watching = this.#watch(record).finally(() => this.#watching.delete(watching));
+    this.#watching.add(watching);
   }
 
-  /** Stops watching; the processes go on. */
+  /** Stops watching; the processes keep running. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#following);
+    await Promise.all(this.#watching);
   }
 
-  async #follow(record: SandboxRecord): Promise<void> {
-    const { later, runtimes, paths, log } = this.#deps;
+  async #watch(record: SandboxRecord): Promise<void> {
+    const { cleanups, runtimes, paths, log } = this.#deps;
     const { id, runtimeHandler } = record;
     try {
       await runtimeForHandler(runtimes, runtimeHandler).ended(pauseName(paths, id), this.#closing.signal);
-      await this.#end(id);
+      await this.#recordExit(id);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
-      log.error('cannot follow the process of a sandbox', { sandboxId: id, error });
-      // Beside what may have to be finished of the sandbox itself.
-      later.add(`${id}/process`, async () => this.follow(record));
+      log.error('cannot watch pause process of sandbox', { sandboxId: id, error });
+      // A separate key, because a cleanup of the sandbox itself may be queued too.
+      cleanups.add(`${id}/process`, async () => this.watch(record));
     }
   }
 
-  async #end(id: string): Promise<void> {
+  async #recordExit(id: string): Promise<void> {
     const { store, log } = this.#deps;
     await store.withLock(id, async () => {
       const now = store.all.get(id);
       if (now?.state.phase !== 'ready') return;
-      log.warn('the process of a sandbox has ended', { sandboxId: id });
+      log.warn('pause process of sandbox exited', { sandboxId: id });
       await store.updateState(now, { phase: 'notReady', networkDown: now.namespaces.network === undefined });
     });
   }

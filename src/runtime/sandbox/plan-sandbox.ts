@@ -8,7 +8,7 @@ import { sandboxSysctls } from './sandbox-sysctls.ts';
 /** The kernel's limit for a host name. */
 const MAX_HOSTNAME_BYTES = 64;
 
-/** What a sandbox is going to be. */
+/** Namespaces, pause process and sysctls that a sandbox gets. */
 export interface SandboxPlan {
   readonly namespaces: SandboxNamespaces;
   readonly pause: PauseRole;
@@ -16,14 +16,14 @@ export interface SandboxPlan {
 }
 
 /**
- * A process that holds what no file alone can hold.
- * - `none`: no process.
- * - `joins`: it joins network, IPC and UTS, and has the PID namespace that containers share.
- * - `makes`: it has a user namespace, to which all others must belong: the OCI runtime makes them with it.
+ * Role of the pause process, which holds namespaces that a pinned file alone cannot hold.
+ * - `none`: no pause process.
+ * - `joins`: it joins the network, IPC and UTS namespaces, and holds the PID namespace that containers share.
+ * - `makes`: it holds a user namespace, which must own all other namespaces: the OCI runtime creates them with it.
  */
 export type PauseRole = 'none' | 'joins' | 'makes';
 
-/** Throws a `CriError` that names the field for what cannot be. */
+/** Throws a `CriError` that names the invalid field. */
 export function planSandbox(id: string, config: PodSandboxConfig, paths: Pick<RuntimePaths, 'sandbox'>): SandboxPlan {
   checkSandboxNamespaces(config);
   if (Buffer.byteLength(config.hostname) > MAX_HOSTNAME_BYTES) {
@@ -44,7 +44,7 @@ function planNamespaces(folder: string, { linux }: PodSandboxConfig): SandboxNam
   const { network = NamespaceMode.POD, ipc = NamespaceMode.POD, pid = NamespaceMode.POD } = options ?? {};
   const { uids = [], gids = [] } = options?.usernsOptions ?? {};
   return {
-    // A pod with the network of the node also has its host name.
+    // A pod in the host network also has the host's name.
     ...(network === NamespaceMode.NODE ? {} : { network: `${folder}/net`, uts: `${folder}/uts` }),
     ...(ipc === NamespaceMode.NODE ? {} : { ipc: `${folder}/ipc` }),
     ...(pid === NamespaceMode.POD ? { pid: `${folder}/pid` } : {}),
@@ -52,7 +52,7 @@ function planNamespaces(folder: string, { linux }: PodSandboxConfig): SandboxNam
   };
 }
 
-/** Every file that may hold a namespace of this sandbox. */
+/** Every file that may pin a namespace of the sandbox. */
 export function namespaceFiles(folder: string): readonly string[] {
   return ['net', 'ipc', 'uts', 'pid', 'user'].map((name) => `${folder}/ns/${name}`);
 }
@@ -70,7 +70,7 @@ export function sandboxFiles(
   };
 }
 
-/** As containerd names it: of all sandboxes only one has it. */
+/** containerd's sandbox name, unique on the node. */
 export function sandboxName({ metadata }: PodSandboxConfig): string {
   if (metadata === undefined) throw invalidField('metadata', 'sandbox config must include metadata');
   const { name, namespace, uid, attempt } = metadata;

@@ -3,14 +3,14 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { pauseSpec } from '../spec/pause-spec.ts';
 import type { SeccompProfile } from '../spec/spec-facts.ts';
 import type { SpecMachine } from '../spec/spec-request.ts';
-import { shiftedOwner } from '../storage/shift-owner.ts';
+import { mapOwner } from '../storage/map-owner.ts';
 import type { PreparePause } from './pause.ts';
 
 export interface PreparePauseDeps {
   readonly fs: Pick<FileSystem, 'makeDirectory' | 'changeOwner' | 'writeFile'>;
   readonly machine: SpecMachine;
   readonly pauseProgram: string;
-  /** What `seccompProfileFor` says. */
+  /** `seccompProfileFor` */
   readonly seccomp: (context: LinuxSandboxSecurityContext | undefined) => Promise<SeccompProfile | undefined>;
 }
 
@@ -29,12 +29,12 @@ export function preparePause({ fs, machine, pauseProgram, seccomp }: PreparePaus
       machine,
       ...(profile && { seccomp: profile }),
     });
-    // Root of a user namespace has to reach the folder inside.
+    // Root of the user namespace must be able to reach `rootfs`.
     await fs.makeDirectory(bundle, 0o711);
     await fs.makeDirectory(rootfs, 0o755);
     if (namespaces.user !== undefined) {
-      const { uid, gid } = shiftedOwner({ uid: 0, gid: 0 }, namespaces.user.idMap);
-      await fs.changeOwner(rootfs, uid, gid); // mount points are made in it
+      const { uid, gid } = mapOwner({ uid: 0, gid: 0 }, namespaces.user.idMap);
+      await fs.changeOwner(rootfs, uid, gid); // the OCI runtime creates mount points in it
     }
     await fs.writeFile(`${bundle}/config.json`, JSON.stringify(spec), { mode: 0o600 });
   };

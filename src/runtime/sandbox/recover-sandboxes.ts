@@ -10,70 +10,70 @@ import type { SandboxStore } from './sandbox-store.ts';
 import { cleanUpSandbox, type StopDeps } from './stop-sandbox.ts';
 import { removeSandboxFolders, type TeardownDeps } from './teardown-sandbox.ts';
 
-/** Nobody is served meanwhile: what hangs for longer is left to `FinishLater`. */
+/** The runtime is not served during recovery: a cleanup that takes longer goes to the `CleanupRetryQueue`. */
 const CLEANUP_TIMEOUT_MS = 30_000;
 
 export interface RecoverDeps extends StopDeps, Pick<SandboxDeps, 'records' | 'bootId' | 'clock'> {
   readonly pauses: PauseWatcher;
 }
 
-/** What a start has to do about a record. */
-export type SandboxRecovery = 'keep' | 'adopt' | 'lost' | 'undo' | 'finish';
+/** What recovery does with a record of a previous process. */
+export type SandboxRecovery = 'keep' | 'adopt' | 'lost' | 'undoCreate' | 'cleanUp';
 
-/** `held`: the files that hold a namespace now. */
-export function decideSandboxRecovery(record: SandboxRecord, held: ReadonlySet<string>, bootId: string): SandboxRecovery {
+/** `pinned`: the files that currently pin a namespace. */
+export function decideSandboxRecovery(record: SandboxRecord, pinned: ReadonlySet<string>, bootId: string): SandboxRecovery {
   const { state, namespaces } = record;
   switch (state.phase) {
     case 'creating':
-      return 'undo';
+      return 'undoCreate';
     case 'unknown':
-      return 'finish';
+      return 'cleanUp';
     case 'notReady':
-      return state.stopAsked && !state.networkDown ? 'finish' : 'keep';
+      return state.stopAsked && !state.networkDown ? 'cleanUp' : 'keep';
     case 'ready': {
       const isSameBoot = record.bootId === undefined || record.bootId === bootId;
-      return isSameBoot && namespacePaths(namespaces).every((path) => held.has(path)) ? 'adopt' : 'lost';
+      return isSameBoot && namespacePaths(namespaces).every((path) => pinned.has(path)) ? 'adopt' : 'lost';
     }
   }
 }
 
 /**
- * After a start: before any verb is served, and before containers are recovered. What takes long, or may fail, is left to
- * `FinishLater`.
+ * Runs at start-up, before any verb is served and before containers are recovered. Cleanups that are slow or fail go to
+ * the `CleanupRetryQueue`.
  */
 export async function recoverSandboxes(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { store, records, mounts, bootId } = deps;
-  const held = await pinnedNamespaceFiles(mounts);
+  const pinned = await pinnedNamespaceFiles(mounts);
   await Promise.all(records.damaged.map((id) => tryOrEnqueue(id, deps, (limit) => removeDamaged(id, deps, limit), signal)));
   await Promise.all(
-    [...store.all.values()].map((record) => recover(record, decideSandboxRecovery(record, held, bootId), deps, signal)),
+    [...store.all.values()].map((record) => recover(record, decideSandboxRecovery(record, pinned, bootId), deps, signal)),
   );
   await removeOrphanFolders(deps, signal);
 }
 
 async function recover(
   record: SandboxRecord,
-  verdict: SandboxRecovery,
+  recovery: SandboxRecovery,
   deps: RecoverDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, later, pauses, log } = deps;
-  const finish = (limit: AbortSignal): Promise<void> => cleanUpSandbox(record.id, deps, limit);
+  const { store, cleanups, pauses, log } = deps;
+  const cleanUp = (limit: AbortSignal): Promise<void> => cleanUpSandbox(record.id, deps, limit);
   const { id, namespaces } = record;
-  switch (verdict) {
+  switch (recovery) {
     case 'keep':
       return;
     case 'adopt':
-      if (record.pause) pauses.follow(record);
+      if (record.pause) pauses.watch(record);
       return;
     case 'lost':
-      log.warn('a sandbox has not survived', { sandboxId: id });
+      log.warn('sandbox did not survive the restart', { sandboxId: id });
       await store.updateState(record, { phase: 'notReady', networkDown: namespaces.network === undefined });
       return;
-    case 'undo':
+    case 'undoCreate':
       return tryOrEnqueue(id, deps, (limit) => undoCreate(record, deps, limit), signal);
-    case 'finish':
-      later.add(id, finish);
+    case 'cleanUp':
+      cleanups.add(id, cleanUp);
   }
 }
 
@@ -84,10 +84,10 @@ async function undoCreate(record: SandboxRecord, deps: RecoverDeps, signal: Abor
   await cleanUpSandbox(id, deps, signal);
 }
 
-/** One that cannot be cleaned up must not keep all others from being served. */
+/** An error is logged and retried later, so that it does not block the start. */
 async function tryOrEnqueue(
   id: string,
-  { later, clock, log }: RecoverDeps,
+  { cleanups, clock, log }: RecoverDeps,
   work: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -95,12 +95,12 @@ async function tryOrEnqueue(
     await work(AbortSignal.any([signal, clock.deadline(CLEANUP_TIMEOUT_MS)]));
   } catch (error) {
     signal.throwIfAborted();
-    log.warn('cannot take down what is left of a sandbox', { sandboxId: id, error });
-    later.add(id, work);
+    log.warn('cannot clean up sandbox left by a previous process, will retry', { sandboxId: id, error });
+    cleanups.add(id, work);
   }
 }
 
-/** Nobody can say what it had: everything that bears its id goes. */
+/** Removes everything that belongs to the id of an unreadable record. */
 async function removeDamaged(id: string, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, network, paths, records } = deps;
   for (const runtime of distinctRuntimes(runtimes)) {
@@ -112,16 +112,16 @@ async function removeDamaged(id: string, deps: RecoverDeps, signal: AbortSignal)
   await records.store.remove(id);
 }
 
-/** Folders of sandboxes that no record speaks of. */
+/** Removes directories of sandboxes without a record. */
 async function removeOrphanFolders(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { fs, paths, store, records } = deps;
   const known = new Set([...store.all.keys(), ...records.damaged]);
-  const strays = new Set<string>();
+  const orphans = new Set<string>();
   for (const parent of [posix.dirname(paths.sandbox('id')), posix.dirname(paths.sandboxFiles('id'))]) {
     if ((await fs.stat(parent)) === undefined) continue;
-    for (const { name } of await fs.readDirectory(parent)) if (!known.has(name)) strays.add(name);
+    for (const { name } of await fs.readDirectory(parent)) if (!known.has(name)) orphans.add(name);
   }
-  for (const id of strays) await tryOrEnqueue(id, deps, () => removeNamespacesAndFolders(id, deps), signal);
+  for (const id of orphans) await tryOrEnqueue(id, deps, () => removeNamespacesAndFolders(id, deps), signal);
 }
 
 async function removeNamespacesAndFolders(id: string, deps: TeardownDeps): Promise<void> {
@@ -145,7 +145,7 @@ function distinctRuntimes(runtimes: OciRuntimes) {
   );
 }
 
-/** The sandboxes whose network somebody may still need, or has yet to take down. */
+/** Sandboxes whose network is in use, or not torn down yet. */
 export function networkedSandboxes(store: Pick<SandboxStore, 'all'>): ReadonlySet<string> {
   const records = [...store.all.values()].filter(({ state }) => state.phase !== 'notReady' || !state.networkDown);
   return new Set(records.map(({ id }) => id));

@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts';
+import type { ContainerStatus } from '../../cri/generated/runtime-v1.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
@@ -11,10 +12,9 @@ import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { EventSink } from '../store/event-sink.ts';
 import type { OpenedStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
-import type { SandboxContainers } from './containers-of-sandbox.ts';
 import type { PreparePause } from './pause.ts';
 
-/** All that sandboxes are made with; handed in by the composition root. */
+/** Dependencies of sandboxes, supplied by the composition root. */
 export interface SandboxDeps {
   readonly clock: Clock;
   readonly random: Pick<Random, 'bytes' | 'fraction'>;
@@ -32,4 +32,13 @@ export interface SandboxDeps {
   readonly preparePause: PreparePause;
   /** /proc/sys/kernel/random/boot_id */
   readonly bootId: string;
+}
+
+/** The containers of a sandbox, as its verbs need them. */
+export interface SandboxContainers {
+  /** Kills all containers without a grace period, including those being created. Rejects if one cannot be stopped. */
+  stopAll(sandboxId: string, signal: AbortSignal): Promise<void>;
+  /** Deletes all containers; they are stopped. */
+  removeAll(sandboxId: string, signal: AbortSignal): Promise<void>;
+  statuses(sandboxId: string): readonly ContainerStatus[];
 }

@@ -22,7 +22,7 @@ export function sandboxStatusMessage(record: SandboxRecord): PodSandboxStatus {
   });
 }
 
-/** What `crictl inspectp` shows beside the status, in the form in which containerd tells it. */
+/** Verbose status for `crictl inspectp`, in containerd's format. */
 export function sandboxInfo(record: SandboxRecord): Record<string, string> {
   const { state, config, namespaces, runtimeHandler, networkResults, pausePid = 0 } = record;
   const info = {

@@ -8,15 +8,15 @@ import { sandboxName } from './plan-sandbox.ts';
 
 /**
  * The only writer of sandbox records.
- * 1. Whoever changes a sandbox has its turn: one after the other for each, and each looks at the record when it is up.
- * 2. What happened is told after the record says so.
+ * 1. Changes of a sandbox hold its lock, and read the record after they got it.
+ * 2. Events are published after the record is written.
  */
 export class SandboxStore {
   readonly #store: RecordStore<SandboxRecord>;
   readonly #events: EventSink;
   readonly #names: NameRegistry;
   readonly #locks = new KeyedMutex();
-  /** Gone from the store, while its end is told. */
+  /** The removed record, while its deletion event is published. */
   #removed: SandboxRecord | undefined;
 
   constructor(store: RecordStore<SandboxRecord>, events: EventSink) {
@@ -25,17 +25,17 @@ export class SandboxStore {
     this.#names = new NameRegistry([...store.all.values()].map(({ id, config }) => [sandboxName(config), id]));
   }
 
-  /** Those that are just being made included. */
+  /** Includes sandboxes being created. */
   get all(): ReadonlyMap<string, SandboxRecord> {
     return this.#store.all;
   }
 
-  /** Those that are just being made included. */
+  /** Includes sandboxes being created. */
   find(idOrPrefix: string): SandboxRecord | undefined {
     return this.#store.find(idOrPrefix);
   }
 
-  /** For what is told of a sandbox: also while its removal is told. */
+  /** The record for an event; also while the deletion event is published. */
   recordForEvent(id: string): SandboxRecord | undefined {
     return this.#store.all.get(id) ?? (this.#removed?.id === id ? this.#removed : undefined);
   }
@@ -44,7 +44,7 @@ export class SandboxStore {
     return this.#locks.run(id, work);
   }
 
-  /** `undefined`: the name is kept for `id` now; otherwise the id that has it. */
+  /** Returns `undefined` if the name is now reserved for `id`, otherwise the id that holds it. */
   reserveName(name: string, id: string): string | undefined {
     return this.#names.reserve(name, id);
   }
@@ -57,7 +57,7 @@ export class SandboxStore {
     return this.#store.put(record);
   }
 
-  /** The last step of taking a sandbox away. Somebody knew of it only if it was more than `creating`. */
+  /** The last step of removing a sandbox. No event for a `creating` record: it was never listed. */
   async remove(record: SandboxRecord): Promise<void> {
     await this.#store.remove(record.id);
     this.#names.release(sandboxName(record.config), record.id);
@@ -67,10 +67,10 @@ export class SandboxStore {
     this.#removed = undefined;
   }
 
-  /** The record with another state, written. An end of `ready` is told. */
+  /** Writes the record with a new state. Publishes the end of `ready`. */
   async updateState(record: SandboxRecord, state: SandboxRecordState, changes: Partial<SandboxRecord> = {}): Promise<SandboxRecord> {
     const next = { ...record, ...changes, state };
-    // A full disk keeps no sandbox from ending: a repeated stop finds what is left of it by its id.
+    // A stop must not fail on a full disk: a repeated stop finds the remaining resources by the id.
     await this.#store.put(next, { mayDefer: state.phase === 'notReady' });
     if (record.state.phase === 'ready' && state.phase !== 'ready') {
       this.publish(ContainerEventType.CONTAINER_STOPPED_EVENT, record.id);

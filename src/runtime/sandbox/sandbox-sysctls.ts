@@ -1,7 +1,7 @@
 import { invalidField } from '../../cri/field-error.ts';
 import type { SandboxNamespaces } from '../store/sandbox-record.ts';
 
-/** Of an IPC namespace. Other names below `kernel` are the machine's. */
+/** Sysctls of an IPC namespace. Other names below `kernel` belong to the host. */
 const IPC_SYSCTLS: ReadonlySet<string> = new Set([
   'kernel/msgmax',
   'kernel/msgmnb',
@@ -14,8 +14,8 @@ const IPC_SYSCTLS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The sysctls of a sandbox by their path below /proc/sys. Whatever does not belong to a namespace of its own is refused: it
- * would be the machine's that is changed.
+ * The sysctls of a sandbox by their path below /proc/sys. Rejects sysctls that do not belong to a namespace of the sandbox:
+ * they would change the host.
  */
 export function sandboxSysctls(
   sysctls: Readonly<Record<string, string>>,
@@ -23,19 +23,19 @@ export function sandboxSysctls(
 ): ReadonlyArray<readonly [path: string, value: string]> {
   return Object.entries(sysctls).map(([name, value]) => {
     const path = sysctlPath(name);
-    const fault = sysctlError(path, namespaces);
-    if (fault !== undefined) throw invalidField(sysctlField(name), fault);
+    const error = sysctlError(path, namespaces);
+    if (error !== undefined) throw invalidField(sysctlField(name), error);
     return [path, value] as const;
   });
 }
 
-/** How CRI's field is called that has this sysctl. */
+/** The CRI field of a sysctl. */
 export function sysctlField(name: string): string {
   return `linux.sysctls[${JSON.stringify(name)}]`;
 }
 
 /**
- * As sysctl(8) reads a name: the first separator decides. `net.ipv4.conf.eth0/1.forwarding` and
+ * Parses a name like sysctl(8): the first separator decides. `net.ipv4.conf.eth0/1.forwarding` and
  * `net/ipv4/conf/eth0.1/forwarding` are the same.
  */
 export function sysctlPath(name: string): string {

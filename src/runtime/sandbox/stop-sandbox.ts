@@ -8,20 +8,20 @@ import { removeSandboxFolders, type TeardownDeps, teardownSandbox } from './tear
 
 export interface StopDeps extends TeardownDeps, Pick<SandboxDeps, 'containers' | 'nri' | 'log'> {
   readonly store: SandboxStore;
-  readonly later: CleanupRetryQueue;
+  readonly cleanups: CleanupRetryQueue;
 }
 
-/** In the sandbox's turn. The record then; `undefined` when there is none any more. */
+/** Requires the sandbox's lock. Returns the new record, or `undefined` if the sandbox is gone. */
 export async function stopSandbox(id: string, deps: StopDeps, signal: AbortSignal): Promise<SandboxRecord | undefined> {
   const { store } = deps;
   const found = store.all.get(id);
   if (found === undefined || isStopped(found)) return found;
-  // First of all: no container is made in it any more, and whoever starts after a crash finishes this.
+  // Recorded first: no container can be created in it, and recovery after a crash finishes the stop.
   const stopping = await store.updateState(found, { phase: 'notReady', networkDown: false, stopAsked: true });
   try {
     await stopEverything(stopping, deps, signal);
   } catch (error) {
-    deps.later.add(id, (limit) => cleanUpSandbox(id, deps, limit));
+    deps.cleanups.add(id, (limit) => cleanUpSandbox(id, deps, limit));
     signal.throwIfAborted();
     if (error instanceof CriError) throw error;
     throw new CriError('Unknown', `failed to stop sandbox ${JSON.stringify(id)}: ${errorText(error)}`, { cause: error });
@@ -30,7 +30,7 @@ export async function stopSandbox(id: string, deps: StopDeps, signal: AbortSigna
   return store.updateState(stopping, state, { ips: [], networkResults: {} });
 }
 
-/** In the sandbox's turn: stops what is not stopped, and takes away the rest. */
+/** Requires the sandbox's lock. Stops the sandbox if it is not stopped, and removes all of it. */
 export async function removeSandbox(id: string, deps: StopDeps, signal: AbortSignal): Promise<void> {
   const { containers, nri, store, log } = deps;
   const stopped = await stopSandbox(id, deps, signal);
@@ -39,13 +39,13 @@ export async function removeSandbox(id: string, deps: StopDeps, signal: AbortSig
   try {
     await nri.removePodSandbox(stopped, signal);
   } catch (error) {
-    log.warn('a plugin of NRI failed for the removal of a sandbox', { sandboxId: id, error });
+    log.warn('cannot notify NRI plugins of sandbox removal', { sandboxId: id, error });
   }
   await removeSandboxFolders(id, deps);
   await store.remove(stopped);
 }
 
-/** Nobody but us speaks of it any more: what `FinishLater` does. */
+/** The cleanup that the `CleanupRetryQueue` runs: undoes an interrupted create, or finishes a stop. */
 export async function cleanUpSandbox(id: string, deps: StopDeps, signal: AbortSignal): Promise<void> {
   await deps.store.withLock(id, async () => {
     const record = deps.store.all.get(id);
@@ -62,7 +62,7 @@ async function stopEverything(record: SandboxRecord, deps: StopDeps, signal: Abo
   try {
     await deps.nri.stopPodSandbox(record, signal);
   } catch (error) {
-    deps.log.warn('a plugin of NRI failed for the stop of a sandbox', { sandboxId: record.id, error });
+    deps.log.warn('cannot notify NRI plugins of sandbox stop', { sandboxId: record.id, error });
   }
   const failures = await teardownSandbox(record, deps, signal);
   if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);

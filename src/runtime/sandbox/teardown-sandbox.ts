@@ -7,8 +7,8 @@ import type { SandboxDeps } from './sandbox-deps.ts';
 export type TeardownDeps = Pick<SandboxDeps, 'paths' | 'runtimes' | 'network' | 'namespaces' | 'mounts' | 'fs'>;
 
 /**
- * Takes away all that a sandbox has besides its folder and its record, wherever its making or an earlier try has stopped.
- * Answers what could not be taken away. A network that is not down keeps its namespace, for plugins to find what they made.
+ * Releases all resources of a sandbox except its directories and its record. Idempotent, also after a partial create or
+ * teardown. Returns the errors. If the network teardown fails, the network namespace stays, because plugins need it.
  */
 export async function teardownSandbox(
   record: SandboxRecord,
@@ -17,7 +17,7 @@ export async function teardownSandbox(
 ): Promise<readonly unknown[]> {
   const { paths, runtimes, mounts } = deps;
   const { id, pause, runtimeHandler } = record;
-  // Side by side: neither needs another to be there or to be gone.
+  // Concurrently: the three are independent of each other.
   const ended = await Promise.allSettled([
     pause ? stopPause(runtimeForHandler(runtimes, runtimeHandler), pauseName(paths, id), signal) : undefined,
     teardownNetwork(record, deps, signal),
@@ -31,7 +31,7 @@ async function teardownNetwork(record: SandboxRecord, deps: TeardownDeps, signal
   await deps.namespaces.remove(namespaceFiles(deps.paths.sandbox(record.id)));
 }
 
-/** What is left when everything is down: files. */
+/** Removes the directories that are left after a teardown. */
 export async function removeSandboxFolders(id: string, { paths, fs }: Pick<TeardownDeps, 'paths' | 'fs'>): Promise<void> {
   const folders = [paths.sandbox(id), paths.sandboxFiles(id), paths.bundle(id)];
   await Promise.all(folders.map((folder) => fs.removeTree(folder)));

@@ -2,7 +2,7 @@ import { runAllOrAbort } from '../../base/run-all-or-abort.ts';
 import type { DNSConfig, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
-import { shiftedOwner } from '../storage/shift-owner.ts';
+import { mapOwner } from '../storage/map-owner.ts';
 import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 
 const SHM_BYTES = 64 * 1024 * 1024;
@@ -12,7 +12,10 @@ interface FileDeps {
   readonly mounts: Pick<Mounts, 'mount'>;
 }
 
-/** What containers get as /etc/hosts, /etc/hostname, /etc/resolv.conf and /dev/shm, owned by their root. The folder exists. */
+/**
+ * Writes the sources of /etc/hosts, /etc/hostname and /etc/resolv.conf and mounts the one of /dev/shm, owned by the
+ * containers' root. The directory exists.
+ */
 export async function writeSandboxFiles(
   files: SandboxFiles,
   { hostname, dnsConfig }: PodSandboxConfig,
@@ -21,7 +24,7 @@ export async function writeSandboxFiles(
   signal: AbortSignal,
 ): Promise<void> {
   const { fs } = deps;
-  const owner = shiftedOwner({ uid: 0, gid: 0 }, user?.idMap);
+  const owner = mapOwner({ uid: 0, gid: 0 }, user?.idMap);
   const write = async (path: string, text: Promise<string> | string): Promise<void> => {
     await fs.writeFile(path, await text, { mode: 0o644 });
     if (user !== undefined) await fs.changeOwner(path, owner.uid, owner.gid);
@@ -61,7 +64,7 @@ async function mountShm(
   });
 }
 
-/** A machine without names of its own has no such file. */
+/** The file may be missing on the host. */
 async function readTextIfPresent(fs: Pick<FileSystem, 'readText'>, path: string): Promise<string> {
   try {
     return await fs.readText(path);

@@ -11,7 +11,7 @@ import { deleteContainer } from '../container/delete-container.ts';
 import { createExitNotifier } from '../container/notify-exit.ts';
 import { applyUpdates } from '../container/update-resources.ts';
 import type { NriRuntime } from '../nri/nri.ts';
-import type { SandboxContainers } from '../sandbox/containers-of-sandbox.ts';
+import type { SandboxContainers } from '../sandbox/sandbox-deps.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import { checkpointContainer } from './checkpoint-container.ts';

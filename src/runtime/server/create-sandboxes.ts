@@ -41,9 +41,9 @@ export interface SandboxView {
 
 export function createSandboxes(deps: SandboxDeps): Sandboxes {
   const store = new SandboxStore(deps.records.store, deps.events);
-  const later = new CleanupRetryQueue(deps);
-  const pauses = new PauseWatcher({ ...deps, store, later });
-  const all = { ...deps, store, later, pauses };
+  const cleanups = new CleanupRetryQueue(deps);
+  const pauses = new PauseWatcher({ ...deps, store, cleanups });
+  const all = { ...deps, store, cleanups, pauses };
   return {
     verbs: {
       runPodSandbox: runPodSandbox(all),
@@ -56,7 +56,7 @@ export function createSandboxes(deps: SandboxDeps): Sandboxes {
     async run(signal) {
       void deps.namespaces.warmUp();
       await Promise.all([
-        later.run(signal),
+        cleanups.run(signal),
         collectNetworks(deps, store, signal),
         aborted(signal).then(() => pauses.close()),
       ]);
@@ -82,7 +82,7 @@ async function collectNetworks(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await network.collect(networkedSandboxes(store), signal);
+    await network.collectGarbage(networkedSandboxes(store), signal);
   } catch (error) {
     if (!signal.aborted) log.warn('cannot clean up the networks of pods', { error });
   }

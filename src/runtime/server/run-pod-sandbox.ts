@@ -22,7 +22,7 @@ const ID_BYTES = 32;
 
 export interface RunDeps extends SandboxDeps {
   readonly store: SandboxStore;
-  readonly later: CleanupRetryQueue;
+  readonly cleanups: CleanupRetryQueue;
   readonly pauses: PauseWatcher;
 }
 
@@ -99,7 +99,7 @@ async function createSandbox(
   }
   store.publish(ContainerEventType.CONTAINER_CREATED_EVENT, record.id);
   store.publish(ContainerEventType.CONTAINER_STARTED_EVENT, record.id);
-  if (ready.pause) pauses.follow(ready);
+  if (ready.pause) pauses.watch(ready);
 }
 
 async function markReady(built: SandboxRecord, deps: RunDeps, signal: AbortSignal): Promise<SandboxRecord> {
@@ -118,7 +118,7 @@ async function markReady(built: SandboxRecord, deps: RunDeps, signal: AbortSigna
 
 /** Never on the caller's signal: that may be why we are here. */
 async function undoCreate(record: SandboxRecord, deps: RunDeps): Promise<readonly unknown[]> {
-  const { store, later, clock } = deps;
+  const { store, cleanups, clock } = deps;
   const failures = [...(await teardownSandbox(record, deps, clock.deadline(UNDO_MS)))];
   try {
     if (failures.length === 0) {
@@ -129,7 +129,7 @@ async function undoCreate(record: SandboxRecord, deps: RunDeps): Promise<readonl
   } catch (error) {
     failures.push(error);
   }
-  later.add(record.id, (limit) => cleanUpSandbox(record.id, deps, limit));
+  cleanups.add(record.id, (limit) => cleanUpSandbox(record.id, deps, limit));
   try {
     await store.updateState(record, { phase: 'unknown', reason: failures.map(errorText).join('; ') });
   } catch (error) {

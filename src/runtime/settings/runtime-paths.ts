@@ -1,28 +1,28 @@
 import type { RuntimeSettings } from './runtime-settings.ts';
 
-/** Where everything of the embedded runtime lies: every path below its two folders is made here. */
+/** All paths of the embedded runtime below its two directories. */
 export interface RuntimePaths {
-  /** One file for each sandbox and container: `<id>.json`. */
+  /** One file per sandbox or container: `<id>.json`. */
   readonly sandboxRecords: string;
   readonly containerRecords: string;
-  /** The same for changes of records while the disk is full. */
+  /** Changed records while the disk is full. */
   readonly sandboxOverflow: string;
   readonly containerOverflow: string;
-  /** Images, blobs and unpacked layers; storage/ and images/ divide it among themselves. */
+  /** Images, blobs and unpacked layers, laid out by storage/ and images/. */
   readonly storage: string;
   /** Results of CNI ADD, kept until DEL has succeeded. */
   readonly cniCache: string;
-  /** State of the OCI runtimes, one folder for each program: `crun --root`. */
+  /** State of the OCI runtimes, one directory per program: `crun --root`. */
   readonly ociState: string;
-  /** conmon writes a file named after the container here when it ends. */
+  /** conmon writes an exit file named after the container here. */
   readonly exits: string;
-  /** The sockets of conmon (`attach`); short, for a socket's path has at most 107 bytes. */
+  /** Sockets of conmon (`attach`). Short, because a socket path has at most 107 bytes. */
   readonly sockets: string;
   /** Pinned namespaces and shm of one sandbox. */
   sandbox(id: string): string;
   /**
-   * hosts, hostname and resolv.conf of one sandbox. Containers may write into them, so they lie on the disk, as in
-   * containerd: on the state tmpfs a container could use up the memory of the machine and the space of every other pod.
+   * hosts, hostname and resolv.conf of one sandbox. They are on disk, as in containerd, because containers may write to
+   * them: on the state tmpfs, a container could exhaust the machine's memory and the space of all other pods.
    */
   sandboxFiles(id: string): string;
   /** The bundle of one container (or pause container): config.json, rootfs. */

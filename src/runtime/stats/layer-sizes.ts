@@ -1,6 +1,6 @@
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { DiskUsage, Snapshots } from '../storage/snapshots.ts';
+import type { DiskUsage, Snapshotter } from '../storage/snapshotter.ts';
 
 /** As old as this a size may be in any case; kubelet looks every ten seconds. */
 const MIN_FRESH_MS = 10_000;
@@ -25,12 +25,12 @@ interface Measured {
  */
 export class LayerSizes {
   readonly #clock: Clock;
-  readonly #snapshots: Pick<Snapshots, 'usage'>;
+  readonly #snapshots: Pick<Snapshotter, 'usage'>;
   readonly #measured = new Map<string, Measured>();
   readonly #measuring = new Map<string, Promise<LayerSize | undefined>>();
   readonly #oneByOne = new KeyedMutex();
 
-  constructor({ clock, snapshots }: { readonly clock: Clock; readonly snapshots: Pick<Snapshots, 'usage'> }) {
+  constructor({ clock, snapshots }: { readonly clock: Clock; readonly snapshots: Pick<Snapshotter, 'usage'> }) {
     this.#clock = clock;
     this.#snapshots = snapshots;
   }

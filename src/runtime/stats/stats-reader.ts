@@ -9,7 +9,7 @@ import {
 import type { CgroupStats, CgroupUsage } from '../../host/cgroup-stats.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { NetworkNamespaces } from '../../host/network-namespaces.ts';
-import type { Snapshots } from '../storage/snapshots.ts';
+import type { Snapshotter } from '../storage/snapshotter.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
@@ -21,7 +21,7 @@ export interface StatsDeps {
   readonly clock: Clock;
   readonly cgroupStats: CgroupStats;
   readonly networkNamespaces: Pick<NetworkNamespaces, 'interfaces'>;
-  readonly snapshots: Pick<Snapshots, 'usage'>;
+  readonly snapshots: Pick<Snapshotter, 'usage'>;
   readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'all' | 'find'>;
   readonly containers: Pick<RecordStore<ContainerRecord>, 'all' | 'find'>;
   /** The folder of writable layers, as `ImageFsInfo` tells it. */

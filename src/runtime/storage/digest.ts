@@ -22,13 +22,13 @@ export function hexOf(digest: string): string {
 
 /** Throws `DigestError`. */
 export function verifyDigest(data: Uint8Array, digest: string, what: string): void {
-  const checked = new DigestChecker(digest);
+  const checked = new DigestVerifier(digest);
   checked.update(data);
   checked.verify(what);
 }
 
 /** Computes the digest of a stream and compares it with the expected one. */
-export class DigestChecker {
+export class DigestVerifier {
   readonly #wanted: string;
   readonly #hash: Hash;
 
@@ -42,7 +42,7 @@ export class DigestChecker {
     this.#hash.update(data);
   }
 
-  async *passing(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  async *tee(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
     for await (const chunk of source) {
       this.#hash.update(chunk);
       yield chunk;
@@ -71,11 +71,11 @@ export function chainIds(diffIds: readonly string[]): readonly string[] {
 }
 
 /** Computes the digest and size of a stream. */
-export class DigestReader {
+export class Digester {
   readonly #hash = createHash('sha256');
   size = 0;
 
-  async *passing(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  async *tee(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
     for await (const chunk of source) {
       this.#hash.update(chunk);
       this.size += chunk.byteLength;

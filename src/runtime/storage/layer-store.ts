@@ -3,11 +3,11 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Random } from '../../host/random.ts';
 import type { TreeUsage } from '../../host/tree.ts';
 import { hexOf } from './digest.ts';
-import { frameFile, keptFile, type LayerFrame, layerArchive } from './layer-frame.ts';
-import { type ReceivedLayer, receiveLayer } from './receive-layer.ts';
+import { frameFile, replacedContentsFile, type LayerFrame, rebuildLayer } from './layer-frame.ts';
+import { type AppliedLayer, applyLayer } from './apply-layer.ts';
 import type { StorageLayout } from './storage-layout.ts';
 import type { Trash } from './trash.ts';
-import type { LayerMarks, MarkForm } from './unpack-layer.ts';
+import type { Whiteouts, WhiteoutFormat } from './unpack-layer.ts';
 
 /** A layer of an image to be added to the store. */
 export interface IncomingLayer {
@@ -16,12 +16,12 @@ export interface IncomingLayer {
   /** Returns a tar archive: gzip, zstd or plain. May be called again after a failure. */
   open(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Called instead of `open` if the layer exists already. */
-  isHere?(): void;
+  onPresent?(): void;
   /**
    * Called after a failed attempt, which left nothing behind. Returns if another attempt may succeed, else throws the
    * reason.
    */
-  failed?(error: unknown): void;
+  onFailed?(error: unknown): void;
 }
 
 export interface LayerStack {
@@ -34,7 +34,7 @@ export interface LayerStack {
 }
 
 /** The metadata of a layer on disk, beside its directory. */
-export interface LayerFile extends LayerMarks {
+export interface LayerFile extends Whiteouts {
   readonly diffId: string;
   readonly usage: TreeUsage;
   /** Absent: its archive cannot be rebuilt. */
@@ -45,7 +45,7 @@ export interface LayerStoreDeps {
   readonly fs: FileSystem;
   readonly random: Random;
   readonly layout: StorageLayout;
-  readonly form: MarkForm;
+  readonly form: WhiteoutFormat;
   readonly trash: Trash;
 }
 
@@ -88,19 +88,19 @@ export class LayerStore {
   }
 
   /** Sets the usage that another record contains. */
-  learnUsage(chainId: string, { bytes, inodes }: TreeUsage): void {
+  setUsage(chainId: string, { bytes, inodes }: TreeUsage): void {
     if (this.has(chainId)) this.#present.set(hexOf(chainId), { bytes, inodes });
   }
 
   /** Reads missing usages from disk: layers of containers whose image was removed. */
-  async learnAllUsage(): Promise<void> {
+  async loadMissingUsage(): Promise<void> {
     for (const [hex, usage] of this.#present) {
-      if (usage === undefined) this.learnUsage(`sha256:${hex}`, (await this.describe(`sha256:${hex}`)).usage);
+      if (usage === undefined) this.setUsage(`sha256:${hex}`, (await this.describe(`sha256:${hex}`)).usage);
     }
   }
 
   /** Takes the hex part of the chain ID. */
-  async placedAtMs(hex: string): Promise<number> {
+  async storedAtMs(hex: string): Promise<number> {
     return (await this.#deps.fs.lstat(`${this.#deps.layout.layers}/${hex}.json`))?.modifiedMs ?? 0;
   }
 
@@ -114,13 +114,13 @@ export class LayerStore {
    */
   archive(chainId: string, { diffId, frame }: LayerFile, signal: AbortSignal): AsyncIterable<Uint8Array> {
     if (frame === undefined) throw new Error(`layer ${chainId} has no frame`);
-    return layerArchive(this.#deps.fs, { folder: this.folder(chainId), diffId, frame }, signal);
+    return rebuildLayer(this.#deps.fs, { folder: this.folder(chainId), diffId, frame }, signal);
   }
 
   /** Adds a layer unless it exists. Serialized for each layer. */
   ensure(stack: LayerStack, layer: IncomingLayer, signal: AbortSignal): Promise<void> {
     return this.#sequencer.run(hexOf(stack.chainId), async () => {
-      if (this.has(stack.chainId)) layer.isHere?.();
+      if (this.has(stack.chainId)) layer.onPresent?.();
       while (!this.has(stack.chainId)) await this.#tryToAdd(stack, layer, signal);
     });
   }
@@ -162,8 +162,8 @@ export class LayerStore {
       await this.#add(stack, layer, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!layer.failed) throw error;
-      layer.failed(error);
+      if (!layer.onFailed) throw error;
+      layer.onFailed(error);
     }
   }
 
@@ -176,7 +176,7 @@ export class LayerStore {
       const { diffId, belowReady } = stack;
       const foldersBelow = stack.below.map((id) => this.folder(id));
       const coming = { diffId, archive: layer, foldersBelow, belowReady };
-      const unpacked = await receiveLayer(this.#deps, folder, coming, signal);
+      const unpacked = await applyLayer(this.#deps, folder, coming, signal);
       await this.#place(folder, stack, unpacked, signal);
     } catch (error) {
       const target = this.folder(stack.chainId);
@@ -186,7 +186,7 @@ export class LayerStore {
     }
   }
 
-  async #place(folder: string, stack: LayerStack, unpacked: ReceivedLayer, signal: AbortSignal): Promise<void> {
+  async #place(folder: string, stack: LayerStack, unpacked: AppliedLayer, signal: AbortSignal): Promise<void> {
     const { fs } = this.#deps;
     const target = this.folder(stack.chainId);
     const { removed, opaque, frame } = unpacked;
@@ -202,7 +202,7 @@ export class LayerStore {
   async #placeFrame(folder: string, target: string, frame: LayerFrame | undefined): Promise<TreeUsage> {
     const { fs } = this.#deps;
     const usage = { bytes: 0, inodes: 0 };
-    for (const file of frame ? [frameFile(folder), keptFile(folder)] : []) {
+    for (const file of frame ? [frameFile(folder), replacedContentsFile(folder)] : []) {
       const found = await fs.lstat(file);
       if (found === undefined) continue; // most layers have no replaced contents
       usage.bytes += found.size;
@@ -214,5 +214,5 @@ export class LayerStore {
 }
 
 function filesBeside(folder: string): readonly string[] {
-  return [frameFile(folder), keptFile(folder), `${folder}.json`];
+  return [frameFile(folder), replacedContentsFile(folder), `${folder}.json`];
 }

@@ -1,19 +1,19 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { TreeWriter } from '../../host/tree.ts';
-import { shiftedOwner } from './shift-owner.ts';
-import type { IdMap } from './snapshots.ts';
+import { mapOwner } from './map-owner.ts';
+import type { IdMap } from './snapshotter.ts';
 import { SpaceGuard } from './space-guard.ts';
-import type { LayerMarks } from './unpack-layer.ts';
+import type { Whiteouts } from './unpack-layer.ts';
 
 /** A layer whose directory contains no whiteouts. */
-export interface MarkedLayer extends LayerMarks {
+export interface LayerToMerge extends Whiteouts {
   readonly folder: string;
 }
 
 /** Copies layers into an empty directory, lowest first, and applies each layer's whiteouts. */
 export async function mergeLayers(
   fs: FileSystem,
-  layers: readonly MarkedLayer[],
+  layers: readonly LayerToMerge[],
   target: string,
   idMap: IdMap | undefined,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export async function copyInto(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const { path, node } of fs.readTree(folder, signal)) {
-    await space.take(node.kind === 'file' ? node.size : 0, 1);
-    await writer.put(path, { ...node, ...shiftedOwner(node, idMap) });
+    await space.reserve(node.kind === 'file' ? node.size : 0, 1);
+    await writer.put(path, { ...node, ...mapOwner(node, idMap) });
   }
 }

@@ -1,12 +1,12 @@
 import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import { MountError, type Mounts } from '../../host/mounts.ts';
-import type { LayerForm } from './storage-layout.ts';
-import type { MarkForm } from './unpack-layer.ts';
+import type { LayerFormat } from './storage-layout.ts';
+import type { WhiteoutFormat } from './unpack-layer.ts';
 
 /** How containers get their root filesystems on this machine. */
 export interface StorageDriver {
-  readonly form: LayerForm;
-  readonly marks: MarkForm;
+  readonly form: LayerFormat;
+  readonly whiteouts: WhiteoutFormat;
   /** Options of every overlay mount with an upper directory. */
   readonly overlay: { readonly userXattr: boolean; readonly volatile: boolean };
 }
@@ -16,7 +16,7 @@ const USER = 'user.overlay.opaque';
 
 export const NATIVE: StorageDriver = {
   form: 'native',
-  marks: { kind: 'list' },
+  whiteouts: { kind: 'list' },
   overlay: { userXattr: false, volatile: false },
 };
 
@@ -24,12 +24,12 @@ export const NATIVE: StorageDriver = {
  * Best first. `volatile` skips the sync of the whole file system at unmount, which would delay the end of containers.
  */
 const OVERLAYS: readonly StorageDriver[] = [
-  { form: 'overlay', marks: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: true } },
-  { form: 'overlay', marks: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: false } },
-  { form: 'overlay-user', marks: { kind: 'overlay', opaqueXattr: USER }, overlay: { userXattr: true, volatile: true } },
+  { form: 'overlay', whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: true } },
+  { form: 'overlay', whiteouts: { kind: 'overlay', opaqueXattr: TRUSTED }, overlay: { userXattr: false, volatile: false } },
+  { form: 'overlay-user', whiteouts: { kind: 'overlay', opaqueXattr: USER }, overlay: { userXattr: true, volatile: true } },
   {
     form: 'overlay-user',
-    marks: { kind: 'overlay', opaqueXattr: USER },
+    whiteouts: { kind: 'overlay', opaqueXattr: USER },
     overlay: { userXattr: true, volatile: false },
   },
 ];
@@ -37,7 +37,7 @@ const OVERLAYS: readonly StorageDriver[] = [
 /**
  * Selects the driver for existing layers if a full disk does not allow a probe. Without `volatile`, which is optional.
  */
-export function driverOfForms(forms: readonly string[]): StorageDriver | undefined {
+export function driverForExistingLayers(forms: readonly string[]): StorageDriver | undefined {
   return [...OVERLAYS.filter(({ overlay }) => !overlay.volatile), NATIVE].find(({ form }) => forms.includes(form));
 }
 
@@ -57,7 +57,7 @@ export async function probeDriver(
 
 async function works(
   { fs, mounts }: { readonly fs: FileSystem; readonly mounts: Mounts },
-  { marks, overlay }: StorageDriver,
+  { whiteouts: marks, overlay }: StorageDriver,
   folder: string,
 ): Promise<boolean> {
   const [lower, upper, work, target] = ['lower', 'upper', 'work', 'target'].map((name) => `${folder}/${name}`);

@@ -33,7 +33,7 @@ const cases: Record<string, { usage: Partial<FileSystemUsage>; take: [number, nu
 for (const [name, { usage, take, refused }] of Object.entries(cases)) {
   test(`SpaceGuard ${refused ? 'refuses' : 'lets in'} ${name}`, async () => {
     const guard = new SpaceGuard({ usage: async () => ({ ...roomy, ...usage }) }, '/data');
-    const taken = (async () => guard.take(...take))();
+    const taken = (async () => guard.reserve(...take))();
     await (refused ? assert.rejects(taken, { name: 'SpaceError', message: refused }) : taken);
   });
 }
@@ -45,10 +45,10 @@ test('SpaceGuard looks now and then, and sees what others took', async () => {
     return { ...roomy, availableBytes };
   };
   const guard = new SpaceGuard({ usage }, '/data');
-  for (let taken = 0; taken < 100; taken++) await guard.take(2 ** 20, 1);
+  for (let taken = 0; taken < 100; taken++) await guard.reserve(2 ** 20, 1);
   assert.equal(looks, 4);
   availableBytes = GIB;
   await assert.rejects(async () => {
-    for (let taken = 0; taken < 40; taken++) await guard.take(2 ** 20, 1);
+    for (let taken = 0; taken < 40; taken++) await guard.reserve(2 ** 20, 1);
   }, /no space left/);
 });

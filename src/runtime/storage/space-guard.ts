@@ -29,7 +29,7 @@ export class SpaceGuard {
   }
 
   /** To be called before writing; returns a promise if the disk must be checked. Rejects with `SpaceError`. */
-  take(bytes: number, inodes: number): Promise<void> | undefined {
+  reserve(bytes: number, inodes: number): Promise<void> | undefined {
     this.#bytes -= bytes;
     this.#inodes -= inodes;
     return this.#bytes < 0 || this.#inodes < 0 ? this.#check(bytes, inodes) : undefined;
@@ -45,9 +45,9 @@ export class SpaceGuard {
   }
 
   /** Accounts for a stream that is written as it arrives. */
-  async *passing(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  async *tee(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
     for await (const chunk of source) {
-      const hasRoom = this.take(chunk.byteLength, 0);
+      const hasRoom = this.reserve(chunk.byteLength, 0);
       if (hasRoom !== undefined) await hasRoom;
       yield chunk;
     }

@@ -19,17 +19,17 @@ export interface StorageLayout {
   readonly empty: string;
 }
 
-export type LayerForm = 'overlay' | 'overlay-user' | 'native';
+export type LayerFormat = 'overlay' | 'overlay-user' | 'native';
 
 /** Layers are in one directory for each whiteout format: the machine may boot another kernel. */
-export function storageLayout(root: string, form: LayerForm, life: string): StorageLayout {
+export function storageLayout(root: string, form: LayerFormat, processId: string): StorageLayout {
   return {
     root,
     images: `${root}/images`,
     layers: `${root}/layers/${form}`,
     snapshots: `${root}/snapshots`,
     views: `${root}/views`,
-    unfinished: `${root}/unfinished/${life}`,
+    unfinished: `${root}/unfinished/${processId}`,
     allUnfinished: `${root}/unfinished`,
     empty: `${root}/layers/${form}/empty`,
   };

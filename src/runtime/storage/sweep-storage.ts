@@ -1,13 +1,13 @@
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
-import type { LayerUse } from './layer-use.ts';
+import type { LayerReferences } from './layer-references.ts';
 import type { StorageLayout } from './storage-layout.ts';
 
 interface SweepDeps {
   readonly fs: FileSystem;
   readonly mounts: Mounts;
   readonly layout: StorageLayout;
-  readonly use: LayerUse;
+  readonly use: LayerReferences;
 }
 
 /** Removes incomplete items of killed processes. Idempotent, and safe while this process works. */

@@ -36,7 +36,7 @@ export class TarFrameWriter {
     this.#path = path;
   }
 
-  async *passing(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  async *tee(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
     for await (const chunk of source) {
       const flushed = this.#pass(chunk);
       if (flushed !== undefined) await flushed;
@@ -77,7 +77,7 @@ export class TarFrameWriter {
   }
 
   /** Nothing is written any more once it resolves. */
-  async abandon(): Promise<void> {
+  async close(): Promise<void> {
     await this.#written.catch(() => {});
   }
 

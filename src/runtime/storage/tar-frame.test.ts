@@ -6,7 +6,7 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { ByteReader } from '../images/archive/byte-reader.ts';
 import { readTar } from '../images/archive/read-tar.ts';
 import { buildLayer } from '../images/fake/image-archives.ts';
-import { rebuiltTar } from './rebuilt-tar.ts';
+import { rebuildTar } from './rebuild-tar.ts';
 import { TarFrameWriter } from './tar-frame-writer.ts';
 
 /** Passes an archive by a frame writer, in chunks of this size, and makes it again. */
@@ -16,7 +16,7 @@ async function thereAndBack(archive: Uint8Array, chunkBytes: number): Promise<Bu
   const chunks = (async function* () {
     for (let at = 0; at < archive.byteLength; at += chunkBytes) yield archive.subarray(at, at + chunkBytes);
   })();
-  const bytes = new ByteReader(frame.passing(chunks));
+  const bytes = new ByteReader(frame.tee(chunks));
   const contents = new Map<string, Buffer>();
   for await (const member of readTar(bytes)) {
     const isFile = member.node.kind === 'file' && !member.name.includes('.wh.');
@@ -28,7 +28,7 @@ async function thereAndBack(archive: Uint8Array, chunkBytes: number): Promise<Bu
   const kept = await fs.readFile('/frame');
   const contentOf = (path: string) => (extent: { readonly offset: number; readonly length: number }) =>
     once(contents.get(path)?.subarray(extent.offset, extent.offset + extent.length) ?? Buffer.alloc(0));
-  return collected(rebuiltTar(once(kept), contentOf));
+  return collected(rebuildTar(once(kept), contentOf));
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
@@ -62,7 +62,7 @@ test('a frame holds nothing of the files', async () => {
     big: randomBytes(60_000).toString('latin1'),
   });
   const frame = new TarFrameWriter(fs, '/frame');
-  const bytes = new ByteReader(frame.passing(once(archive)));
+  const bytes = new ByteReader(frame.tee(once(archive)));
   for await (const member of readTar(bytes)) await frame.member(member, member.name);
   await bytes.drain();
   await frame.finish();
@@ -87,10 +87,10 @@ test('a file that became shorter is told', async () => {
   const { fs } = createMemoryHost();
   const archive = await buildLayer({ file: 'text' });
   const frame = new TarFrameWriter(fs, '/frame');
-  const bytes = new ByteReader(frame.passing(once(archive)));
+  const bytes = new ByteReader(frame.tee(once(archive)));
   for await (const member of readTar(bytes)) await frame.member(member, member.name);
   await bytes.drain();
   await frame.finish();
-  const made = rebuiltTar(once(await fs.readFile('/frame')), () => () => once(Buffer.from('te')));
+  const made = rebuildTar(once(await fs.readFile('/frame')), () => () => once(Buffer.from('te')));
   await assert.rejects(collected(made), { name: 'CutOffError', message: /file: has lost its end/ });
 });

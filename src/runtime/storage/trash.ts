@@ -32,7 +32,7 @@ export class Trash {
   }
 
   /** Resolves when everything discarded so far is removed or has failed. */
-  emptied(): Promise<void> {
+  waitEmpty(): Promise<void> {
     return this.#emptied;
   }
 }

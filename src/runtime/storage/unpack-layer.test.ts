@@ -4,10 +4,10 @@ import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import { ByteReader } from '../images/archive/byte-reader.ts';
 import { readTar } from '../images/archive/read-tar.ts';
 import { type FakeFiles, buildLayer } from '../images/fake/image-archives.ts';
-import { type MarkForm, type UnpackedLayer, unpackLayer } from './unpack-layer.ts';
+import { type WhiteoutFormat, type UnpackedLayer, unpackLayer } from './unpack-layer.ts';
 
 const OPAQUE = 'trusted.overlay.opaque';
-const overlay: MarkForm = { kind: 'overlay', opaqueXattr: OPAQUE };
+const overlay: WhiteoutFormat = { kind: 'overlay', opaqueXattr: OPAQUE };
 const signal = new AbortController().signal;
 
 interface Unpacked extends UnpackedLayer {
@@ -17,7 +17,7 @@ interface Unpacked extends UnpackedLayer {
   readonly outside: string;
 }
 
-async function unpack(files: FakeFiles, form: MarkForm = overlay): Promise<Unpacked> {
+async function unpack(files: FakeFiles, form: WhiteoutFormat = overlay): Promise<Unpacked> {
   const { fs } = createMemoryHost();
   await fs.makeDirectory('/data/layer');
   await fs.writeFile('/data/outside', 'untouched');
@@ -38,7 +38,7 @@ async function unpack(files: FakeFiles, form: MarkForm = overlay): Promise<Unpac
 }
 
 const none = { implied: [''], removed: [], opaque: [], outside: 'untouched' };
-const cases: Record<string, { given: FakeFiles; form?: MarkForm; want: Partial<Unpacked> }> = {
+const cases: Record<string, { given: FakeFiles; form?: WhiteoutFormat; want: Partial<Unpacked> }> = {
   'files and folders': { given: { a: null, 'a/b': 'text' }, want: { files: { a: 'directory', 'a/b': 'text' } } },
   'names with dots': {
     given: { './a': null, './a/./b': 'x', 'a/../c': 'y' },
@@ -155,7 +155,7 @@ test('unpackLayer() refuses more files than any layer has, marks included', asyn
   const members = (async function* () {
     for (;;) yield { name: '.wh..wh.none', node, offset: 0, stored: 0 };
   })();
-  const unpacked = unpackLayer(members, writer, { form: overlay, mostMembers: 1000 }, signal);
+  const unpacked = unpackLayer(members, writer, { form: overlay, maxMembers: 1000 }, signal);
   await assert.rejects(unpacked, { name: 'TarError', message: 'the layer has more than 1000 files' });
 });
 
@@ -172,7 +172,7 @@ for (const [what, name] of Object.entries({ marks: '.wh.file', folders: 'folder/
         yield { name: numbered, node, offset: 0, stored: 0 };
       }
     })();
-    const unpacked = unpackLayer(members, writer, { form: overlay, mostRemembered: 10_000 }, signal);
+    const unpacked = unpackLayer(members, writer, { form: overlay, maxPathBytes: 10_000 }, signal);
     await assert.rejects(unpacked, { name: 'TarError', message: /more folders and marks than fit the memory/ });
   });
 }

@@ -8,17 +8,17 @@ import { TarError } from '../images/archive/tar-header.ts';
  * How a layer's directory represents whiteouts. `overlay`: in overlayfs's format, with device nodes and an attribute.
  * `list`: not in the directory at all.
  */
-export type MarkForm = { readonly kind: 'overlay'; readonly opaqueXattr: string } | { readonly kind: 'list' };
+export type WhiteoutFormat = { readonly kind: 'overlay'; readonly opaqueXattr: string } | { readonly kind: 'list' };
 
 /** The paths of lower layers that a layer hides. */
-export interface LayerMarks {
+export interface Whiteouts {
   /** Removed paths. */
   readonly removed: readonly string[];
   /** Directories that hide the contents of lower layers. */
   readonly opaque: readonly string[];
 }
 
-export interface UnpackedLayer extends LayerMarks {
+export interface UnpackedLayer extends Whiteouts {
   /** Directories that the archive implies but does not contain: they get the attributes of the lower layer's. */
   readonly implied: readonly string[];
 }
@@ -47,15 +47,15 @@ const MAX_PATHS_BYTES = 64 * 1024 * 1024;
 const PATH_OVERHEAD = 100;
 
 /** Called for each member before it is written, with its path; `undefined` for a whiteout, which has none. */
-export type UnpackWatcher = (member: TarMember, path: string | undefined) => Promise<void> | undefined;
+export type MemberCallback = (member: TarMember, path: string | undefined) => Promise<void> | undefined;
 
 export interface UnpackOptions {
-  readonly form: MarkForm;
-  readonly watch?: UnpackWatcher;
+  readonly form: WhiteoutFormat;
+  readonly onMember?: MemberCallback;
   /** Called before at most this many files and directories are created. */
-  readonly room?: (inodes: number) => Promise<void> | undefined;
-  readonly mostMembers?: number;
-  readonly mostRemembered?: number;
+  readonly reserveInodes?: (inodes: number) => Promise<void> | undefined;
+  readonly maxMembers?: number;
+  readonly maxPathBytes?: number;
 }
 
 interface WhiteoutSets {
@@ -70,7 +70,7 @@ export async function unpackLayer(
   options: UnpackOptions,
   signal: AbortSignal,
 ): Promise<UnpackedLayer> {
-  const { form, watch, mostMembers = MAX_MEMBERS } = options;
+  const { form, onMember: watch, maxMembers: mostMembers = MAX_MEMBERS } = options;
   const whiteouts: WhiteoutSets = { removed: new Set(), opaque: new Set() };
   const folder = new BoundedFolder(writer, options, signal);
   let [hasRoot, count] = [false, 0];
@@ -104,7 +104,7 @@ class BoundedFolder {
 
   async put(path: string, node: TreeNode): Promise<void> {
     this.#signal.throwIfAborted();
-    const hasRoom: Promise<void> | undefined = this.#options.room?.(path.split('/').length);
+    const hasRoom: Promise<void> | undefined = this.#options.reserveInodes?.(path.split('/').length);
     if (hasRoom !== undefined) await hasRoom;
     const implied = this.writer.implied.size;
     await this.writer.put(path, node);
@@ -114,7 +114,7 @@ class BoundedFolder {
 
   remember(path: string, times: number): void {
     this.#remembered += times * (path.length + PATH_OVERHEAD);
-    if (this.#remembered <= (this.#options.mostRemembered ?? MAX_PATHS_BYTES)) return;
+    if (this.#remembered <= (this.#options.maxPathBytes ?? MAX_PATHS_BYTES)) return;
     throw new TarError('the layer has too many directories and whiteouts');
   }
 }
@@ -150,7 +150,7 @@ function isLinkTarget(target: string): boolean {
  * Applies whiteouts to lower layers only, wherever they are in the archive. If this layer has a member of the same
  * name, only a directory needs a whiteout, because it would be merged with the hidden one.
  */
-async function applyWhiteouts(folder: BoundedFolder, form: MarkForm, { removed, opaque }: WhiteoutSets): Promise<void> {
+async function applyWhiteouts(folder: BoundedFolder, form: WhiteoutFormat, { removed, opaque }: WhiteoutSets): Promise<void> {
   const { writer } = folder;
   for (const path of removed) {
     const own = await writer.kind(path);

@@ -1,6 +1,6 @@
 import { mapInBatches } from '../../base/map-in-batches.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { DiskUsage, Snapshots } from './snapshots.ts';
+import type { DiskUsage, Snapshotter } from './snapshotter.ts';
 
 /** Maximum age of the result: containerd updates as often. */
 const MAX_AGE_MS = 10_000;
@@ -10,10 +10,10 @@ const CONCURRENCY = 4;
 /** Disk usage of the writable layers of all containers. Walked on demand and cached for a moment. */
 export class WritableUsage {
   readonly #clock: Clock;
-  readonly #snapshots: Pick<Snapshots, 'list' | 'usage'>;
+  readonly #snapshots: Pick<Snapshotter, 'list' | 'usage'>;
   #last: { readonly atMs: number; readonly usage: Promise<DiskUsage> } | undefined;
 
-  constructor(clock: Clock, snapshots: Pick<Snapshots, 'list' | 'usage'>) {
+  constructor(clock: Clock, snapshots: Pick<Snapshotter, 'list' | 'usage'>) {
     this.#clock = clock;
     this.#snapshots = snapshots;
   }

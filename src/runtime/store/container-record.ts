@@ -2,31 +2,31 @@ import type { ContainerConfig } from '../../cri/generated/runtime-v1.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
 
 /**
- * What is kept of a container, on disk before it is believed.
+ * The stored record of a container. It is written to disk before it takes effect.
  *
  *   creating ──► created ◄─► starting ──► running ──► exited ──► (removed)
  *       │           │            │                      ▲
- *       └───────────┴────────────┴──────────────────────┘   an undo or a start that failed
+ *       └───────────┴────────────┴──────────────────────┘   a failed undo or start
  *
- * Who finds `creating` at its start was killed in the middle of it: it is taken away. `starting` is looked at: either it
- * runs by now, or what there is of the start is undone, and it is created as before. The arrows are `nextLife` of container-life.ts.
+ * At start-up, a `creating` record means an interrupted create: the container is deleted. For `starting`, either the
+ * container runs, or the start is undone and it is `created` again. container-state.ts implements the arrows.
  */
 export interface ContainerRecord {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: ContainerConfig;
   readonly imageId: string;
-  /** The image as `ContainerStatus.image_ref` tells it. */
+  /** `ContainerStatus.image_ref` */
   readonly imageRef: string;
   readonly runtimeHandler: string;
   readonly createdAtNs: bigint;
-  /** From the image, or the container's own: `SIGTERM` unless somebody chose. */
+  /** From the container config or the image; `SIGTERM` by default. */
   readonly stopSignal: string;
-  /** Below the sandbox's log folder; empty: no log. */
+  /** Below the sandbox's log directory; empty: no log. */
   readonly logPath: string;
   /**
-   * What was asked of the runtime, resources as of the last update; without the seccomp profile, which is most of it and
-   * which only `config.json` in the bundle has. Absent while creating.
+   * The spec passed to the OCI runtime, with the resources of the last update. Without the seccomp profile, which is most
+   * of its size: only `config.json` in the bundle has it. Absent while creating.
    */
   readonly spec?: OciSpec;
   readonly state: ContainerRecordState;
@@ -40,12 +40,12 @@ export type ContainerRecordState =
       readonly phase: 'running';
       readonly pid: number;
       readonly startedAtNs: bigint;
-      /** Of the kernel under which it was started: with another one it is gone, whatever its files say. */
+      /** Boot in which it was started: after a reboot the container is gone. */
       readonly bootId?: string;
     }
   | {
       readonly phase: 'exited';
-      /** Absent: it never ran. */
+      /** Absent if it never ran. */
       readonly startedAtNs?: bigint;
       readonly finishedAtNs: bigint;
       readonly exitCode: number;

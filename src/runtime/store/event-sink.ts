@@ -1,8 +1,8 @@
 import type { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 
-/** Where verbs tell what happened, after the record says so. */
+/** Receives the events of sandboxes and containers, after the record is written. */
 export interface EventSink {
-  /** A sandbox is told with its own id as container id, as containerd does. */
+  /** An event of a sandbox has the sandbox's id as container id, like containerd's. */
   publish(event: LifecycleEvent): void;
 }
 

@@ -7,22 +7,22 @@ import type { PutOptions, RecordStore } from './record-store.ts';
 import { recordToText } from './record-text.ts';
 
 export interface RecordStoreOptions<R extends { readonly id: string }> {
-  /** Made when missing. Everything in it is ours. */
+  /** Created if missing. The store owns everything in it. */
   readonly folder: string;
-  /** On another file system, for changes while the disk of `folder` is full. Made when it is needed. */
+  /** On another filesystem, for changes while the disk of `folder` is full. Created when needed. */
   readonly overflowFolder: string;
   readonly fs: Pick<FileSystem, 'makeDirectory' | 'readDirectory' | 'readText' | 'writeReplacing' | 'remove' | 'stat'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
-   * From what the file holds (bigint and bytes are themselves again) to the record; CRI's messages go through
-   * `fromPartial`, so that a record of an older version gets the defaults of new fields. Throws when it cannot be one.
+   * Converts the content of a file (with bigint and bytes restored) to a record. CRI messages go through `fromPartial`, so
+   * that records of an older version get the defaults of new fields. Throws if it is not a record.
    */
   decode(value: unknown): R;
 }
 
 /**
- * Where the newest state of a record is while it is not on the disk. The overflow folder never holds an older state than
- * the disk does.
+ * Where the newest state of a record is while it is not on disk. The overflow directory never holds an older state than the
+ * disk.
  */
 type OffDisk = 'overflow' | 'memory';
 
@@ -30,9 +30,9 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
   readonly #options: RecordStoreOptions<R>;
   readonly #all: Map<string, R>;
   readonly #offDisk: Map<string, OffDisk>;
-  /** Ids with a file in the overflow folder. */
+  /** Ids with a file in the overflow directory. */
   readonly #overflowed: Set<string>;
-  /** `writeBack` goes on beside the writes of the owner. */
+  /** Serializes `writeBack` with the writes of the owner. */
   readonly #writes = new KeyedMutex();
 
   constructor(options: RecordStoreOptions<R>, records: readonly R[], overflowed: readonly string[]) {
@@ -60,7 +60,7 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
 
   put(record: R, options: PutOptions = {}): Promise<void> {
     return this.#writes.run(record.id, async () => {
-      // A changed record shares most of its parts with the one before, which makes this much cheaper than two texts.
+      // Records share most parts with their predecessor, so comparing them is much cheaper than encoding both.
       if (!isDeepStrictEqual(this.#all.get(record.id), record)) await this.#write(record, options);
       this.#all.set(record.id, record);
     });
@@ -68,7 +68,7 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
 
   remove(id: string): Promise<void> {
     return this.#writes.run(id, async () => {
-      // The disk first: an overflow file without a record on the disk is one of a record that was removed.
+      // The disk first: an overflow file without a record on the disk marks a removed record.
       await this.#options.fs.remove(this.#diskPath(id));
       this.#all.delete(id);
       await this.#dropOverflow(id);
@@ -81,7 +81,7 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
         const record = this.#all.get(id);
         if (record === undefined || !this.#offDisk.has(id)) return;
         await this.#write(record, { mayDefer: true }).catch((error: unknown) => {
-          this.#options.log.warn('cannot write a record to the disk', { path: this.#diskPath(id), error });
+          this.#options.log.warn('cannot write record to disk', { path: this.#diskPath(id), error });
         });
       });
     }
@@ -91,7 +91,7 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
   async #write(record: R, { mayDefer: mayLag = false }: PutOptions): Promise<void> {
     const { id } = record;
     const text = recordToText(record);
-    // Before the disk has the new state, the overflow folder has it: a crash in between must not bring an older one back.
+    // The overflow file is updated before the disk: a crash in between must not restore an older state.
     const isOverflowing = this.#overflowed.has(id) && (await this.#writeOverflow(id, text)) === undefined;
     const full = await outOfSpaceError(this.#writeFile(this.#diskPath(id), text));
     if (full === undefined) return this.#dropOverflow(id);
@@ -101,7 +101,7 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
     this.#noteOffDisk(id, everywhereFull === undefined ? 'overflow' : 'memory', full);
   }
 
-  /** The error when there is no space either. */
+  /** Returns the error if there is no space either. */
   async #writeOverflow(id: string, text: string): Promise<FileSystemError | undefined> {
     const { fs, overflowFolder } = this.#options;
     const full = await outOfSpaceError(
@@ -115,14 +115,14 @@ export class FileRecordStore<R extends { readonly id: string }> implements Recor
     if (this.#overflowed.has(id)) await this.#options.fs.remove(this.#overflowPath(id));
     this.#overflowed.delete(id);
     if (this.#offDisk.delete(id) && this.#offDisk.size === 0) {
-      this.#options.log.info('every record is on the disk again', { folder: this.#options.folder });
+      this.#options.log.info('all records are on disk again', { folder: this.#options.folder });
     }
   }
 
   #noteOffDisk(id: string, where: OffDisk, error: FileSystemError): void {
     const { log, folder, overflowFolder } = this.#options;
     if (this.#offDisk.size === 0) {
-      log.warn('the disk is full: changes of records are kept elsewhere until it has space', {
+      log.warn('disk is full: record changes go to the overflow directory', {
         folder,
         overflowFolder,
         error,

@@ -1,6 +1,6 @@
 /**
- * Which id holds which name, so that of two who ask at once only one gets it. It is not kept on disk: a start takes the
- * names from the records.
+ * Maps names to the ids that hold them, so that one of two concurrent requests gets a name. It is not stored: at start-up
+ * the names come from the records.
  */
 export class NameRegistry {
   readonly #holders: Map<string, string>;
@@ -9,14 +9,14 @@ export class NameRegistry {
     this.#holders = new Map(taken);
   }
 
-  /** `undefined`: the name is held for `id` now. Otherwise who has it, and nothing has changed. */
+  /** Returns `undefined` if `id` now holds the name; otherwise changes nothing and returns the holder. */
   reserve(name: string, id: string): string | undefined {
     const holder = this.#holders.get(name);
     if (holder === undefined) this.#holders.set(name, id);
     return holder === id ? undefined : holder;
   }
 
-  /** Does nothing when somebody else has it by now. */
+  /** Does nothing if another id holds the name. */
   release(name: string, id: string): void {
     if (this.#holders.get(name) === id) this.#holders.delete(name);
   }

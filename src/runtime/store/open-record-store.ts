@@ -5,12 +5,12 @@ import type { OpenedStore } from './record-store.ts';
 import { recordFromText } from './record-text.ts';
 
 /**
- * The disk has lost this one file. Anything else (no descriptors left, say) may be over the next time, and is no reason to
- * take a pod away.
+ * Errors that mean this file is lost. Other errors (for example too many open files) may be temporary, and are no reason to
+ * remove a pod.
  */
 const UNREADABLE_CODES = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
 
-/** Reads all that is there. What cannot be read is told as damaged, and stays until `remove` is called for it. */
+/** Reads all records. Unreadable records are returned as `damaged`, and stay until `remove` is called for them. */
 export async function openRecordStore<R extends { readonly id: string }>(
   options: RecordStoreOptions<R>,
 ): Promise<OpenedStore<R>> {
@@ -18,12 +18,12 @@ export async function openRecordStore<R extends { readonly id: string }>(
   await fs.makeDirectory(folder, 0o700);
   const [onDisk, overflow] = [await listRecordFiles(folder, options), await listOverflowFiles(options)];
   const isKnown = new Set(onDisk.ids);
-  // Its record was removed from the disk before.
+  // An overflow file without a record on the disk: the record was removed.
   const removed = overflow.ids.filter((id) => !isKnown.has(id)).map((id) => recordPath(overflowFolder, id));
   const [read, changed] = await Promise.all([
     Promise.all(onDisk.ids.map((id) => readRecord(id, folder, options))),
     Promise.all(overflow.ids.filter((id) => isKnown.has(id)).map((id) => readRecord(id, overflowFolder, options))),
-    Promise.all([...onDisk.strays, ...overflow.strays, ...removed].map((path) => removeLeftover(path, { fs, log }))),
+    Promise.all([...onDisk.leftovers, ...overflow.leftovers, ...removed].map((path) => removeLeftover(path, { fs, log }))),
   ]);
   const records = new Map([...read, ...changed].flatMap((record) => (record ? [[record.id, record]] : [])));
   const damaged = onDisk.ids.filter((id) => !records.has(id));
@@ -33,13 +33,13 @@ export async function openRecordStore<R extends { readonly id: string }>(
 
 interface RecordFiles {
   readonly ids: readonly string[];
-  /** Paths of what a crash left. */
-  readonly strays: readonly string[];
+  /** Paths of temporary files that a crash left. */
+  readonly leftovers: readonly string[];
 }
 
 async function listOverflowFiles<R extends { readonly id: string }>(options: RecordStoreOptions<R>): Promise<RecordFiles> {
   const { fs, overflowFolder } = options;
-  return (await fs.stat(overflowFolder)) === undefined ? { ids: [], strays: [] } : listRecordFiles(overflowFolder, options);
+  return (await fs.stat(overflowFolder)) === undefined ? { ids: [], leftovers: [] } : listRecordFiles(overflowFolder, options);
 }
 
 async function listRecordFiles<R extends { readonly id: string }>(
@@ -48,12 +48,12 @@ async function listRecordFiles<R extends { readonly id: string }>(
 ): Promise<RecordFiles> {
   const entries = await fs.readDirectory(folder);
   for (const { name } of entries.filter(({ kind }) => kind !== 'file')) {
-    log.warn('what is no file is passed over among the records', { path: `${folder}/${name}` });
+    log.warn('ignoring unexpected entry among the records', { path: `${folder}/${name}` });
   }
   const names = entries.filter(({ kind }) => kind === 'file').map(({ name }) => name);
   return {
     ids: names.map(recordIdFromFileName).filter((id) => id !== undefined),
-    strays: names.filter((name) => recordIdFromFileName(name) === undefined).map((name) => `${folder}/${name}`),
+    leftovers: names.filter((name) => recordIdFromFileName(name) === undefined).map((name) => `${folder}/${name}`),
   };
 }
 
@@ -65,7 +65,7 @@ async function readRecord<R extends { readonly id: string }>(
   const path = recordPath(folder, id);
   const text = await fs.readText(path).catch((error: unknown) => {
     if (!(error instanceof FileSystemError && UNREADABLE_CODES.has(error.code))) throw error;
-    log.warn('a record cannot be read', { path, error });
+    log.warn('cannot read record', { path, error });
     return undefined;
   });
   if (text === undefined) return undefined;
@@ -81,5 +81,5 @@ async function removeLeftover(
   path: string,
   { fs, log }: Pick<RecordStoreOptions<{ readonly id: string }>, 'fs' | 'log'>,
 ): Promise<void> {
-  await fs.remove(path).catch((error: unknown) => log.warn('cannot remove what a crash left', { path, error }));
+  await fs.remove(path).catch((error: unknown) => log.warn('cannot remove leftover file of a record', { path, error }));
 }

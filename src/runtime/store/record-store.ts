@@ -1,34 +1,34 @@
 /**
- * The records of one kind, one file each. What `all` shows is written already. A file is replaced as a whole: a reader
- * after a crash finds the old record or the new one. One owner.
+ * The records of one kind, one file each. Records in `all` are written. Files are replaced atomically: after a crash,
+ * either the old or the new record is read. It has one owner.
  *
- * While the disk is full, changes are written to the overflow folder, which is on another file system (the state tmpfs).
- * A new record needs the disk: after a reboot every record of what may be left on the machine is there, if only in an
+ * While the disk is full, changes are written to the overflow directory, which is on another filesystem (the state tmpfs).
+ * A new record needs the disk, so after a reboot everything that may be left on the machine has a record, possibly in an
  * older state.
  */
 export interface RecordStore<R extends { readonly id: string }> {
   readonly all: ReadonlyMap<string, R>;
-  /** By id, or by a beginning of it that only one has (what crictl prints). */
+  /** Finds a record by id, or by a unique prefix of it (crictl prints prefixes). */
   find(idOrPrefix: string): R | undefined;
-  /** Written, then shown. Two at once for one id are a bug of the caller's. */
+  /** Writes the record, then updates `all`. Concurrent calls for one id are a bug of the caller. */
   put(record: R, options?: PutOptions): Promise<void>;
-  /** Needs no space. */
+  /** Needs no disk space. */
   remove(id: string): Promise<void>;
-  /** Tries to write to the disk what had no space there. Whether all records are on the disk then. */
+  /** Tries to write records to the disk that had no space there. Returns whether all records are on disk. */
   writeBack(): Promise<boolean>;
 }
 
 export interface PutOptions {
   /**
-   * The record is shown even if neither folder has space for it, and is written by a later `put` or `writeBack`. Only for
-   * an end: recovery finds out from the machine that what an older record describes is gone.
+   * Updates `all` even if neither directory has space; a later `put` or `writeBack` writes the record. Only for exits and
+   * stops: recovery detects on the machine that the resources of an older record are gone.
    */
   readonly mayDefer?: boolean;
 }
 
-/** What a start found. */
+/** Result of opening a store. */
 export interface OpenedStore<R extends { readonly id: string }> {
   readonly store: RecordStore<R>;
-  /** Ids of files that cannot be read (power was lost while they were written): what they speak of has to be taken away. */
+  /** Ids of unreadable records (for example after a power loss). Recovery removes their resources. */
   readonly damaged: readonly string[];
 }

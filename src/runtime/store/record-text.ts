@@ -1,12 +1,12 @@
-/** An object of a single key that begins like this stands for something that JSON has no form for. */
+/** An object with a single key that starts with this encodes a value that JSON does not have. */
 const MARK = '$';
 
-/** JSON of a record: numbers beyond 2⁵³ (`{"$bigint":"5"}`) and bytes (`{"$bytes":"aGk="}`) included. */
+/** JSON of a record, with bigint as `{"$bigint":"5"}` and bytes as `{"$bytes":"aGk="}`. */
 export function recordToText(record: unknown): string {
   return `${JSON.stringify(toJson(record))}\n`;
 }
 
-/** What `recordToText` was given, fields that were `undefined` left out. Throws what `JSON.parse` throws. */
+/** Decodes the text of `recordToText`; `undefined` fields are absent. Throws what `JSON.parse` throws. */
 export function recordFromText(text: string): unknown {
   return fromJson(JSON.parse(text));
 }
@@ -18,7 +18,7 @@ function toJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([key, member]) => [key, toJson(member)] as const);
   const object = Object.fromEntries(members);
-  // Labels of a pod may look like one of our marks.
+  // Pod labels may look like a mark.
   return singleMark(object) === undefined ? object : { $object: object };
 }
 
@@ -31,7 +31,7 @@ function fromJson(value: unknown): unknown {
   if (name === '$bigint' && typeof content === 'string') return BigInt(content);
   if (name === '$bytes' && typeof content === 'string') return new Uint8Array(Buffer.from(content, 'base64'));
   if (name === '$object' && typeof content === 'object' && content !== null) return membersFromJson(content);
-  throw new SyntaxError(`unknown mark ${name} in a record`);
+  throw new SyntaxError(`unknown mark ${name} in record`);
 }
 
 function membersFromJson(object: object): Record<string, unknown> {

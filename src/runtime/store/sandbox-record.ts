@@ -1,15 +1,15 @@
 import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
-import type { IdMap } from '../storage/snapshots.ts';
+import type { IdMap } from '../storage/snapshotter.ts';
 
 /**
- * What is kept of a sandbox, on disk before it is believed. The record is written before anything of the sandbox is made
- * and removed after the last of it is gone; every step between can be undone from it alone, however often.
+ * The stored record of a sandbox. It is written before any resource of the sandbox is created, and removed after the last
+ * one is gone. Every step between can be undone from the record alone, any number of times.
  *
  *   creating ──► ready ──► notReady ──► (removed)
  *       │          │            ▲
- *       └──────────┴► unknown ──┘   an undo failed; StopPodSandbox tries it again
+ *       └──────────┴► unknown ──┘   an undo failed; StopPodSandbox retries it
  *
- * Who finds `creating` at its start was killed in the middle of it: it is taken away.
+ * At start-up, a `creating` record means an interrupted create: the sandbox is removed.
  */
 export interface SandboxRecord {
   readonly id: string;
@@ -17,19 +17,19 @@ export interface SandboxRecord {
   readonly runtimeHandler: string;
   readonly createdAtNs: bigint;
   readonly state: SandboxRecordState;
-  /** The file `<paths.sandbox(id)>/ns/<kind>` of each namespace that it has of its own; absent: the machine's. */
+  /** The file `<paths.sandbox(id)>/ns/<kind>` that pins each of its own namespaces; absent: the host's namespace. */
   readonly namespaces: SandboxNamespaces;
-  /** Its files are in `paths.sandboxFiles(id)`; absent: an older version put them into `paths.sandbox(id)`. */
+  /** Its files are in `paths.sandboxFiles(id)`; absent: in `paths.sandbox(id)`, where an older version put them. */
   readonly filesOnDisk?: boolean;
-  /** Has a process that holds its PID or user namespace, with the sandbox's own id as container id. */
+  /** Has a pause process that holds its PID or user namespace. Its container id is the sandbox's id. */
   readonly pause: boolean;
-  /** Empty for the network of the machine, and until it is set up. */
+  /** Empty in the host network, and until the network is set up. */
   readonly ips: readonly string[];
-  /** As plugins told them; for verbose status. */
+  /** CNI results, for verbose status. */
   readonly networkResults: Readonly<Record<string, unknown>>;
-  /** Of the pause process, once it runs; for verbose status. */
+  /** PID of the running pause process, for verbose status. */
   readonly pausePid?: number;
-  /** The boot of the machine in which it was made: nothing but its record and its addresses outlives that. */
+  /** Boot in which it was created: only its record and its addresses survive a reboot. */
   readonly bootId?: string;
 }
 
@@ -37,8 +37,8 @@ export type SandboxRecordState =
   | { readonly phase: 'creating' }
   | { readonly phase: 'ready' }
   /**
-   * Its network may still have to be torn down: `StopPodSandbox` does that again and again until it succeeds. Once somebody
-   * has asked for the stop (`stopAsked`), it is finished even if nobody asks again.
+   * The network may not be torn down yet: each `StopPodSandbox` tries again until it succeeds. Once a stop was requested
+   * (`stopAsked`), the `CleanupRetryQueue` finishes it without further requests.
    */
   | { readonly phase: 'notReady'; readonly networkDown: boolean; readonly stopAsked?: boolean }
   | { readonly phase: 'unknown'; readonly reason: string };
@@ -51,11 +51,11 @@ export interface SandboxNamespaces {
   readonly user?: { readonly path: string; readonly idMap: IdMap };
 }
 
-/** What containers of a sandbox have from it. */
+/** Files of a sandbox that its containers mount. */
 export interface SandboxFiles {
   readonly hosts: string;
   readonly hostname: string;
   readonly resolvConf: string;
-  /** A tmpfs, or `/dev/shm` of the machine where the IPC namespace is the machine's. */
+  /** A tmpfs, or the host's `/dev/shm` with the host's IPC namespace. */
   readonly shm: string;
 }

@@ -5,7 +5,7 @@ const INTERVAL_MS = 10_000;
 
 type AnyStore = Pick<RecordStore<{ readonly id: string }>, 'writeBack'>;
 
-/** Writes records to the disk again that had no space there, once it has some. */
+/** Periodically writes records to the disk that had no space there. */
 export function writeBackRecords(clock: Clock, stores: readonly AnyStore[]) {
   return {
     async run(signal: AbortSignal): Promise<void> {

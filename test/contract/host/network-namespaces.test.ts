@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { MemoryNetworkNamespaces } from '../../../src/host/fake/memory-network-namespaces.ts';
 import { createLinuxNamespaces } from '../../../src/host/linux/namespace/linux-namespaces.ts';
 import { createLinuxNetworkNamespaces } from '../../../src/host/linux/namespace/linux-network-namespaces.ts';
-import { createNamespaceOrders } from '../../../src/host/linux/namespace/namespace-orders.ts';
+import { createNamespaceThreadClient } from '../../../src/host/linux/namespace/namespace-thread-client.ts';
 import type { NetworkNamespaces } from '../../../src/host/network-namespaces.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -34,12 +34,12 @@ async function linuxWorld(t: TestContext): Promise<World> {
   }); // before the folder's own: these run in the order of asking
   const folder = await temporaryFolder(t);
   const file = join(folder, 'net');
-  const orders = createNamespaceOrders();
-  const namespaces = createLinuxNamespaces(orders);
+  const namespaceThread = createNamespaceThreadClient();
+  const namespaces = createLinuxNamespaces(namespaceThread);
   await namespaces.create({ files: { network: file } });
   undo.push(() => namespaces.remove([file]));
   return {
-    networks: createLinuxNetworkNamespaces(orders),
+    networks: createLinuxNetworkNamespaces(namespaceThread),
     file,
     missing: join(folder, 'none'),
     echo: async () => {

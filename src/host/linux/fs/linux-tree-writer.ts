@@ -16,7 +16,7 @@ import { type FileKind, FileSystemError } from '../../file-system.ts';
 import type { TreeAttributes, TreeNode, TreeWriter, TreeWriterOptions } from '../../tree.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { makeNode, openInRoot, setXattr, syncfs } from '../sys/file-calls.ts';
-import { nameIn, type KernelPath, parentOf, pathInFolder } from '../sys/kernel-path.ts';
+import { type KernelPath, nameIn, parentOf, pathInFolder } from '../sys/kernel-path.ts';
 import { atDiskPace } from './disk-pace.ts';
 import { fileKind } from './file-kind.ts';
 import { removeAllIn, removeIn } from './remove-tree.ts';

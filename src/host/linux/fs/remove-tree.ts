@@ -89,7 +89,9 @@ async function empty(place: KernelPath, { device, shown }: Removal, signal?: Abo
 
 /** A folder that has taken the place of a file is removed in the next round. */
 async function unlinkAll(folder: number, entries: readonly FolderEntry[]): Promise<void> {
-  await mapInBatches(entries, AT_ONCE, ({ name }) => unless('EISDIR', unlessMissing(unlink(placeOfEntry(folder, name)))));
+  await mapInBatches(entries, AT_ONCE, ({ name }) =>
+    unless('EISDIR', unlessMissing(unlink(placeOfEntry(folder, name)))),
+  );
 }
 
 async function unless(code: string, result: Promise<void>): Promise<void> {

@@ -33,7 +33,8 @@ async function mount(request: MountRequest): Promise<void> {
       await calls.mount.async(call.source, call.target, call.type, call.flags, call.data);
     } catch (error) {
       // The first call made a mount that is not what was asked for; a remount made none.
-      if (index > 0 && !request.flags?.includes('remount')) await calls.umount2.async(target, UMOUNT_NOFOLLOW | MNT_DETACH);
+      if (index > 0 && !request.flags?.includes('remount'))
+        await calls.umount2.async(target, UMOUNT_NOFOLLOW | MNT_DETACH);
       throw new MountError(errnoCode(error) ?? 'EIO', 'mount', target, { cause: error });
     }
   }

@@ -3,17 +3,17 @@ import type { NamespaceFiles, Namespaces } from '../../namespaces.ts';
 import { unlessMissing } from '../fs/unless-missing.ts';
 import { linuxMounts } from '../mount/linux-mounts.ts';
 import {
-  createNamespaceOrders,
-  type NamespaceOrders,
-  type OrderToThread,
+  createNamespaceThreadClient,
+  type NamespaceOperation,
+  type NamespaceThreadClient,
   ThreadEndedError,
-} from './namespace-orders.ts';
+} from './namespace-thread-client.ts';
 
-/** The machine's namespaces. */
-export function createLinuxNamespaces(orders: NamespaceOrders = createNamespaceOrders()): Namespaces {
-  async function make(order: OrderToThread, files: NamespaceFiles): Promise<void> {
+/** Namespaces of this machine. */
+export function createLinuxNamespaces(thread: NamespaceThreadClient = createNamespaceThreadClient()): Namespaces {
+  async function make(operation: NamespaceOperation, files: NamespaceFiles): Promise<void> {
     try {
-      await orders.give(order);
+      await thread.request(operation);
     } catch (error) {
       if (error instanceof ThreadEndedError) await remove(Object.values(files));
       throw error;
@@ -24,14 +24,14 @@ export function createLinuxNamespaces(orders: NamespaceOrders = createNamespaceO
     create: (request) => make({ kind: 'create', ...request }, request.files),
     pin: (pid, files) => make({ kind: 'pin', pid, files }, files),
     remove,
-    warmUp: () => orders.warmUp(),
+    warmUp: () => thread.warmUp(),
   };
 }
 
 async function remove(files: readonly string[]): Promise<void> {
   await Promise.all(
     files.map(async (file) => {
-      // A process that was just joining must not keep the file from going.
+      // Lazy: a process that is joining the namespace must not keep the file from being removed.
       await linuxMounts.unmount(file, { lazy: true });
       await unlessMissing(unlink(file));
     }),

@@ -6,34 +6,36 @@ import { untilConnected } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
 import { parseNetDev } from '../proc/net-dev.ts';
 import { LentChunks } from '../process/lent-chunks.ts';
-import { createNamespaceOrders, type NamespaceOrders } from './namespace-orders.ts';
+import { createNamespaceThreadClient, type NamespaceThreadClient } from './namespace-thread-client.ts';
 
-/** After so many other orders get their turn: a millisecond. */
-const NETWORKS_PER_ORDER = 32;
+/** Bounds one request to about a millisecond, so that others are not delayed. */
+const NETWORKS_PER_REQUEST = 32;
 const LOOPBACKS = [
   { family: 'IPv4', host: '127.0.0.1' },
   { family: 'IPv6', host: '::1' },
 ] as const;
 
 /**
- * Other networks, by the thread that makes namespaces. Not even for a moment by the main one: /proc/self and /proc/net
- * show everybody, other threads of ours too, the network in which that is.
+ * Other network namespaces, entered by the namespace thread only. The main thread must never enter one: /proc/self and
+ * /proc/net show all readers, other threads too, the network of the main thread.
  */
-export function createLinuxNetworkNamespaces(orders: NamespaceOrders = createNamespaceOrders()): NetworkNamespaces {
+export function createLinuxNetworkNamespaces(
+  thread: NamespaceThreadClient = createNamespaceThreadClient(),
+): NetworkNamespaces {
   return {
-    interfaces: (files) => interfaces(orders, files),
-    connectLoopback: (file, port, signal) => connectLoopback(orders, { file, port }, signal),
+    interfaces: (files) => interfaces(thread, files),
+    connectLoopback: (file, port, signal) => connectLoopback(thread, { file, port }, signal),
   };
 }
 
 async function interfaces(
-  orders: NamespaceOrders,
+  thread: NamespaceThreadClient,
   files: readonly string[],
 ): Promise<ReadonlyMap<string, readonly InterfaceCounters[]>> {
   const found = new Map<string, readonly InterfaceCounters[]>();
-  for (let start = 0; start < files.length; start += NETWORKS_PER_ORDER) {
-    const networks = files.slice(start, start + NETWORKS_PER_ORDER);
-    const { texts = [] } = await orders.give({ kind: 'show', networks });
+  for (let start = 0; start < files.length; start += NETWORKS_PER_REQUEST) {
+    const networks = files.slice(start, start + NETWORKS_PER_REQUEST);
+    const { texts = [] } = await thread.request({ kind: 'show', networks });
     for (const [index, file] of networks.entries()) {
       const text = texts[index];
       if (text !== undefined) found.set(file, parseNetDev(text));
@@ -43,28 +45,28 @@ async function interfaces(
 }
 
 async function connectLoopback(
-  orders: NamespaceOrders,
+  thread: NamespaceThreadClient,
   { file, port }: { readonly file: string; readonly port: number },
   signal: AbortSignal,
 ): Promise<ByteStream> {
   signal.throwIfAborted();
-  let refusal: unknown;
+  let firstError: unknown;
   for (const { family, host } of LOOPBACKS) {
     try {
-      const { fd } = await orders.give({ kind: 'socket', network: file, family });
+      const { fd } = await thread.request({ kind: 'socket', network: file, family });
       if (fd === undefined) throw new NetworkError('EBADF', `no socket in the network of ${file}`);
       return await connected(fd, host, port, signal);
     } catch (error) {
       signal.throwIfAborted();
-      refusal ??= asNetworkError(error); // of IPv4: what a pod without IPv6 says of it helps nobody
+      firstError ??= asNetworkError(error); // of IPv4: the error of a pod without IPv6 does not help
     }
   }
-  throw refusal;
+  throw firstError;
 }
 
 /** Owns the descriptor. */
 async function connected(fd: number, host: string, port: number, signal: AbortSignal): Promise<ByteStream> {
-  // Node.js begins to read from a descriptor that it is given, unless it is told not to.
+  // Without `manualStart` Node.js starts to read from the descriptor at once.
   const chunks = new LentChunks();
   const options: SocketConstructorOpts & { readonly manualStart: true } = {
     fd,

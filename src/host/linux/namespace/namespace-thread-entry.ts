@@ -1,9 +1,9 @@
 export interface ThreadProgram {
-  /** A file, or the program itself. */
+  /** A file, or the program's text. */
   readonly program: URL | { readonly text: string };
-  /** What it is handed besides what every such thread gets. */
+  /** Added to the thread's `workerData`. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Where the thread's program is. In a bundle tools/dist-embed-thread.ts puts its text in the place of this file. */
+/** The thread's program. In a bundle tools/dist-embed-thread.ts replaces this file with one that holds the program's text. */
 export const namespaceThread: ThreadProgram = { program: new URL('./namespace-thread.ts', import.meta.url), data: {} };

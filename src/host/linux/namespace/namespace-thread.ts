@@ -1,15 +1,21 @@
 /**
- * The program of the thread that makes namespaces and goes to others: unshare(2) and setns(2) change the thread that calls
- * them. It does one order after the other, each to its end without giving way, and is back in the machine's namespaces
- * before it answers. If it cannot get back it ends, and whoever waits is told. It stands alone: a bundle carries it as text.
+ * The program of the thread that creates namespaces and enters others: unshare(2) and setns(2) change the calling thread.
+ * It handles one request after the other, each synchronously to its end, and is back in the machine's namespaces before it
+ * replies. If it cannot get back it ends, and pending requests are rejected. A bundle carries this program as text.
  */
 import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { NamespaceKind } from '../../namespaces.ts';
+import { closeDescriptor, setInterfaceFlags } from '../sys/descriptor-calls.ts';
+import { errnoCode } from '../sys/errno-code.ts';
+import { STRUCT_SIZES } from '../sys/layout.ts';
+import { mount, umount2 } from '../sys/mount-calls.ts';
+import { sethostname, setns, unshare } from '../sys/namespace-calls.ts';
+import { socket } from '../sys/socket-calls.ts';
 import {
   type InternetFamily,
-  type NamespaceOrder,
   type NamespaceReply,
+  type NamespaceRequest,
   READY,
   type ThreadData,
 } from './namespace-protocol.ts';
@@ -21,7 +27,7 @@ const CLONE_FLAGS: Readonly<Record<NamespaceKind, number>> = {
   pid: 0x20000000,
   user: 0x10000000,
 };
-/** As they are called below /proc/PID/ns. */
+/** The names below /proc/PID/ns. */
 const PROC_NAMES: Readonly<Record<NamespaceKind, string>> = {
   network: 'net',
   ipc: 'ipc',
@@ -36,69 +42,67 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000;
 const SOCK_STREAM_CLOEXEC_NONBLOCK = 1 | 0o2000000 | 0o4000;
-const SIOCSIFFLAGS = 0x8914;
 const IFF_UP = 1;
-/** `struct ifreq`: a name of 16 bytes, then a union whose first member here is `short ifr_flags`. */
-const IFREQ_BYTES = 40;
+/** `struct ifreq`: a name of 16 bytes, then a union with `short ifr_flags`. */
 const IFREQ_FLAGS_OFFSET = 16;
 
-/** A thread is born in the namespaces of the one that makes it: the machine's. */
-const home = (['network', 'ipc', 'uts'] as const).map((kind) => ({
+/** A thread starts in the namespaces of the thread that creates it: the machine's. */
+const machineNamespaces = (['network', 'ipc', 'uts'] as const).map((kind) => ({
   flag: CLONE_FLAGS[kind],
   fd: openSync(`/proc/thread-self/ns/${PROC_NAMES[kind]}`, 'r'),
 }));
 
 class StepError extends Error {
-  readonly what: string;
+  readonly step: string;
   readonly code: string;
   readonly sysctl: string | undefined;
 
-  constructor(what: string, code: string, sysctl?: string) {
-    super(`${what}: ${code}`);
-    this.what = what;
+  constructor(step: string, code: string, sysctl?: string) {
+    super(`${step}: ${code}`);
+    this.step = step;
     this.code = code;
     this.sysctl = sysctl;
   }
 }
 
-parentPort?.on('message', (order: NamespaceOrder) => {
-  parentPort?.postMessage({ number: order.number, ...answerTo(order) } satisfies NamespaceReply);
+parentPort?.on('message', (request: NamespaceRequest) => {
+  parentPort?.postMessage({ number: request.number, ...resultOf(request) } satisfies NamespaceReply);
 });
 const { loaded }: ThreadData = workerData;
 Atomics.store(loaded, 0, 1);
 Atomics.notify(loaded, 0);
 parentPort?.postMessage({ number: READY } satisfies NamespaceReply);
 
-type Answer = Omit<NamespaceReply, 'number'>;
+type Result = Omit<NamespaceReply, 'number'>;
 
-function answerTo(order: NamespaceOrder): Answer {
+function resultOf(request: NamespaceRequest): Result {
   try {
-    return carryOut(order);
+    return handle(request);
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
-    const { what, code, sysctl } = error;
-    return { failure: { what, code, ...(sysctl === undefined ? {} : { sysctl }) } };
+    const { step, code, sysctl } = error;
+    return { error: { step, code, ...(sysctl === undefined ? {} : { sysctl }) } };
   }
 }
 
-function carryOut(order: NamespaceOrder): Answer {
+function handle(request: NamespaceRequest): Result {
   try {
-    switch (order.kind) {
+    switch (request.kind) {
       case 'create':
-        return allOrNone((pinned) => create(order, pinned));
+        return allOrNone((pinned) => create(request, pinned));
       case 'pin':
-        return allOrNone((pinned) => pin(order, pinned));
+        return allOrNone((pinned) => pin(request, pinned));
       case 'show':
-        return { texts: order.networks.map(interfacesIn) };
+        return { texts: request.networks.map(interfacesIn) };
       case 'socket':
-        return { fd: socketIn(order.network, order.family) };
+        return { fd: socketIn(request.network, request.family) };
     }
   } finally {
-    goHome();
+    returnToMachine();
   }
 }
 
-function allOrNone(work: (pinned: string[]) => void): Answer {
+function allOrNone(work: (pinned: string[]) => void): Result {
   const pinned: string[] = [];
   try {
     work(pinned);
@@ -109,19 +113,17 @@ function allOrNone(work: (pinned: string[]) => void): Answer {
   }
 }
 
-function create({ files, hostname, sysctls = [] }: NamespaceOrder & { kind: 'create' }, pinned: string[]): void {
+function create({ files, hostname, sysctls = [] }: NamespaceRequest & { kind: 'create' }, pinned: string[]): void {
   const kinds = (['network', 'ipc', 'uts'] as const).filter((kind) => files[kind] !== undefined);
   step('unshare', () => unshare(kinds.reduce((flags, kind) => flags | CLONE_FLAGS[kind], 0)));
   if (files.network !== undefined) bringLoopbackUp();
-  if (files.uts !== undefined && hostname !== undefined) {
-    step('sethostname', () => sethostname(hostname, Buffer.byteLength(hostname)));
-  }
+  if (files.uts !== undefined && hostname !== undefined) step('sethostname', () => sethostname(hostname));
   // /proc/sys shows the values of the namespaces of the thread that opens the file.
   for (const [path, value] of sysctls) step(`sysctl ${path}`, () => writeFileSync(`/proc/sys/${path}`, value), path);
   for (const kind of kinds) bind(`/proc/thread-self/ns/${PROC_NAMES[kind]}`, files[kind], pinned);
 }
 
-function pin({ pid, files }: NamespaceOrder & { kind: 'pin' }, pinned: string[]): void {
+function pin({ pid, files }: NamespaceRequest & { kind: 'pin' }, pinned: string[]): void {
   for (const kind of Object.keys(PROC_NAMES) as NamespaceKind[]) {
     bind(`/proc/${pid}/ns/${PROC_NAMES[kind]}`, files[kind], pinned);
   }
@@ -134,7 +136,7 @@ function interfacesIn(file: string): string | undefined {
   try {
     join(file, CLONE_FLAGS.network);
   } catch (error) {
-    // EINVAL: the file is there, but what it held has been let go.
+    // EINVAL: the file exists, but no namespace is mounted on it any more.
     if (error instanceof StepError && (error.code === 'ENOENT' || error.code === 'EINVAL')) return undefined;
     throw error;
   }
@@ -153,13 +155,13 @@ function bind(source: string, file: string | undefined, pinned: string[]): void 
   step(`bind ${source} to ${file}`, () => mount(source, file, null, MS_BIND, null));
 }
 
-/** May have been created and not mounted. */
+/** The file may have been created and not mounted. */
 function unpin(file: string): void {
   for (const undo of [() => umount2(file, MNT_DETACH), () => unlinkSync(file)]) {
     try {
       undo();
     } catch {
-      // What is told is why we are here; whoever asked removes the file again.
+      // The reply has the error that led here; the caller removes the file again.
     }
   }
 }
@@ -177,29 +179,25 @@ function bringLoopbackUp(): void {
   step('bring up the loopback', () => {
     const fd = socket(AF_INET, SOCK_DGRAM_CLOEXEC, 0);
     try {
-      const request = Buffer.alloc(IFREQ_BYTES);
+      const request = Buffer.alloc(STRUCT_SIZES.ifreq);
       request.write('lo');
       request.writeInt16LE(IFF_UP, IFREQ_FLAGS_OFFSET);
-      ioctl(fd, SIOCSIFFLAGS, request);
+      setInterfaceFlags(fd, request);
     } finally {
-      close(fd); // Node.js wants to close only what it has opened
+      closeDescriptor(fd);
     }
   });
 }
 
-/** A failure here is thrown out of the message handler: it ends the thread before anything is done in the wrong place. */
-function goHome(): void {
-  for (const { fd, flag } of home) setns(fd, flag);
+/** An error here leaves the message handler: it ends the thread before it can act in the wrong namespace. */
+function returnToMachine(): void {
+  for (const { fd, flag } of machineNamespaces) setns(fd, flag);
 }
 
-function step<T>(what: string, work: () => T, sysctl?: string): T {
+function step<T>(name: string, work: () => T, sysctl?: string): T {
   try {
     return work();
   } catch (error) {
-    throw new StepError(what, codeOf(error), sysctl);
+    throw new StepError(name, errnoCode(error) ?? String(error), sysctl);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
 }

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { Sequencer } from '../../../base/sequencer.ts';
+import { KeyedMutex } from '../../../base/keyed-mutex.ts';
 import { setStatusFlags } from '../sys/descriptor-calls.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 import { connect, setSendTimeout, shortUnixAddress, socket } from '../sys/socket-calls.ts';
@@ -14,7 +14,7 @@ const NON_BLOCKING = 0o4000;
 const WAIT_FOR_BACKLOG_SECONDS = 1;
 
 /** One waiting connect(2) at a time for each socket path. */
-const turns = new Sequencer();
+const turns = new KeyedMutex();
 
 /** The descriptor of a connected `SOCK_SEQPACKET` socket; rejects with a `NetworkError` or the signal's reason. */
 export async function connectPacketSocket(socketPath: string, signal: AbortSignal): Promise<number> {

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { type Command, type Finished, ProcessOutputError } from '../../processes.ts';
+import { type Command, type Finished, ProcessOutputError, UNKNOWN_EXIT_CODE } from '../../processes.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
 /** Runs a program to its end and keeps what it wrote. */
@@ -59,9 +59,9 @@ function feed(fd: number | undefined, input: string | Uint8Array | undefined): v
   stream.end(input);
 }
 
-/** 128 + number for a signal, as shells tell it. */
+/** From the arguments of a child's `exit` event; 128 + number for a signal, as shells return it. */
 export function exitCodeOf(code: number | null, killedBy: NodeJS.Signals | null): number {
-  return killedBy === null ? (code ?? 0) : 128 + constants.signals[killedBy];
+  return killedBy === null ? (code ?? UNKNOWN_EXIT_CODE) : 128 + constants.signals[killedBy];
 }
 
 /** All of it when the stream has closed, also where that was our doing. */

@@ -1,5 +1,4 @@
 /** Calls that make descriptors or change them. */
-import koffi from 'koffi';
 import { declareCall, declareVariant } from './ffi.ts';
 
 const O_CLOEXEC = 0o2000000;
@@ -20,7 +19,7 @@ const ioctlNumber = declareVariant<[fd: number, request: number, argument: numbe
 const ioctlBytes = declareVariant<[fd: number, request: number, argument: Uint8Array]>('ioctl', [
   'int',
   'unsigned long',
-  koffi.pointer('uint8_t'),
+  'uint8_t *',
 ]);
 const pipe2 = declareCall<[fds: number[], flags: number]>('int pipe2(_Out_ int *fds, int flags)');
 
@@ -64,7 +63,10 @@ export function openTerminalPeer(fd: number, flags: number): number {
   return ioctlNumber(fd, TIOCGPTPEER, flags);
 }
 
-export function setTerminalSize(fd: number, { width, height }: { readonly width: number; readonly height: number }): void {
+export function setTerminalSize(
+  fd: number,
+  { width, height }: { readonly width: number; readonly height: number },
+): void {
   ioctlBytes(fd, TIOCSWINSZ, new Uint8Array(new Uint16Array([height, width, 0, 0]).buffer)); // struct winsize
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UNKNOWN_EXIT_CODE } from '../../processes.ts';
 import { openPidfd } from './event-calls.ts';
-import { exitStatusOf, UNKNOWN_EXIT_STATUS } from './exit-status.ts';
+import { exitStatusOf } from './exit-status.ts';
 import { withoutDescriptors } from './no-descriptors.fixture.ts';
 import { spawnInSession } from './posix-spawn.ts';
 
@@ -20,7 +21,11 @@ for (const [line, status] of Object.entries({ 'exit 3': 3, 'sleep 0.2; exit 4': 
     const pid = start(line);
     const exited = (() => {
       using _ = withoutDescriptors();
-      assert.throws(() => openPidfd(pid), { name: 'SystemCallError', code: 'EMFILE', message: `pidfd_open ${pid}: EMFILE` });
+      assert.throws(() => openPidfd(pid), {
+        name: 'SystemCallError',
+        code: 'EMFILE',
+        message: `pidfd_open ${pid}: EMFILE`,
+      });
       return exitStatusOf(pid);
     })();
     assert.equal(await exited, status);
@@ -30,5 +35,5 @@ for (const [line, status] of Object.entries({ 'exit 3': 3, 'sleep 0.2; exit 4': 
 test('exitStatusOf() of a child that has been collected already is unknown, not 0', async () => {
   const pid = start('exit 0');
   assert.equal(await exitStatusOf(pid), 0);
-  assert.equal(await exitStatusOf(pid), UNKNOWN_EXIT_STATUS);
+  assert.equal(await exitStatusOf(pid), UNKNOWN_EXIT_CODE);
 });

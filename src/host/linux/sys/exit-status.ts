@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UNKNOWN_EXIT_CODE } from '../../processes.ts';
 import { untilReady } from './descriptor-stream.ts';
 import { openPidfd } from './event-calls.ts';
 import { waitpid } from './process-calls.ts';
-
-/** The status of a process whose real one cannot be known. containerd uses the same. */
-export const UNKNOWN_EXIT_STATUS = 255;
 
 const WNOHANG = 1;
 const POLL_MS = 50;
@@ -33,7 +31,7 @@ function collect(pid: number): number | undefined {
   try {
     if (waitpid(pid, status, WNOHANG) === 0) return undefined;
   } catch {
-    return UNKNOWN_EXIT_STATUS; // ECHILD: it was collected before, or is not a child of this process
+    return UNKNOWN_EXIT_CODE; // ECHILD: it was collected before, or is not a child of this process
   }
   const [number = 0] = status;
   const signal = number & 0x7f;

@@ -20,8 +20,6 @@ export interface SystemCall<Args extends readonly unknown[]> {
 /** The path or number that an error names; empty: none. */
 type Subject<Args extends readonly unknown[]> = (...args: Args) => string | number;
 type NativeFunction = ReturnType<LibraryHandle['func']>;
-/** `uint8_t *`, …, or a type of koffi. */
-type Parameter = Parameters<typeof koffi.pointer>[0];
 
 interface Declaration<Args extends readonly unknown[]> {
   readonly name: string;
@@ -73,7 +71,7 @@ export function declareErrnoCall<Args extends readonly unknown[]>(
 /** A variadic function (fcntl, ioctl) with one list of parameters. Both architectures pass these like any others. */
 export function declareVariant<Args extends readonly unknown[]>(
   name: string,
-  parameters: Parameter[],
+  parameters: string[],
   subject?: Subject<Args>,
 ): SystemCall<Args> {
   return systemCall({ name, load: () => libc.func(name, 'int', parameters), subject, errno: errnoIfFailed });
@@ -83,7 +81,7 @@ export function declareVariant<Args extends readonly unknown[]>(
 export function declareNumbered<Args extends readonly unknown[]>(
   name: string,
   number: number,
-  parameters: Parameter[],
+  parameters: string[],
   subject?: Subject<Args>,
 ): SystemCall<Args> {
   const load = (): NativeFunction => {

@@ -28,9 +28,7 @@ const mknod = declareCall<[path: KernelPath, mode: number, device: bigint]>(
   'int mknod(const char *path, unsigned int mode, unsigned long device)',
   (path) => shown(path),
 );
-const lsetxattr = declareCall<
-  [path: KernelPath, name: KernelPath, value: Uint8Array, bytes: number, flags: number]
->(
+const lsetxattr = declareCall<[path: KernelPath, name: KernelPath, value: Uint8Array, bytes: number, flags: number]>(
   'int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags)',
   (_path, name) => shown(name),
 );

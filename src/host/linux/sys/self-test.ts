@@ -15,7 +15,7 @@ export function selfTest(libc: LibraryHandle, layout: MachineLayout): void {
   for (const type of ['long', 'size_t', 'void *']) expect(`the size of ${type}`, koffi.sizeof(type), 8);
   expect('getpid', libc.func('int getpid(void)')(), process.pid);
 
-  const newfstatat = libc.func('syscall', 'long', ['long', 'int', 'const char *', koffi.pointer('uint8_t'), 'int']);
+  const newfstatat = libc.func('syscall', 'long', ['long', 'int', 'const char *', 'uint8_t *', 'int']);
   const stat = Buffer.alloc(256);
   expect('fstatat', Number(newfstatat(layout.callNumbers.newfstatat, AT_FDCWD, KNOWN_PATH, stat, 0)), 0);
   const known = statSync(KNOWN_PATH, { bigint: true });

@@ -1,9 +1,9 @@
 import type { FileSystem } from '../../../host/file-system.ts';
 import type { Mounts } from '../../../host/mounts.ts';
-import type { DiskUsage, ImageView, SnapshotRequest, Snapshots } from '../../storage/snapshots.ts';
+import type { DiskUsage, ImageView, SnapshotRequest, Snapshotter } from '../../storage/snapshotter.ts';
 
 /** Writable layers and mounts as two sets; what is mounted somewhere is a folder there. */
-export class MemorySnapshots implements Snapshots {
+export class MemorySnapshots implements Snapshotter {
   readonly driver = 'overlayfs';
   readonly layers = new Set<string>();
   readonly mounted = new Set<string>();

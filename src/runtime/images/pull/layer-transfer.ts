@@ -53,11 +53,11 @@ export class LayerTransfer implements IncomingLayer {
     tell({ phase: 'done' });
   }
 
-  isHere(): void {
+  onPresent(): void {
     this.#deps.report({ phase: 'present' });
   }
 
-  failed(error: unknown): void {
+  onFailed(error: unknown): void {
     const [first] = this.#senders;
     const isHostError = isInvalidContent(error) || error instanceof UnexpectedEofError;
     if (!isHostError || first === undefined) throw error;

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../json-object.ts';
 import type { NetworkedPod } from '../pod-network.ts';
 
 /** One run of a plugin: `bridge ADD`, its input, and CNI's variables without the command. */
-export interface SeenCall {
+export interface RecordedCall {
   readonly call: string;
   readonly input: JsonObject;
   readonly env: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export const POD: NetworkedPod = {
 /** An in-memory machine with CNI plugins that record their calls and can be scripted to fail. */
 export class CniWorld {
   readonly host: MemoryHost = createMemoryHost();
-  readonly calls: SeenCall[] = [];
+  readonly calls: RecordedCall[] = [];
   /** Scripted answers by call, such as `bridge ADD`, or promises of them. */
   readonly answers = new Map<string, PluginAnswer | Promise<PluginAnswer>>();
   #lastAddress = 1;

@@ -41,7 +41,7 @@ export class MemoryPodNetwork implements PodNetwork {
     this.held.delete(pod.sandboxId);
   }
 
-  async collect(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+  async collectGarbage(liveSandboxIds: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.collected.push(new Set(liveSandboxIds));
     for (const id of this.held.keys()) {

@@ -8,9 +8,8 @@ import { createSandboxes, type Sandboxes } from '../../server/create-sandboxes.t
 import { type RuntimePaths, runtimePaths } from '../../settings/runtime-paths.ts';
 import type { LifecycleEvent } from '../../store/event-sink.ts';
 import { openRecordStore } from '../../store/open-record-store.ts';
-import type { SandboxContainers } from '../containers-of-sandbox.ts';
 import { decodeSandboxRecord } from '../decode-sandbox-record.ts';
-import type { SandboxDeps } from '../sandbox-deps.ts';
+import type { SandboxContainers, SandboxDeps } from '../sandbox-deps.ts';
 
 export const signal = new AbortController().signal;
 

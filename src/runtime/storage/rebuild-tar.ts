@@ -8,7 +8,7 @@ import { CONTENT_HEADER_BYTES, NUMBER_BYTES, RAW_HEADER_BYTES, RECORD } from './
 export type ContentSource = (path: string) => (extent: FileExtent) => AsyncIterable<Uint8Array>;
 
 /** Rebuilds the archive that a `TarFrameWriter` recorded. Throws `CutOffError` if a file became shorter. */
-export async function* rebuiltTar(
+export async function* rebuildTar(
   frame: AsyncIterable<Uint8Array>,
   contentOf: ContentSource,
 ): AsyncGenerator<Uint8Array, void, void> {

@@ -1,5 +1,5 @@
 /** The root filesystems of containers: an image's layers below a writable one. */
-export interface Snapshots {
+export interface Snapshotter {
   /** `overlayfs`, or `native` (copies) where overlay does not work. */
   readonly driver: 'overlayfs' | 'native';
 

@@ -1,5 +1,5 @@
 /** Layers that must not be removed while an image is imported or exported. containerd calls this a lease. */
-export class LayerHolds {
+export class LayerLeases {
   readonly #counts = new Map<string, number>();
 
   has(chainId: string): boolean {
@@ -7,7 +7,7 @@ export class LayerHolds {
   }
 
   /** Holds the layers until the result is disposed. */
-  hold(chain: readonly string[]): Disposable {
+  acquire(chain: readonly string[]): Disposable {
     this.#change(chain, 1);
     return { [Symbol.dispose]: () => this.#change(chain, -1) };
   }

@@ -1,32 +1,32 @@
 import { Worker } from 'node:worker_threads';
 import { NamespaceError } from '../../namespaces.ts';
-import { type NamespaceOrder, type NamespaceReply, READY, type ThreadData } from './namespace-protocol.ts';
+import { type NamespaceReply, type NamespaceRequest, READY, type ThreadData } from './namespace-protocol.ts';
 import type { ThreadProgram } from './namespace-thread-entry.ts';
 
-/** Its program is small, and keeps nothing between two orders. */
+/** The thread's program is small and keeps nothing between two requests. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
 
-/** A fraction of this is enough. */
+/** Loading takes a fraction of this. */
 const LOAD_MS = 1000;
 
-type WithoutNumber<Order> = Order extends unknown ? Omit<Order, 'number'> : never;
-export type OrderToThread = WithoutNumber<NamespaceOrder>;
+type WithoutNumber<Request> = Request extends unknown ? Omit<Request, 'number'> : never;
+export type NamespaceOperation = WithoutNumber<NamespaceRequest>;
 
-/** The one thread of ours that goes to other namespaces. It starts with the first order, and anew when it has ended. */
-export interface NamespaceOrders {
-  /** Rejects with a `NamespaceError`: a `ThreadEndedError` when nobody knows how far it came. */
-  give(order: OrderToThread): Promise<NamespaceReply>;
-  /** Resolves when the thread is up, or cannot be: whoever gives the next order hears why. */
+/** The only thread that enters other namespaces. It starts with the first request, and again after it has ended. */
+export interface NamespaceThreadClient {
+  /** Rejects with a `NamespaceError`: with a `ThreadEndedError` when it is unknown how far the operation came. */
+  request(operation: NamespaceOperation): Promise<NamespaceReply>;
+  /** Resolves when the thread has started, or has failed to: the next request then rejects with the reason. */
   warmUp(): Promise<void>;
 }
 
 export class ThreadEndedError extends NamespaceError {
-  constructor(order: OrderToThread, cause: unknown) {
-    super('EIO', `${order.kind}: the thread for namespaces has ended`, { cause });
+  constructor(operation: NamespaceOperation, cause: unknown) {
+    super('EIO', `${operation.kind}: the namespace thread has ended`, { cause });
   }
 }
 
-export function createNamespaceOrders(): NamespaceOrders {
+export function createNamespaceThreadClient(): NamespaceThreadClient {
   let thread: NamespaceThread | undefined;
 
   async function runningThread(): Promise<NamespaceThread> {
@@ -37,12 +37,12 @@ export function createNamespaceOrders(): NamespaceOrders {
   }
 
   return {
-    async give(order) {
-      const reply = await (await runningThread()).order(order);
-      if ('ended' in reply) throw new ThreadEndedError(order, reply.ended);
-      if (reply.failure === undefined) return reply;
-      const { what, code, sysctl } = reply.failure;
-      throw new NamespaceError(code, what, sysctl === undefined ? {} : { sysctl });
+    async request(operation) {
+      const reply = await (await runningThread()).request(operation);
+      if ('ended' in reply) throw new ThreadEndedError(operation, reply.ended);
+      if (reply.error === undefined) return reply;
+      const { step, code, sysctl } = reply.error;
+      throw new NamespaceError(code, step, sysctl === undefined ? {} : { sysctl });
     },
     warmUp: () =>
       runningThread().then(
@@ -52,15 +52,15 @@ export function createNamespaceOrders(): NamespaceOrders {
   };
 }
 
-/** Why it has ended, where that is known. */
+/** `ended`: the error that ended the thread, where it is known. */
 type Reply = NamespaceReply | { readonly ended: unknown };
 
-/** One thread and those who wait for its answers. It keeps the process alive only while somebody waits. */
+/** One thread and the pending requests. It keeps the process alive only while a request is pending. */
 class NamespaceThread {
   readonly ready: Promise<void>;
   hasEnded = false;
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, (reply: Reply) => void>();
+  readonly #pending = new Map<number, (reply: Reply) => void>();
   #lastNumber = READY;
 
   constructor({ program, data }: ThreadProgram) {
@@ -74,40 +74,40 @@ class NamespaceThread {
       execArgv: [],
       resourceLimits: RESOURCE_LIMITS,
     });
-    // The native part of the foreign function interface aborts the process when it is interrupted while it is loaded.
+    // koffi's native part aborts the process when it is interrupted while it is being loaded.
     const beforeExit = (): unknown => Atomics.wait(loaded, 0, 0, LOAD_MS);
     process.once('exit', beforeExit);
     this.ready = this.#reply(READY).then(() => {
       process.removeListener('exit', beforeExit);
     });
     this.#worker.on('message', (reply: NamespaceReply) => this.#settle(reply.number, reply));
-    let why: unknown;
+    let cause: unknown;
     this.#worker.on('error', (error) => {
-      why = error; // followed by 'exit'
+      cause = error; // followed by 'exit'
     });
     this.#worker.on('exit', () => {
       this.hasEnded = true;
-      for (const number of [...this.#waiting.keys()]) this.#settle(number, { ended: why });
+      for (const number of [...this.#pending.keys()]) this.#settle(number, { ended: cause });
     });
   }
 
-  order(asked: OrderToThread): Promise<Reply> {
+  request(operation: NamespaceOperation): Promise<Reply> {
     const number = ++this.#lastNumber;
     const reply = this.#reply(number);
-    this.#worker.postMessage({ ...asked, number });
+    this.#worker.postMessage({ ...operation, number });
     return reply;
   }
 
   #reply(number: number): Promise<Reply> {
     const { promise, resolve } = Promise.withResolvers<Reply>();
-    this.#waiting.set(number, resolve);
+    this.#pending.set(number, resolve);
     this.#worker.ref();
     return promise;
   }
 
   #settle(number: number, reply: Reply): void {
-    this.#waiting.get(number)?.(reply);
-    this.#waiting.delete(number);
-    if (this.#waiting.size === 0) this.#worker.unref();
+    this.#pending.get(number)?.(reply);
+    this.#pending.delete(number);
+    if (this.#pending.size === 0) this.#worker.unref();
   }
 }

@@ -4,7 +4,7 @@ import type { TreeWriter } from '../../host/tree.ts';
 /**
  * Copies the attributes of directories that are not in a layer's archive from the uppermost lower layer that has them.
  */
-export async function inheritFolders(
+export async function inheritDirectories(
   { fs, writer }: { readonly fs: FileSystem; readonly writer: TreeWriter },
   implied: readonly string[],
   layersBelow: readonly string[],

@@ -1,8 +1,11 @@
+import { type ConfigDiagnostic, errorAt } from './config-diagnostic.ts';
 import type { KubeletSettings } from './load-config.ts';
-import { errorAt, type Problem } from './problem.ts';
 
-/** What a node without a cluster cannot be told to do, since there is nobody to ask. Kubelet does not start then, either. */
-export function standaloneFaults({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>): readonly Problem[] {
+/** Errors of a standalone configuration that needs an API server. kubelet does not start with it either. */
+export function standaloneErrors({
+  config,
+  flags,
+}: Pick<KubeletSettings, 'config' | 'flags'>): readonly ConfigDiagnostic[] {
   if (flags.kubeconfig) return [];
   const { authentication, authorization } = config;
   return [

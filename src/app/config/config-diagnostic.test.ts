@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatProblem, type Problem } from './problem.ts';
+import { type ConfigDiagnostic, formatDiagnostic } from './config-diagnostic.ts';
 
-const problems: Record<string, Problem> = {
+const diagnostics: Record<string, ConfigDiagnostic> = {
   '/k.yaml:3:10: maxPods: expected a number': {
     severity: 'error',
     file: '/k.yaml',
@@ -16,8 +16,8 @@ const problems: Record<string, Problem> = {
   'clusterDNS: not an address': { severity: 'warning', path: 'clusterDNS', message: 'not an address' },
 };
 
-for (const [text, problem] of Object.entries(problems)) {
-  test(`formatProblem() writes "${text}"`, () => {
-    assert.equal(formatProblem(problem), text);
+for (const [text, diagnostic] of Object.entries(diagnostics)) {
+  test(`formatDiagnostic() writes "${text}"`, () => {
+    assert.equal(formatDiagnostic(diagnostic), text);
   });
 }

@@ -3,22 +3,22 @@ import { ByteReader } from '../images/archive/byte-reader.ts';
 import { decompress } from '../images/archive/decompress.ts';
 import { readTar } from '../images/archive/read-tar.ts';
 import { TarError } from '../images/archive/tar-header.ts';
-import { DigestChecker } from './digest.ts';
-import { inheritFolders } from './inherit-folders.ts';
-import { KeptContents } from './kept-contents.ts';
-import { frameFile, isExact, keptFile, type LayerFrame } from './layer-frame.ts';
+import { DigestVerifier } from './digest.ts';
+import { inheritDirectories } from './inherit-directories.ts';
+import { ReplacedContents } from './replaced-contents.ts';
+import { frameFile, canRebuild, replacedContentsFile, type LayerFrame } from './layer-frame.ts';
 import { SpaceGuard } from './space-guard.ts';
 import type { StorageLayout } from './storage-layout.ts';
 import { TarFrameWriter } from './tar-frame-writer.ts';
-import { type MarkForm, type UnpackedLayer, type UnpackWatcher, unpackLayer } from './unpack-layer.ts';
+import { type WhiteoutFormat, type UnpackedLayer, type MemberCallback, unpackLayer } from './unpack-layer.ts';
 
-export interface ReceiveDeps {
+export interface ApplyDeps {
   readonly fs: FileSystem;
   readonly layout: StorageLayout;
-  readonly form: MarkForm;
+  readonly form: WhiteoutFormat;
 }
 
-export interface ComingLayer {
+export interface LayerSource {
   readonly diffId: string;
   readonly archive: {
     /** Digest of the bytes of `open`. */
@@ -30,7 +30,7 @@ export interface ComingLayer {
   readonly belowReady: Promise<unknown>;
 }
 
-export interface ReceivedLayer extends UnpackedLayer {
+export interface AppliedLayer extends UnpackedLayer {
   /** Its files are beside the directory. `undefined`: the archive cannot be rebuilt. */
   readonly frame: LayerFrame | undefined;
 }
@@ -41,42 +41,42 @@ const MAX_TAIL_BYTES = 64 * 1024 * 1024;
 /**
  * Unpacks a layer into an empty directory, verifies it and syncs it to disk. A failure leaves incomplete files behind.
  */
-export async function receiveLayer(
-  { fs, layout, form }: ReceiveDeps,
+export async function applyLayer(
+  { fs, layout, form }: ApplyDeps,
   folder: string,
-  { diffId, archive, foldersBelow, belowReady }: ComingLayer,
+  { diffId, archive, foldersBelow, belowReady }: LayerSource,
   signal: AbortSignal,
-): Promise<ReceivedLayer> {
-  const compressed = archive.digest === undefined ? undefined : new DigestChecker(archive.digest);
-  const content = new DigestChecker(diffId);
+): Promise<AppliedLayer> {
+  const compressed = archive.digest === undefined ? undefined : new DigestVerifier(archive.digest);
+  const content = new DigestVerifier(diffId);
   const frame = new TarFrameWriter(fs, frameFile(folder));
   const space = new SpaceGuard(fs, layout.root);
-  const kept = new KeptContents({ fs, space }, keptFile(folder));
+  const kept = new ReplacedContents({ fs, space }, replacedContentsFile(folder));
   const source = archive.open(signal);
-  const whole = content.passing(decompress(compressed ? compressed.passing(source) : source));
-  const bytes = new ByteReader(frame.passing(space.passing(whole)));
+  const whole = content.tee(decompress(compressed ? compressed.tee(source) : source));
+  const bytes = new ByteReader(frame.tee(space.tee(whole)));
   try {
     await using files = await fs.openTree(folder);
     await using writer = await fs.writeTree(folder, {
-      onReplace: (path, kind) => kept.keep(path, kind, files, signal),
+      onReplace: (path, kind) => kept.copyReplaced(path, kind, files, signal),
     });
-    const room = (inodes: number) => space.take(0, inodes);
-    const watch: UnpackWatcher = (member, path) => {
+    const room = (inodes: number) => space.reserve(0, inodes);
+    const watch: MemberCallback = (member, path) => {
       kept.allow(member.stored);
       return frame.member(member, path);
     };
-    const unpacked = await unpackLayer(readTar(bytes), writer, { form, watch, room }, signal);
+    const unpacked = await unpackLayer(readTar(bytes), writer, { form, onMember: watch, reserveInodes: room }, signal);
     await frame.endMembers();
     await drainTail(bytes); // the digest includes everything after the end marker
     compressed?.verify('layer');
     content.verify('layer');
     const archiveBytes = await frame.finish();
     await belowReady;
-    await inheritFolders({ fs, writer }, unpacked.implied, foldersBelow, signal);
+    await inheritDirectories({ fs, writer }, unpacked.implied, foldersBelow, signal);
     await writer.finish({ toDisk: true });
     return { ...unpacked, frame: await verifyFrame(fs, { folder, diffId, archiveBytes, kept }, signal) };
   } finally {
-    await frame.abandon();
+    await frame.close();
     await bytes.close();
   }
 }
@@ -93,7 +93,7 @@ interface UncheckedFrame {
   readonly folder: string;
   readonly diffId: string;
   readonly archiveBytes: number;
-  readonly kept: KeptContents;
+  readonly kept: ReplacedContents;
 }
 
 /** If members replaced others, rebuilds the archive to find out whether that is possible. */
@@ -104,7 +104,7 @@ async function verifyFrame(
 ): Promise<LayerFrame | undefined> {
   const frame = kept.list && { archiveBytes, kept: kept.list };
   if (frame && !kept.hasReplaced) return frame;
-  if (frame && (await isExact(fs, { folder, diffId, frame }, signal))) return frame;
-  for (const file of [frameFile(folder), keptFile(folder)]) await fs.remove(file);
+  if (frame && (await canRebuild(fs, { folder, diffId, frame }, signal))) return frame;
+  for (const file of [frameFile(folder), replacedContentsFile(folder)]) await fs.remove(file);
   return undefined;
 }

@@ -3,7 +3,7 @@ import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { type LoadedNetworks, loadNetworks } from './load-networks.ts';
 import type { NetworkConfig } from './network-config.ts';
-import { askStatus, canBeAsked } from './plugin-chain.ts';
+import { checkStatus, supportsStatus } from './plugin-chain.ts';
 import type { NetworkStatus } from './pod-network.ts';
 import type { PluginDeps } from './run-plugin.ts';
 
@@ -12,7 +12,7 @@ const STATUS_TIMEOUT_MS = 5_000;
 const STATUS_MAX_AGE_MS = 10_000;
 const NOTHING_LOADED: LoadedNetworks = { networks: [], errors: [] };
 
-export interface KnownNetworksDeps {
+export interface NetworkStateDeps {
   readonly fs: FileSystem;
   readonly plugins: PluginDeps;
   readonly confDir: string;
@@ -20,12 +20,12 @@ export interface KnownNetworksDeps {
   /** Called when the networks or the configuration errors changed. */
   readonly onChange: (loaded: LoadedNetworks) => void;
   /** Called when the status of the plugins changed. */
-  readonly onAnswer: () => void;
+  readonly onStatusChange: () => void;
 }
 
 /** The networks as last read, and the last status of their plugins. The only owner of both. */
-export class KnownNetworks {
-  readonly #deps: KnownNetworksDeps;
+export class NetworkState {
+  readonly #deps: NetworkStateDeps;
   readonly #sequencer = new KeyedMutex();
   #loaded = NOTHING_LOADED;
   #loadedText = JSON.stringify(NOTHING_LOADED);
@@ -36,7 +36,7 @@ export class KnownNetworks {
   /** The networks whose plugins are being queried. */
   #querying: readonly NetworkConfig[] | undefined;
 
-  constructor(deps: KnownNetworksDeps) {
+  constructor(deps: NetworkStateDeps) {
     this.#deps = deps;
   }
 
@@ -59,7 +59,7 @@ export class KnownNetworks {
 
   status(): NetworkStatus {
     const { networks, errors } = this.#loaded;
-    if (networks.length === 0) return notReady(notInitialized(errors));
+    if (networks.length === 0) return notReady(notInitializedMessage(errors));
     this.#queryIfStale();
     if (this.#unavailable !== undefined) return notReady(this.#unavailable);
     return { ready: true, networks: networks.map(({ name }) => name) };
@@ -73,7 +73,7 @@ export class KnownNetworks {
     this.#loaded = loaded;
     this.#loadedText = text;
     // As in containerd, a network is not ready before its plugins say so; but a plugin that hangs blocks no caller.
-    this.#unavailable = loaded.networks.some(canBeAsked) ? 'plugins have not reported their status yet' : undefined;
+    this.#unavailable = loaded.networks.some(supportsStatus) ? 'plugins have not reported their status yet' : undefined;
     if (this.#unavailable !== undefined) this.#queryInBackground();
     onChange(loaded);
   }
@@ -93,7 +93,7 @@ export class KnownNetworks {
       if (this.#querying === networks) this.#querying = undefined;
       if (this.#loaded.networks !== networks || this.#unavailable === unavailable) return;
       this.#unavailable = unavailable;
-      this.#deps.onAnswer();
+      this.#deps.onStatusChange();
     });
   }
 
@@ -102,14 +102,14 @@ export class KnownNetworks {
     const { plugins } = this.#deps;
     this.#queriedAt = plugins.clock.monotonic();
     const deadline = plugins.clock.deadline(STATUS_TIMEOUT_MS);
-    const answers = await Promise.allSettled(networks.map((network) => askStatus(network, plugins, deadline)));
+    const answers = await Promise.allSettled(networks.map((network) => checkStatus(network, plugins, deadline)));
     const failure = answers.find((answer) => answer.status === 'rejected');
     return failure && errorText(failure.reason);
   }
 }
 
 /** containerd's message, followed by the configuration errors. */
-export function notInitialized(errors: readonly string[]): string {
+export function notInitializedMessage(errors: readonly string[]): string {
   return ['cni plugin not initialized', ...errors].join(': ');
 }
 

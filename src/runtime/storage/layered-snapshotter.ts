@@ -4,23 +4,23 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { MountError, type Mounts } from '../../host/mounts.ts';
 import { digestOf, hexOf } from './digest.ts';
 import type { LayerStore } from './layer-store.ts';
-import type { LayerUse, UserFolder } from './layer-use.ts';
+import type { LayerReferences, LayerUser } from './layer-references.ts';
 import { copyInto, mergeLayers } from './merge-layers.ts';
 import type { StorageDriver } from './probe-driver.ts';
-import { shiftedOwner } from './shift-owner.ts';
-import type { DiskUsage, IdMap, ImageView, SnapshotRequest, Snapshots } from './snapshots.ts';
+import { mapOwner } from './map-owner.ts';
+import type { DiskUsage, IdMap, ImageView, SnapshotRequest, Snapshotter } from './snapshotter.ts';
 import { SpaceGuard } from './space-guard.ts';
 import type { StorageLayout } from './storage-layout.ts';
 import type { Trash } from './trash.ts';
 
-export interface SnapshotsDeps {
+export interface SnapshotterDeps {
   readonly fs: FileSystem;
   readonly mounts: Mounts;
   readonly trash: Trash;
   readonly layout: StorageLayout;
   readonly driver: StorageDriver;
   readonly layers: LayerStore;
-  readonly use: LayerUse;
+  readonly use: LayerReferences;
   readonly image: (reference: string) => { readonly layers: readonly { readonly chainId: string }[] } | undefined;
   /** Removes those of these layers that are not in use. */
   readonly discardLayers: (chain: readonly string[]) => Promise<void>;
@@ -33,11 +33,11 @@ const UNSUPPORTED_ID_MAP: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'EP
  * A container's directory has `fs` and `work`, the writable layer and the work directory of overlayfs; or `copy` with
  * all files, if layers cannot be stacked. A copy is renamed to this name when it is complete.
  */
-export class LayeredSnapshots implements Snapshots {
-  readonly driver: Snapshots['driver'];
-  readonly #deps: SnapshotsDeps;
+export class LayeredSnapshotter implements Snapshotter {
+  readonly driver: Snapshotter['driver'];
+  readonly #deps: SnapshotterDeps;
 
-  constructor(deps: SnapshotsDeps) {
+  constructor(deps: SnapshotterDeps) {
     this.#deps = deps;
     this.driver = deps.driver.form === 'native' ? 'native' : 'overlayfs';
   }
@@ -146,7 +146,7 @@ export class LayeredSnapshots implements Snapshots {
     const [top] = this.#lower(chain);
     const { mode, ...owner } = (top === undefined ? undefined : await fs.lstat(top)) ?? { mode: 0o755, uid: 0, gid: 0 };
     await fs.makeDirectory(upper.folder, mode);
-    const { uid, gid } = shiftedOwner(owner, idMap);
+    const { uid, gid } = mapOwner(owner, idMap);
     if (uid !== 0 || gid !== 0) await fs.changeOwner(upper.folder, uid, gid);
   }
 
@@ -200,7 +200,7 @@ export class LayeredSnapshots implements Snapshots {
   }
 
   /** Moved away first, so that a start after a crash does not find half of it. Its image may be removed already. */
-  async #discard(user: UserFolder): Promise<void> {
+  async #discard(user: LayerUser): Promise<void> {
     const { fs, trash, mounts, layout, use, discardLayers } = this.#deps;
     const folder = `${layout.root}/${user}`;
     const chain = await use.chainOf(user);
@@ -224,7 +224,7 @@ export class LayeredSnapshots implements Snapshots {
   }
 
   /** Synchronous between lookup and claim, so that the layers cannot be removed in between. */
-  #claim(imageId: string, user: UserFolder): readonly string[] {
+  #claim(imageId: string, user: LayerUser): readonly string[] {
     const record = this.#deps.image(imageId);
     if (record === undefined) throw new CriError('NotFound', `image ${JSON.stringify(imageId)} not found`);
     const chain = record.layers.map(({ chainId }) => chainId);

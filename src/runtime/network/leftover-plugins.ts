@@ -1,7 +1,7 @@
 import type { Clock } from '../../host/clock.ts';
 import type { Processes } from '../../host/processes.ts';
 
-export interface LeftPluginDeps {
+export interface LeftoverPluginDeps {
   readonly processes: Pick<Processes, 'find' | 'waitForExit' | 'killTree'>;
   readonly clock: Pick<Clock, 'deadline'>;
 }
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 10_000;
  * Waits for plugins that a previous process started for a sandbox: they outlive it. Kills those that take too long.
  * Scans all processes of the machine.
  */
-export async function endLeftPlugins(sandboxId: string, deps: LeftPluginDeps, signal: AbortSignal): Promise<void> {
+export async function waitForLeftoverPlugins(sandboxId: string, deps: LeftoverPluginDeps, signal: AbortSignal): Promise<void> {
   const { processes, clock } = deps;
   const ofSandbox = `CNI_CONTAINERID=${sandboxId}`;
   const leftover = await processes.find(({ env }) => env.includes(ofSandbox));

@@ -3,13 +3,13 @@ import type { TreeFiles } from '../../host/tree.ts';
 import type { SpaceGuard } from './space-guard.ts';
 
 /** The content of a member that a later member of the same layer replaced, in the file beside the frame. */
-export interface KeptContent {
+export interface ReplacedContent {
   readonly path: string;
   readonly offset: number;
   readonly length: number;
 }
 
-export interface KeptContentsDeps {
+export interface ReplacedContentsDeps {
   readonly fs: FileSystem;
   readonly space: SpaceGuard;
 }
@@ -23,23 +23,23 @@ const ENTRY_BYTES = 100;
  * Copies contents that a layer's own members replace, so that its archive can be rebuilt. Few layers have any. The
  * copies never exceed the received bytes: holes and hard links could make them any size; then nothing is copied.
  */
-export class KeptContents {
-  readonly #deps: KeptContentsDeps;
+export class ReplacedContents {
+  readonly #deps: ReplacedContentsDeps;
   readonly #file: string;
-  #list: KeptContent[] | undefined = [];
+  #list: ReplacedContent[] | undefined = [];
   #listBytes = 0;
   #maxBytes = 0;
   #end = 0;
   /** Whether anything was replaced, copied or not. */
   hasReplaced = false;
 
-  constructor(deps: KeptContentsDeps, file: string) {
+  constructor(deps: ReplacedContentsDeps, file: string) {
     this.#deps = deps;
     this.#file = file;
   }
 
   /** `undefined`: the limit was exceeded. */
-  get list(): readonly KeptContent[] | undefined {
+  get list(): readonly ReplacedContent[] | undefined {
     return this.#list;
   }
 
@@ -48,7 +48,7 @@ export class KeptContents {
     this.#maxBytes += bytes;
   }
 
-  async keep(path: string, kind: FileKind, tree: TreeFiles, signal: AbortSignal): Promise<void> {
+  async copyReplaced(path: string, kind: FileKind, tree: TreeFiles, signal: AbortSignal): Promise<void> {
     this.hasReplaced = true;
     if (kind !== 'file' || this.#list === undefined) return;
     const offset = this.#end;
@@ -63,7 +63,7 @@ export class KeptContents {
   async #copy(content: AsyncIterable<Uint8Array>): Promise<void> {
     const { fs, space } = this.#deps;
     for await (const chunk of content) {
-      await space.take(chunk.byteLength, 0);
+      await space.reserve(chunk.byteLength, 0);
       await fs.appendFile(this.#file, chunk);
       this.#end += chunk.byteLength;
     }
@@ -71,10 +71,10 @@ export class KeptContents {
 }
 
 /** Returns a part of a copied content. */
-export async function* keptBytes(
+export async function* readReplaced(
   fs: FileSystem,
   file: string,
-  kept: KeptContent,
+  kept: ReplacedContent,
   extent: { readonly offset: number; readonly length: number },
 ): AsyncGenerator<Uint8Array, void, void> {
   const end = Math.min(kept.length, extent.offset + extent.length);

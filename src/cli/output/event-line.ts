@@ -3,7 +3,7 @@ import { killCause } from '../../kubelet/explain/kill-cause.ts';
 import { unwrapError } from '../../kubelet/explain/error-texts.ts';
 
 /** What a user is told of an event: one line. */
-export interface EventNews {
+export interface EventLine {
   readonly label: string;
   /** The container that it is about, where there is one. */
   readonly subject: string;
@@ -26,7 +26,7 @@ const QUIET_WARNINGS: ReadonlySet<string> = new Set([
 const LABELS: Readonly<Record<string, string>> = { FailedMount: 'volumes', Unhealthy: 'probe' };
 
 /** `undefined` for an event that is not worth a line. */
-export function eventNews({ type, reason, message, fieldPath }: PodEvent): EventNews | undefined {
+export function eventLine({ type, reason, message, fieldPath }: PodEvent): EventLine | undefined {
   const subject = /\{(.+)\}$/.exec(fieldPath ?? '')?.[1] ?? '';
   if (reason === 'Killing') {
     const cause = killCause(message);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ExclusiveGate } from './exclusive-gate.ts';
+import { ReadWriteLock } from './read-write-lock.ts';
 
 const signal = new AbortController().signal;
 
 test('ExclusiveGate: alone waits for those inside, and keeps out whoever comes later', async () => {
-  const gate = new ExclusiveGate();
+  const gate = new ReadWriteLock();
   const seen: string[] = [];
   const first = Promise.withResolvers<void>();
   const gc = Promise.withResolvers<void>();
@@ -15,11 +15,11 @@ test('ExclusiveGate: alone waits for those inside, and keeps out whoever comes l
     seen.push(`${name} ends`);
   };
   const work = [
-    gate.together(step('add 1', first.promise), signal),
-    gate.together(step('add 2', Promise.resolve()), signal),
-    gate.alone(step('gc', gc.promise), signal),
-    gate.together(step('add 3', Promise.resolve()), signal),
-    gate.alone(step('gc 2', Promise.resolve()), signal),
+    gate.shared(step('add 1', first.promise), signal),
+    gate.shared(step('add 2', Promise.resolve()), signal),
+    gate.exclusive(step('gc', gc.promise), signal),
+    gate.shared(step('add 3', Promise.resolve()), signal),
+    gate.exclusive(step('gc 2', Promise.resolve()), signal),
   ];
   first.resolve();
   gc.resolve();
@@ -30,14 +30,14 @@ test('ExclusiveGate: alone waits for those inside, and keeps out whoever comes l
 });
 
 test('ExclusiveGate: who gives up waiting does not stay in the way', async () => {
-  const gate = new ExclusiveGate();
+  const gate = new ReadWriteLock();
   const held = Promise.withResolvers<void>();
-  const inside = gate.together(() => held.promise, signal);
+  const inside = gate.shared(() => held.promise, signal);
   const impatient = new AbortController();
-  const alone = gate.alone(async () => assert.fail('never runs'), impatient.signal);
+  const alone = gate.exclusive(async () => assert.fail('never runs'), impatient.signal);
   impatient.abort(new Error('too long'));
   await assert.rejects(alone, { message: 'too long' });
-  assert.equal(await gate.together(async () => 'in', signal), 'in');
+  assert.equal(await gate.shared(async () => 'in', signal), 'in');
   held.resolve();
   await inside;
 });

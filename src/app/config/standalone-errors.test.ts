@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
+import { formatDiagnostic } from './config-diagnostic.ts';
 import { loadKubeletConfig } from './load-config.ts';
-import { formatProblem } from './problem.ts';
-import { standaloneFaults } from './standalone-faults.ts';
+import { standaloneErrors } from './standalone-errors.ts';
 
 const FILE = '/etc/kubelet.yaml';
 const HEADER = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -13,32 +13,32 @@ const AUTHENTICATION =
 const AUTHORIZATION =
   'error authorization.mode: no client provided, cannot use webhook authorization: set it to AlwaysAllow, or give --kubeconfig';
 
-const cases: Record<string, { flags: string[]; file?: string; told: string[] }> = {
+const cases: Record<string, { flags: string[]; file?: string; expected: string[] }> = {
   'refuses the defaults of a configuration file': {
     flags: [`--config=${FILE}`],
-    told: [AUTHENTICATION, AUTHORIZATION],
+    expected: [AUTHENTICATION, AUTHORIZATION],
   },
-  'takes them in a cluster': { flags: [`--config=${FILE}`, '--kubeconfig=/etc/kubelet.conf'], told: [] },
-  'takes a file that asks nobody': { flags: [`--config=${FILE}`], file: OFF, told: [] },
+  'takes them in a cluster': { flags: [`--config=${FILE}`, '--kubeconfig=/etc/kubelet.conf'], expected: [] },
+  'accepts a file without webhooks': { flags: [`--config=${FILE}`], file: OFF, expected: [] },
   'takes what flags say instead': {
     flags: [`--config=${FILE}`, '--authentication-token-webhook=false', '--authorization-mode=AlwaysAllow'],
-    told: [],
+    expected: [],
   },
-  'has other defaults where there is no file': { flags: [], told: [] },
-  'refuses what a flag asks for there': { flags: ['--authorization-mode=Webhook'], told: [AUTHORIZATION] },
+  'has other defaults where there is no file': { flags: [], expected: [] },
+  'refuses what a flag asks for there': { flags: ['--authorization-mode=Webhook'], expected: [AUTHORIZATION] },
   'refuses also where nothing is served': {
     flags: [`--config=${FILE}`, '--enable-server=false', '--authorization-mode=AlwaysAllow'],
-    told: [AUTHENTICATION],
+    expected: [AUTHENTICATION],
   },
 };
 
-for (const [name, { flags, file = '', told }] of Object.entries(cases)) {
-  test(`standaloneFaults() ${name}`, async () => {
+for (const [name, { flags, file = '', expected }] of Object.entries(cases)) {
+  test(`standaloneErrors() ${name}`, async () => {
     const fs = new MemoryFileSystem(() => 0);
     await fs.makeDirectory('/etc');
     await fs.writeFile(FILE, `${HEADER}${file}`);
     const { settings } = await loadKubeletConfig(flags, { fs, hostname: 'box' }, new AbortController().signal);
-    const faults = standaloneFaults(settings).map((fault) => `${fault.severity} ${formatProblem(fault)}`);
-    assert.deepEqual(faults, told);
+    const messages = standaloneErrors(settings).map((message) => `${message.severity} ${formatDiagnostic(message)}`);
+    assert.deepEqual(messages, expected);
   });
 }

@@ -1,4 +1,4 @@
-import type { IdMap } from './snapshots.ts';
+import type { IdMap } from './snapshotter.ts';
 
 type Ranges = IdMap['uids'];
 
@@ -6,7 +6,7 @@ type Ranges = IdMap['uids'];
  * Returns the owner on the host of files with these IDs in the container. IDs outside of the map become the container's
  * root.
  */
-export function shiftedOwner(
+export function mapOwner(
   { uid, gid }: { readonly uid: number; readonly gid: number },
   idMap: IdMap | undefined,
 ): { readonly uid: number; readonly gid: number } {

@@ -1,5 +1,5 @@
 /** Something about the configuration that its author should know. */
-export interface Problem {
+export interface ConfigDiagnostic {
   /** With an error the program does not start; after a warning it goes on without what is named. */
   readonly severity: 'warning' | 'error';
   /** Absent for flags and for what only the whole configuration shows. */
@@ -17,16 +17,16 @@ export interface Problem {
  * One line: `/etc/kubelet.yaml:3:10: maxPods: expected …`. The severity is left to who prints it, and a flag is left out
  * where the message names it.
  */
-export function formatProblem({ file, line, column, path, message }: Problem): string {
+export function formatDiagnostic({ file, line, column, path, message }: ConfigDiagnostic): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(':');
   const named = path?.startsWith('-') && message.includes(path) ? '' : (path ?? '');
   return [place, named, message].filter((part) => part !== '').join(': ');
 }
 
-export function warningAt(path: string, message: string): Problem {
+export function warningAt(path: string, message: string): ConfigDiagnostic {
   return { severity: 'warning', path, message };
 }
 
-export function errorAt(path: string, message: string): Problem {
+export function errorAt(path: string, message: string): ConfigDiagnostic {
   return { severity: 'error', path, message };
 }

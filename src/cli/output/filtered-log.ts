@@ -2,9 +2,9 @@ import type { Log, LogFields } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
 
 /** A log without the failures of pods that are on the screen: they come again with each try. */
-export function untoldLog(log: Log, isNews: (pod: string, error: string) => boolean): Log {
+export function withoutShownErrors(log: Log, isNewError: (pod: string, error: string) => boolean): Log {
   const isTold = ({ pod, error }: LogFields): boolean =>
-    typeof pod === 'string' && error !== undefined && !isNews(pod, errorText(error));
+    typeof pod === 'string' && error !== undefined && !isNewError(pod, errorText(error));
   return {
     ...log,
     warn: (message, fields = {}) => {

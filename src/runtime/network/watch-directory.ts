@@ -4,7 +4,7 @@ import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
  * Yields after each change in the directory, whether it exists yet or not: until it does, the nearest parent is
  * watched. Yields once when the watch starts, for earlier changes. Ends when the signal aborts.
  */
-export async function* followFolder(fs: FileSystem, folder: string, signal: AbortSignal): AsyncGenerator<void> {
+export async function* watchDirectory(fs: FileSystem, folder: string, signal: AbortSignal): AsyncGenerator<void> {
   while (!signal.aborted) {
     const watched = await nearestDirectory(fs, folder);
     try {

@@ -2,18 +2,18 @@ import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { StorageLayout } from './storage-layout.ts';
 
 /** `snapshots/<container id>` or `views/<name>`, below the storage directory. */
-export type UserFolder = `${'snapshots' | 'views'}/${string}`;
+export type LayerUser = `${'snapshots' | 'views'}/${string}`;
 
 /**
  * Tracks which layers a container or mounted image uses, whether or not its image still exists. A file in the user's
  * directory records them and is removed with it; files of previous processes are read on first use. Has a single owner.
  */
-export class LayerUse {
+export class LayerReferences {
   readonly #fs: FileSystem;
   readonly #layout: StorageLayout;
-  readonly #known = new Map<UserFolder, readonly string[]>();
-  readonly #claimed = new Set<UserFolder>();
-  readonly #gone = new Set<UserFolder>();
+  readonly #known = new Map<LayerUser, readonly string[]>();
+  readonly #claimed = new Set<LayerUser>();
+  readonly #gone = new Set<LayerUser>();
   #loading: Promise<void> | undefined;
 
   constructor(fs: FileSystem, layout: StorageLayout) {
@@ -22,37 +22,37 @@ export class LayerUse {
   }
 
   /** Takes effect at once, before anything is on disk. */
-  claim(user: UserFolder, chain: readonly string[]): void {
+  claim(user: LayerUser, chain: readonly string[]): void {
     this.#known.set(user, chain);
     this.#claimed.add(user);
     this.#gone.delete(user);
   }
 
   /** Writes the claim into the user's directory, which must exist. */
-  async record(user: UserFolder): Promise<void> {
+  async record(user: LayerUser): Promise<void> {
     await this.#fs.writeReplacing(`${this.#layout.root}/${user}/layers`, JSON.stringify(this.#known.get(user) ?? []));
   }
 
   /** Returns the claimed chain IDs, lowest first, also of previous processes. */
-  async chainOf(user: UserFolder): Promise<readonly string[]> {
+  async chainOf(user: LayerUser): Promise<readonly string[]> {
     if (!this.#known.has(user)) await this.#read(user);
     return this.#known.get(user) ?? [];
   }
 
   /** To be called when the user's directory is gone. */
-  release(user: UserFolder): void {
+  release(user: LayerUser): void {
     this.#known.delete(user);
     this.#claimed.delete(user);
     this.#gone.add(user);
   }
 
   /** Whether this process claimed it. */
-  isClaimed(user: UserFolder): boolean {
+  isClaimed(user: LayerUser): boolean {
     return this.#claimed.has(user);
   }
 
   /** Resolves when the claims of previous processes are loaded. */
-  async loaded(): Promise<void> {
+  async load(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {
       this.#loading = undefined; // the next caller tries again
       throw error;
@@ -60,7 +60,7 @@ export class LayerUse {
     await this.#loading;
   }
 
-  holds(chainId: string): boolean {
+  isInUse(chainId: string): boolean {
     return [...this.#known.values()].some((chain) => chain.includes(chainId));
   }
 
@@ -71,14 +71,14 @@ export class LayerUse {
     }
   }
 
-  async #read(user: UserFolder): Promise<void> {
+  async #read(user: LayerUser): Promise<void> {
     const text = await this.#recorded(user);
     if (text === undefined) return; // being created or removed
     const chain = parseChain(text);
     if (!this.#known.has(user) && !this.#gone.has(user)) this.#known.set(user, chain);
   }
 
-  async #recorded(user: UserFolder): Promise<string | undefined> {
+  async #recorded(user: LayerUser): Promise<string | undefined> {
     try {
       return await this.#fs.readText(`${this.#layout.root}/${user}/layers`);
     } catch (error) {

@@ -1,0 +1,69 @@
+import type { Pod } from '../api/generated/core-v1.ts';
+import type { PodEvents } from '../kubelet/events/pod-events.ts';
+import { LogLinks } from '../kubelet/logs/log-links.ts';
+import { objectsStep } from '../kubelet/objects/objects-step.ts';
+import type { PodStep } from '../kubelet/pod/pod-step.ts';
+import { kernelAtLeast } from '../kubelet/resources/host-facts.ts';
+import { actualPod } from '../kubelet/resources/pod-allocation.ts';
+import { PodCgroups } from '../kubelet/resources/pod-cgroups.ts';
+import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
+import type { StartDeps } from '../kubelet/sync/start-container.ts';
+import type { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
+import { PodDirectories } from '../kubelet/volumes/pod-directories.ts';
+import { PodVolumes } from '../kubelet/volumes/pod-volumes.ts';
+import type { AgentParts } from './agent.ts';
+import type { AgentFacts } from './agent-facts.ts';
+import type { AgentObjects } from './build-cluster.ts';
+
+export interface PodStepsDeps {
+  readonly facts: AgentFacts;
+  readonly records: ResourceRecords;
+  readonly cluster: AgentObjects;
+  readonly events: PodEvents;
+  readonly userNamespaces: UserNamespaces;
+}
+
+/** The resources of a pod around its containers. */
+export interface PodSteps {
+  readonly directories: PodDirectories;
+  readonly cgroups: PodCgroups;
+  readonly volumes: PodVolumes;
+  /** In the order in which a starting pod prepares them; a stopped pod releases them in reverse. */
+  readonly inOrder: readonly PodStep[];
+  readonly onContainerStarted: StartDeps['started'];
+}
+
+export function buildPodSteps(
+  { host, settings, log }: AgentParts,
+  { facts, records, cluster, events, userNamespaces }: PodStepsDeps,
+): PodSteps {
+  const { fs, clock, random, mounts, processes } = host;
+  const { hostFacts, allocatable } = facts;
+  const { objects, tokens } = cluster;
+  const directories = new PodDirectories({ fs, settings });
+  const actuated = (pod: Pod): Pod => actualPod(pod, records.actuated(pod.metadata.uid));
+  const cgroups = new PodCgroups({ cgroups: host.cgroups, processes, settings, hostFacts, actuated });
+  const tmpfsNoswap = kernelAtLeast(hostFacts.kernel, 6, 4);
+  const volumes = new PodVolumes({
+    fs,
+    mounts,
+    clock,
+    random,
+    settings,
+    objects,
+    tokens,
+    events,
+    allocatable,
+    tmpfsNoswap,
+  });
+  const links = new LogLinks({ fs, settings });
+  const linkSteps = settings.containerLogsDir === undefined ? [] : [links];
+  return {
+    directories,
+    cgroups,
+    volumes,
+    inOrder: [userNamespaces, objectsStep(objects), directories, ...linkSteps, cgroups, records, volumes],
+    onContainerStarted: (...container) =>
+      links.add(...container).catch((error: unknown) => log.warn('cannot link the log of a container', { error })),
+  };
+}

@@ -1,0 +1,225 @@
+import type { Pod } from '../api/generated/core-v1.ts';
+import { NodeAdmission, rejectPod } from '../kubelet/admission/node-admission.ts';
+import { nodeAwareSource } from '../kubelet/admission/node-aware-source.ts';
+import { createContainerInputs } from '../kubelet/container-inputs.ts';
+import type { PodEvents } from '../kubelet/events/pod-events.ts';
+import type { Timeline } from '../kubelet/events/timeline.ts';
+import { currentSandbox } from '../kubelet/pod/observed-pod.ts';
+import { PodHandlerFeatures } from '../kubelet/pod-handler-features.ts';
+import { findPodsOnNode } from '../kubelet/pods-on-node.ts';
+import { execInContainer } from '../kubelet/probes/exec-in-container.ts';
+import { Probes } from '../kubelet/probes/probes.ts';
+import { PodResizes } from '../kubelet/resources/pod-resizes.ts';
+import type { ResourceRecords } from '../kubelet/resources/resource-records.ts';
+import type { StatusStore } from '../kubelet/status/status-store.ts';
+import { CrashBackoff } from '../kubelet/sync/crash-backoff.ts';
+import { createPodSyncer, type ObservingPodSyncer } from '../kubelet/sync/create-pod-syncer.ts';
+import { PodStatusPublisher } from '../kubelet/sync/pod-status-publisher.ts';
+import { SyncLoop } from '../kubelet/sync-loop.ts';
+import { UserNamespaces } from '../kubelet/userns/user-namespaces.ts';
+import { PodWorkers } from '../kubelet/workers/pod-workers.ts';
+import type { AgentParts } from './agent.ts';
+import type { AgentFacts } from './agent-facts.ts';
+import type { AgentObjects } from './build-cluster.ts';
+import type { ImagePulls } from './build-image-pulls.ts';
+import type { ClusterNode } from './build-node.ts';
+import { buildPodSteps, type PodSteps } from './build-pod-steps.ts';
+import type { AgentRuntime } from './build-runtime.ts';
+import type { PodSignals } from './pod-signals.ts';
+
+/** What the other builders supply to the pods. */
+export interface PodsBuildDeps {
+  readonly facts: AgentFacts;
+  readonly signals: PodSignals;
+  readonly timeline: Timeline;
+  readonly events: PodEvents;
+  readonly statuses: StatusStore;
+  readonly records: ResourceRecords;
+  readonly runtime: AgentRuntime;
+  readonly node: ClusterNode;
+  readonly cluster: AgentObjects;
+  readonly imagePulls: ImagePulls;
+}
+
+/** The pods of the agent, from their sources to their containers. */
+export interface AgentPods {
+  readonly loop: SyncLoop;
+  readonly workers: PodWorkers;
+  readonly probes: Probes;
+  readonly cgroups: PodSteps['cgroups'];
+  /** The runtime or a probe changed: publishes the new state at once and wakes the worker. */
+  onPodChanged(uid: string): void;
+  onRuntimeClassChanged(name: string): void;
+}
+
+/** What decides about pods and reports them: admission, resizes, probes and statuses. */
+interface PodState {
+  readonly admission: NodeAdmission;
+  readonly resizes: PodResizes;
+  readonly handlerFeatures: PodHandlerFeatures;
+  readonly probes: Probes;
+  readonly publisher: PodStatusPublisher;
+}
+
+export function buildPods(parts: AgentParts, deps: PodsBuildDeps, life: AbortSignal): AgentPods {
+  const { host, log, settings } = parts;
+  const { facts, signals, events, records, runtime, node, cluster } = deps;
+  const { admission, resizes, handlerFeatures, probes, publisher } = buildPodState(parts, deps);
+  const userNamespaces = new UserNamespaces(
+    { fs: host.fs, processes: host.processes, features: facts.runtimeFeatures, settings },
+    life,
+  );
+  const steps = buildPodSteps(parts, { facts, records, cluster, events, userNamespaces });
+  const syncer = buildSyncer(parts, deps, { resizes, handlerFeatures, probes, publisher, userNamespaces, steps });
+  const workers: PodWorkers = new PodWorkers(
+    {
+      clock: host.clock,
+      random: host.random,
+      log,
+      syncer,
+      syncFrequencyMs: settings.syncFrequencyMs,
+      onPhase: ({ pod }) => signals.podChanged.raise(pod),
+      onGone: (pod) => signals.podGone.raise(pod),
+      admission: () => loop, // the only late binding: the loop passes pods to the workers, and they return some
+    },
+    life,
+  );
+  const loop: SyncLoop = new SyncLoop({
+    sources: parts.sources.map((each) => (each.name === 'api' ? nodeAwareSource(each, settings.nodeName, node) : each)),
+    workers,
+    observed: runtime.observed,
+    clock: host.clock,
+    log,
+    admit: (pod, otherPods) => admission.admit(pod, otherPods),
+    reject: (pod, rejection) => rejectPod(pod, rejection, { events, publisher }),
+    resizes,
+    forget: (pod) => {
+      publisher.forget(pod.metadata.uid);
+      signals.podChanged.raise(pod);
+    },
+    podsOnNode: () =>
+      findPodsOnNode({ observed: runtime.observed, directories: steps.directories, cgroups: steps.cgroups }),
+    onObjects: ({ name }, objects) => signals.sourceObjects.raise(name, objects),
+    onSourceErrors: ({ name }, errors) => signals.sourceErrors.raise(name, errors),
+    onChanges: (changes) => {
+      signals.sourceReported.raise();
+      for (const { pod } of changes) signals.podChanged.raise(pod);
+    },
+  });
+  return {
+    loop,
+    workers,
+    probes,
+    cgroups: steps.cgroups,
+    onPodChanged: (uid) => publishAndWake(uid, workers, syncer, publisher),
+    onRuntimeClassChanged(name) {
+      for (const worker of workers.all.values()) if (worker.pod.spec.runtimeClassName === name) worker.wake();
+    },
+  };
+}
+
+function buildPodState({ host, cri, log, settings }: AgentParts, deps: PodsBuildDeps): PodState {
+  const { facts, signals, events, statuses, records, runtime, node, cluster } = deps;
+  const { clock, random, network } = host;
+  const { hostIPs } = settings;
+  const admission = new NodeAdmission(facts.node, () => node.current());
+  const admit = (pod: Pod, others: readonly Pod[]) => admission.admit(pod, others);
+  const resizes = new PodResizes({ records, events, clock, settings, hostFacts: facts.hostFacts, admit });
+  const handlerFeatures = new PodHandlerFeatures({
+    handlers: cluster.runtimeClasses,
+    features: facts.runtimeFeatures,
+    stopSignals: settings.containerStopSignals ?? false,
+  });
+  const probes = new Probes({
+    clock,
+    random,
+    network,
+    events,
+    log,
+    exec: execInContainer(cri.runtime),
+    hostIP: hostIPs[0] ?? '127.0.0.1',
+    changed: (uid) => signals.podProbed.raise(uid),
+  });
+  const publisher = new PodStatusPublisher({
+    observed: runtime.observed,
+    probes,
+    statuses,
+    clock,
+    hostIPs,
+    runtimeName: facts.runtimeName,
+    features: (pod) => handlerFeatures.statusFeatures(pod),
+    resources: (uid) => ({ actuated: records.actuated(uid), conditions: resizes.conditions(uid) }),
+  });
+  return { admission, resizes, handlerFeatures, probes, publisher };
+}
+
+interface SyncerParts extends Omit<PodState, 'admission'> {
+  readonly userNamespaces: UserNamespaces;
+  readonly steps: PodSteps;
+}
+
+function buildSyncer(
+  { host, cri, log, settings }: AgentParts,
+  { facts, timeline, events, records, runtime, cluster, imagePulls }: PodsBuildDeps,
+  { resizes, handlerFeatures, probes, publisher, userNamespaces, steps }: SyncerParts,
+): ObservingPodSyncer {
+  const { clock, random, fs, mounts, network } = host;
+  const { observed } = runtime;
+  const podIP = (uid: string): string | undefined => {
+    const sandbox = currentSandbox(observed.get(uid));
+    return sandbox?.hostNetwork ? settings.hostIPs[0] : sandbox?.ips[0];
+  };
+  const inputs = createContainerInputs({
+    images: imagePulls.imageDeps,
+    fs,
+    mounts,
+    random,
+    log,
+    settings,
+    timeline,
+    events,
+    objects: cluster.objects,
+    services: cluster.services,
+    volumes: steps.volumes,
+    hostFacts: facts.hostFacts,
+    recursiveReadOnly: (pod, signal) => handlerFeatures.recursiveReadOnly(pod, signal),
+  });
+  return createPodSyncer({
+    runtime: cri.runtime,
+    observed,
+    probes,
+    publisher,
+    timeline,
+    events,
+    clock,
+    fs,
+    settings,
+    hostFacts: facts.hostFacts,
+    allocatable: facts.allocatable,
+    records,
+    resizes,
+    cgroups: steps.cgroups,
+    runtimeHandlers: cluster.runtimeClasses,
+    userNamespaces,
+    backoff: new CrashBackoff(settings.maxContainerRestartPeriodMs),
+    hooks: { clock, network, events, podIP, exec: execInContainer(cri.runtime) },
+    steps: steps.inOrder,
+    started: steps.onContainerStarted,
+    image: inputs.image,
+    envSources: inputs.envSources,
+    mounts: inputs.mounts,
+  });
+}
+
+/** A worker is busy until all that it starts or stops has finished; the status shows each change at once. */
+function publishAndWake(
+  uid: string,
+  workers: PodWorkers,
+  syncer: ObservingPodSyncer,
+  publisher: PodStatusPublisher,
+): void {
+  const worker = workers.all.get(uid);
+  if (worker?.state.phase === 'terminating') publisher.publish(worker.pod, 'terminating', worker.state.failure);
+  else syncer.onPodObserved(uid);
+  worker?.wake();
+}
