@@ -1,20 +1,27 @@
 import { resolve } from 'node:path/posix';
 import type { MachineFacts } from '../host/machine-facts.ts';
-import type { VerificationPolicy } from '../kubelet/images/judge-present-image.ts';
+import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { AgentSettings } from './agent.ts';
 import type { KubeletSettings } from './config/load-config.ts';
 import { TOKENS_GATE } from './config/validate-token-attributes.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';
 
-/** Where log collectors look; kubelet knows no other place. */
+/** Where log collectors read; fixed in kubelet. */
 const CONTAINER_LOGS_DIR = '/var/log/containers';
 
-/** The slice of kubelet's configuration that the agent works with; `hostIPs` when it is known where the node is. */
+export interface ProcessFacts {
+  /** The environment of the process: `HOME`, and what credential provider plugins inherit. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The addresses of the node; absent: the machine's first address. */
+  readonly hostIPs?: readonly string[];
+}
+
+/** The slice of kubelet's configuration that the agent works with. */
 export function agentSettings(
   settings: KubeletSettings,
   machine: MachineFacts,
-  hostIPs: readonly string[] = [],
+  { env = {}, hostIPs = [] }: ProcessFacts = {},
 ): AgentSettings {
   const { config, parsed, flags, featureGates, nodeName } = settings;
   return {
@@ -36,7 +43,7 @@ export function agentSettings(
     syncFrequencyMs: parsed.ms.syncFrequency,
     serializeImagePulls: config.serializeImagePulls,
     maxParallelImagePulls: config.maxParallelImagePulls,
-    imagePulls: imagePullSettings(settings),
+    imagePulls: imagePullSettings(settings, env),
     memoryCapacityBytes: machine.memoryBytes,
     containerLogs: {
       maxBytes: parsed.containerLogMaxBytes,
@@ -57,7 +64,7 @@ export function agentSettings(
       maximumAgeMs: parsed.ms.imageMaximumGCAge,
     },
     changeDetection: changeDetection(config),
-    eventRate: { qps: config.eventRecordQPS || 5, burst: config.eventBurst || 10 }, // client-go takes 0 for these
+    eventRate: { qps: config.eventRecordQPS || 5, burst: config.eventBurst || 10 }, // client-go reads 0 as these defaults
     deadContainers: {
       minimumAgeMs: flags.minimumContainerTtlMs,
       maxPerContainer: asLimit(flags.maximumDeadContainersPerContainer),
@@ -66,15 +73,19 @@ export function agentSettings(
   };
 }
 
-function imagePullSettings({ config, flags, featureGates }: KubeletSettings): ImagePullSettings {
+function imagePullSettings(
+  { config, flags, featureGates }: KubeletSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): ImagePullSettings {
   const { imageCredentialProviderConfig: path = '', imageCredentialProviderBinDir: binDir = '' } = flags;
   return {
     rate: { qps: config.registryPullQPS, burst: config.registryBurst },
     verification: featureGates.get('KubeletEnsureSecretPulledImages') ? verificationPolicy(config) : undefined,
     providers: path === '' && binDir === '' ? undefined : { config: path, binDir },
+    providerEnv: env,
     serviceAccountTokens: featureGates.get(TOKENS_GATE),
     workingDir: resolve(),
-    homeDir: process.env['HOME'],
+    homeDir: env['HOME'],
   };
 }
 
@@ -88,17 +99,17 @@ function verificationPolicy(config: KubeletSettings['config']): VerificationPoli
     case 'AlwaysVerify':
       return { kind };
     default:
-      return undefined; // refused when the configuration was checked
+      return undefined; // rejected by validation
   }
 }
 
 function changeDetection({
-  configMapAndSecretChangeDetectionStrategy: how,
+  configMapAndSecretChangeDetectionStrategy: strategy,
 }: KubeletSettings['config']): ChangeDetection {
-  return how === 'Cache' || how === 'Get' ? how : 'Watch'; // anything else was refused when it was checked
+  return strategy === 'Cache' || strategy === 'Get' ? strategy : 'Watch'; // validation rejects other values
 }
 
-/** kubelet says "no limit" with a number below zero. */
+/** In kubelet's configuration a negative number means no limit. */
 function asLimit(count: number): number | undefined {
   return count < 0 ? undefined : count;
 }

@@ -9,7 +9,7 @@ import type { DeadContainerPolicy } from '../kubelet/gc/dead-containers.ts';
 import type { ImagePolicy } from '../kubelet/gc/image-policy.ts';
 import type { LogRotationPolicy } from '../kubelet/logs/rotation-plan.ts';
 import type { NodeSettings } from '../kubelet/node/node-settings.ts';
-import type { OwnNode } from '../kubelet/node/own-node.ts';
+import type { OwnNode } from '../kubelet/node/node-cache.ts';
 import type { ChangeDetection } from '../kubelet/objects/fetched-objects.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
 import type { ImagePullSettings } from './build-image-pulls.ts';

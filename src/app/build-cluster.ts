@@ -1,7 +1,7 @@
 import type { Node, Pod } from '../api/generated/core-v1.ts';
 import { podFullName } from '../api/pod-names.ts';
 import { assertNever } from '../base/assert-never.ts';
-import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
+import { boundApiServer } from '../kubelet/api-client/api-timeouts.ts';
 import { nodeReference, podReference } from '../kubelet/events/event-objects.ts';
 import { EventWriter } from '../kubelet/events/event-writer.ts';
 import type { PodEvents } from '../kubelet/events/pod-events.ts';

@@ -1,7 +1,7 @@
-import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
+import { boundApiServer } from '../kubelet/api-client/api-timeouts.ts';
 import { CredentialProvider } from '../kubelet/images/credential-provider.ts';
 import type { ImageDeps } from '../kubelet/images/ensure-image.ts';
-import type { VerificationPolicy } from '../kubelet/images/judge-present-image.ts';
+import type { VerificationPolicy } from '../kubelet/images/image-access.ts';
 import { type NodeLoginSettings, NodeLogins } from '../kubelet/images/node-logins.ts';
 import { PullBackoff } from '../kubelet/images/pull-backoff.ts';
 import { pullCredentials } from '../kubelet/images/pull-credentials.ts';

@@ -1,7 +1,7 @@
 import type { Node } from '../api/generated/core-v1.ts';
-import { boundApiServer } from '../kubelet/api-client/bounded-api-server.ts';
+import { boundApiServer } from '../kubelet/api-client/api-timeouts.ts';
 import { enforceAllocatable } from '../kubelet/node/lifecycle/enforce-allocatable.ts';
-import { createNodeKeeper } from '../kubelet/node/lifecycle/keep-node.ts';
+import { createNodeKeeper } from '../kubelet/node/lifecycle/node-manager.ts';
 import type { NodeEvents } from '../kubelet/node/node-event.ts';
 import { NodeGatherer } from '../kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../kubelet/node/status/runtime-readiness.ts';

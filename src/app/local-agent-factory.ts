@@ -1,77 +1,115 @@
-import { agentSettings } from './agent-settings.ts';
-import { loadKubeletConfig } from './config/load-config.ts';
-import { startLocalRuntime } from './embedded/local-runtime.ts';
-import { BUSYBOX_IMAGE } from './images/local-images.ts';
-import { bridgeName, DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
 import type { Log } from '../base/log.ts';
 import { FolderTakenError } from '../host/folder-claims.ts';
 import type { Host } from '../host/host.ts';
 import type { PodSource } from '../kubelet/sources/pod-source.ts';
-import { CommandError } from '../cli/options/command-error.ts';
-import type { RunOptions } from '../cli/options/commands.ts';
-import { buildConnectedAgent } from './build-connected-agent.ts';
-import type { CommandContext } from '../cli/commands/command-context.ts';
-import type { AgentFactory, BuiltAgent, StartedRuntime } from './start-local-agent.ts';
+import type { AgentProcess } from './agent-process.ts';
+import { agentSettings } from './agent-settings.ts';
+import { type BuiltAgent, buildConnectedAgent } from './build-connected-agent.ts';
+import { loadKubeletConfig } from './config/load-config.ts';
+import { startLocalRuntime } from './embedded/local-runtime.ts';
+import { StartupError } from './embedded/startup-error.ts';
+import { BUSYBOX_IMAGE } from './images/local-images.ts';
+import { bridgeName, DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
+import type { AgentFactory } from './start-local-agent.ts';
+import type { StartedRuntime } from './start-runtime.ts';
 
-/** The embedded runtime below `--root` and `--state`, and an agent with kubelet's defaults on it. */
-export function createLocalAgentFactory(options: RunOptions, source: PodSource, context: CommandContext, log: Log): AgentFactory {
-  const { rootDir, stateDir, podCidr, registryConfigDirs } = options;
-  const { host, machine, version, pid, env, terminal } = context;
-  const build = async (runtime: StartedRuntime, signal: AbortSignal): Promise<BuiltAgent> => {
-    const flags = [`--root-dir=${agentDir(rootDir)}`];
-    const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
-    // Log collectors of the machine are a cluster's: these pods are none of their business.
-    const { containerLogsDir: _, ...ofKubelet } = agentSettings(settings, machine);
-    const connection = runtime.connect({ ...host, runtimeRequestTimeoutMs: settings.parsed.ms.runtimeRequestTimeout });
-    return buildConnectedAgent(
-      {
-        host,
-        connection,
-        sources: [source],
-        settings: {
-          ...ofKubelet,
-          podLogsDir: `${rootDir}/pod-logs`,
-          cgroupRoot: cgroupRootOf(rootDir),
-          keptImages: [BUSYBOX_IMAGE],
-        },
-        log,
-        prepare: (cri) => runtime.prepare(cri, signal),
-      },
-      signal,
-    );
-  };
-  const waiting = (text: string): void => void terminal.stderr.write(`${text}\n`).catch(() => {});
-  const parts = { host, rootDir, stateDir, podCidr, registryConfigDirs, version, pid, env, log, waiting };
-  const startRuntime = async (signal: AbortSignal): Promise<StartedRuntime> => {
-    const claim = await claimAgentDir(rootDir, host);
-    try {
-      const runtime = await startLocalRuntime(parts, signal);
-      const stop = (): Promise<boolean> => runtime.stop().finally(() => claim[Symbol.asyncDispose]());
-      return { ...runtime, stop };
-    } catch (error) {
-      await claim[Symbol.asyncDispose]();
-      throw error;
-    }
-  };
-  return { startRuntime, build };
+/** Options of `nodelet run` that the agent and its runtime depend on. */
+export interface LocalAgentConfig {
+  readonly rootDir: string;
+  readonly stateDir: string;
+  readonly podCidr: string;
+  readonly registryConfigDirs: readonly string[];
 }
 
-/** Where the agent has its pods: the folder that is `--root-dir` of kubelet. */
+export interface LocalAgentProcess extends AgentProcess {
+  /** The start reports there that it waits for an image command. */
+  readonly terminal: { readonly stderr: { write(text: string): Promise<unknown> } };
+}
+
+/** Builds the agent of `nodelet run`: standalone, with kubelet's defaults, on an embedded runtime of its own. */
+export function createLocalAgentFactory(
+  config: LocalAgentConfig,
+  source: PodSource,
+  process: LocalAgentProcess,
+  log: Log,
+): AgentFactory {
+  return {
+    startRuntime: (signal) => startClaimedRuntime(config, process, log, signal),
+    build: (runtime, signal) => buildLocalAgent(runtime, config, source, process, log, signal),
+  };
+}
+
+/** Holds the claim on the agent's folder for as long as the runtime runs. */
+async function startClaimedRuntime(
+  { rootDir, stateDir, podCidr, registryConfigDirs }: LocalAgentConfig,
+  { host, version, pid, env, terminal }: LocalAgentProcess,
+  log: Log,
+  signal: AbortSignal,
+): Promise<StartedRuntime> {
+  const claim = await claimAgentDir(rootDir, host);
+  try {
+    const onWaiting = (text: string): void => void terminal.stderr.write(`${text}\n`).catch(() => {});
+    const runtime = await startLocalRuntime(
+      { host, rootDir, stateDir, podCidr, registryConfigDirs, version, pid, env, log, onWaiting },
+      signal,
+    );
+    const { connect, prepare, isEmpty } = runtime;
+    const stop = (): Promise<boolean> => runtime.stop().finally(() => claim[Symbol.asyncDispose]());
+    return { connect, prepare, isEmpty, stop };
+  } catch (error) {
+    await claim[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function buildLocalAgent(
+  runtime: StartedRuntime,
+  { rootDir }: LocalAgentConfig,
+  source: PodSource,
+  { host, machine, env }: LocalAgentProcess,
+  log: Log,
+  signal: AbortSignal,
+): Promise<BuiltAgent> {
+  const flags = [`--root-dir=${agentDir(rootDir)}`];
+  const { settings } = await loadKubeletConfig(flags, { fs: host.fs, hostname: machine.hostname }, signal);
+  // Without links in /var/log/containers: the log collectors of the machine belong to a cluster.
+  const { containerLogsDir: _, ...kubeletDefaults } = agentSettings(settings, machine, { env });
+  const { runtimeRequestTimeout: runtimeRequestTimeoutMs } = settings.parsed.ms;
+  const connection = runtime.connect({ clock: host.clock, runtimeRequestTimeoutMs });
+  return buildConnectedAgent(
+    {
+      host,
+      connection,
+      sources: [source],
+      settings: {
+        ...kubeletDefaults,
+        podLogsDir: `${rootDir}/pod-logs`,
+        cgroupRoot: localCgroupRoot(rootDir),
+        keptImages: [BUSYBOX_IMAGE],
+      },
+      log,
+      prepare: (cri) => runtime.prepare(cri, signal),
+    },
+    signal,
+  );
+}
+
+/** The agent's `--root-dir`, in kubelet's terms. */
 function agentDir(rootDir: string): string {
   return `${rootDir}/kubelet`;
 }
 
-/** Pods of one folder have one agent, be it `nodelet run` or `nodelet kubelet`. */
+/** Excludes a second agent on the same folder: `nodelet run` or `nodelet kubelet`. */
 async function claimAgentDir(rootDir: string, { fs, folderClaims }: Host): Promise<AsyncDisposable> {
   await fs.makeDirectory(agentDir(rootDir), 0o750);
   return folderClaims.claim(agentDir(rootDir), 'agent').catch((error: unknown) => {
     if (!(error instanceof FolderTakenError)) throw error;
     const taken = new FolderTakenError(rootDir, error.holder);
-    throw new CommandError(`--root: ${taken.message}`, undefined, { cause: error });
+    throw new StartupError(`--root: ${taken.message}`, { cause: error });
   });
 }
 
-/** Pods live beside those of a kubelet, and of a `nodelet run` with another root, on the same machine. */
-function cgroupRootOf(rootDir: string): string {
+/** Separates the pods from those of a kubelet, and of a `nodelet run` with another root, on the same machine. */
+function localCgroupRoot(rootDir: string): string {
   return rootDir === DEFAULT_ROOT_DIR ? '/nodelet' : `/${bridgeName(rootDir)}`;
 }

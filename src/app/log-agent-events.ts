@@ -1,12 +1,12 @@
 import type { Log } from '../base/log.ts';
 import type { AgentView } from '../kubelet/explain/agent-view.ts';
 
-/** Writes what the agent tells about pods and manifests to the log, for who has no screen to look at. */
+/** Logs pod events and unusable manifests. Returns the function that stops it. */
 export function logAgentEvents(view: Pick<AgentView, 'subscribe'>, log: Log): () => void {
   return view.subscribe((event) => {
     if (event.kind === 'manifest') {
-      for (const problem of event.report.errors) {
-        log.error('cannot use manifest', { source: event.report.source, problem });
+      for (const error of event.report.errors) {
+        log.error('cannot use manifest', { source: event.report.source, error });
       }
     } else if (event.kind === 'event') {
       const { namespace, name } = event.pod.metadata;

@@ -5,41 +5,42 @@ import { silentLog } from '../base/log.ts';
 import { createFakeRuntime } from '../cri/fake/fake-runtime.ts';
 import { createMemoryHost } from '../host/fake/memory-host.ts';
 import { ScriptedView } from '../kubelet/local-api/fake/scripted-view.ts';
-import { OwnNode } from '../kubelet/node/own-node.ts';
+import { OwnNode } from '../kubelet/node/node-cache.ts';
 import { serveNodeApi } from './serve-node-api.ts';
 
-const PLACE = { host: '127.0.0.1', port: 1234 };
+const ADDRESS = { host: '127.0.0.1', port: 1234 };
 
 async function setUp(...flags: readonly string[]) {
   const host = createMemoryHost();
   const life = new AbortController();
-  const given = [`--address=${PLACE.host}`, `--port=${PLACE.port}`, ...flags];
+  const given = [`--address=${ADDRESS.host}`, `--port=${ADDRESS.port}`, ...flags];
   const { settings } = await loadKubeletConfig(given, { fs: host.fs, hostname: 'box' }, life.signal);
   const { runtime } = createFakeRuntime(host).cri;
-  const syncLoopFault = () => 'it hangs';
-  const parts = { host, log: silentLog, view: new ScriptedView(), runtime, syncLoopFault, cluster: undefined };
+  const syncLoopUnhealthyReason = () => 'it hangs';
+  const view = new ScriptedView();
+  const parts = { host, view, runtime, syncLoopUnhealthyReason, cluster: undefined };
   const listening = Promise.withResolvers<void>();
   const log = { ...silentLog, info: () => listening.resolve() };
   const run = () => serveNodeApi(settings, { ...parts, log, ownNode: new OwnNode('box') }, life.signal);
   return { ...host, life, run, listening: listening.promise };
 }
 
-test('serveNodeApi() listens where it is told to, until it is over', async () => {
+test('serveNodeApi() listens on the configured address until the signal aborts', async () => {
   const { run, life, listening, network } = await setUp();
   const served = run();
   await listening;
-  await assert.rejects(network.serveTls(PLACE, {}, unasked), { code: 'EADDRINUSE' });
+  await assert.rejects(network.serveTls(ADDRESS, {}, unexpected), { code: 'EADDRINUSE' });
   life.abort();
   await served;
-  await (await network.serveTls(PLACE, {}, unasked)).close();
+  await (await network.serveTls(ADDRESS, {}, unexpected)).close();
 });
 
-test('serveNodeApi() tells of a sync loop that hangs', async () => {
+test('serveNodeApi() reports an unhealthy sync loop', async () => {
   const { run, life, listening, network, fs } = await setUp('--anonymous-auth', '--authorization-mode=AlwaysAllow');
   const served = run();
   await listening;
   const tls = { authorities: [await fs.readText('/var/lib/kubelet/pki/kubelet.crt')], serverName: 'box' };
-  const request = { target: PLACE, scheme: 'https', tls, method: 'GET', path: '/healthz/syncloop' } as const;
+  const request = { target: ADDRESS, scheme: 'https', tls, method: 'GET', path: '/healthz/syncloop' } as const;
   const { status, body } = await network.request(request, life.signal);
   assert.equal(status, 500);
   assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'internal server error: it hangs\n');
@@ -47,25 +48,24 @@ test('serveNodeApi() tells of a sync loop that hangs', async () => {
   await served;
 });
 
-test('serveNodeApi() does nothing where the server is switched off', async () => {
+test('serveNodeApi() does not listen if the server is disabled', async () => {
   const { run, network, fs } = await setUp('--enable-server=false');
   await run();
-  await (await network.serveTls(PLACE, {}, unasked)).close();
+  await (await network.serveTls(ADDRESS, {}, unexpected)).close();
   assert.equal(await fs.stat('/var/lib/kubelet/pki'), undefined);
 });
 
-test('serveNodeApi() says where it cannot serve, and why', async () => {
+test('serveNodeApi() rejects with the address and the cause when it cannot listen', async () => {
   const taken = await setUp();
-  await taken.network.serveTls(PLACE, {}, unasked);
+  await taken.network.serveTls(ADDRESS, {}, unexpected);
   await assert.rejects(taken.run(), {
-    name: 'CommandError',
-    exitCode: 1,
+    name: 'StartupError',
     message: /^cannot serve the API of the node on 127\.0\.0\.1:1234: .* is taken$/,
   });
   const missing = await setUp('--tls-cert-file=/pki/a.crt', '--tls-private-key-file=/pki/a.key');
-  await assert.rejects(missing.run(), { name: 'CommandError', message: /127\.0\.0\.1:1234: .*\/pki\/a\.crt/ });
+  await assert.rejects(missing.run(), { name: 'StartupError', message: /127\.0\.0\.1:1234: .*\/pki\/a\.crt/ });
 });
 
-async function unasked(): Promise<never> {
-  throw new Error('nobody asks');
+async function unexpected(): Promise<never> {
+  throw new Error('unexpected request');
 }

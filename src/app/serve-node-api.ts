@@ -1,37 +1,53 @@
+import { errorText } from '../base/error-text.ts';
+import type { Log } from '../base/log.ts';
+import { runAllOrAbort } from '../base/run-all-or-abort.ts';
+import type { Host } from '../host/host.ts';
+import type { OwnNode } from '../kubelet/node/node-cache.ts';
 import { openServingCertificate, servingCertificateSettings } from './cluster/cluster-certificates.ts';
 import type { NodeCluster } from './cluster/connect-cluster.ts';
 import type { KubeletSettings } from './config/load-config.ts';
+import { StartupError } from './embedded/startup-error.ts';
 import { createKubeletServer, type KubeletServerParts, kubeletServerSettings } from './kubelet-server.ts';
-import type { Log } from '../base/log.ts';
-import { errorText } from '../base/error-text.ts';
-import { runAllOrAbort } from '../base/run-all-or-abort.ts';
-import type { Host } from '../host/host.ts';
-import type { OwnNode } from '../kubelet/node/own-node.ts';
-import { CommandError } from '../cli/options/command-error.ts';
 
-export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime' | 'syncLoopFault'> {
+export interface NodeApiParts extends Pick<KubeletServerParts, 'view' | 'runtime' | 'syncLoopUnhealthyReason'> {
   readonly host: Host;
   readonly log: Log;
-  /** Absent: nobody can say who may do what, or sign a certificate. */
+  /** Authenticates and authorizes clients, and signs the serving certificate; `undefined` for a standalone node. */
   readonly cluster: Pick<NodeCluster, 'apiServer' | 'reviews'> | undefined;
   readonly ownNode: OwnNode;
 }
 
-/** Serves the API of the node until the signal aborts. Rejects with a `CommandError` when it cannot begin. */
+/** Serves kubelet's API on :10250 until the signal aborts. Rejects with a `StartError` when it cannot listen. */
 export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiParts, signal: AbortSignal): Promise<void> {
   const { enableServer, address, port } = settings.config;
   if (!enableServer) return;
-  const { host, log, view, runtime, syncLoopUnhealthyReason: syncLoopFault, cluster, ownNode } = parts;
+  const { host, log, view, runtime, syncLoopUnhealthyReason, cluster, ownNode } = parts;
+  const { fs, network, processes, clock, random, signingKeys } = host;
   const addresses = {
     current: () => ownNode.current?.status?.addresses ?? [],
     subscribe: (listener: () => void) => ownNode.subscribe(listener),
   };
   let isListening = false;
   try {
-    const ofCertificate = { ...host, log, api: cluster?.apiServer, addresses };
-    const certificate = await openServingCertificate(servingCertificateSettings(settings), ofCertificate);
+    const certificate = await openServingCertificate(servingCertificateSettings(settings), {
+      fs,
+      network,
+      processes,
+      clock,
+      random,
+      signingKeys,
+      log,
+      api: cluster?.apiServer,
+      addresses,
+    });
     const server = createKubeletServer({
-      ...{ host, log, view, runtime, syncLoopUnhealthyReason: syncLoopFault, certificate, reviews: cluster?.reviews },
+      host,
+      log,
+      view,
+      runtime,
+      syncLoopUnhealthyReason,
+      certificate,
+      reviews: cluster?.reviews,
       settings: kubeletServerSettings(settings),
       onListening: () => {
         isListening = true;
@@ -40,9 +56,7 @@ export async function serveNodeApi(settings: KubeletSettings, parts: NodeApiPart
     await runAllOrAbort([(each) => server.run(each), (each) => certificate.run(each)], signal);
   } catch (error) {
     if (isListening || signal.aborted) throw error;
-    const place = `${address.includes(':') ? `[${address}]` : address}:${port}`;
-    throw new CommandError(`cannot serve the API of the node on ${place}: ${errorText(error)}`, undefined, {
-      cause: error,
-    });
+    const listenAddress = `${address.includes(':') ? `[${address}]` : address}:${port}`;
+    throw new StartupError(`cannot serve the API of the node on ${listenAddress}: ${errorText(error)}`, { cause: error });
   }
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { startLocalAgent } from '../app/start-local-agent.ts';
 import type { ByteStream, UpgradeHandler, WebSocketConnection } from '../host/network.ts';
 import { observedOf, READY, reportOf, runningContainer, staticPod } from '../kubelet/local-api/fake/scripted-view.ts';
 import { openSpdySession } from '../streams/spdy/open-spdy-session.ts';
 import type { SpdyStream } from '../streams/spdy/spdy-session.ts';
 import { execCommand } from './commands/exec-command.ts';
-import { startLocalAgent } from '../app/start-local-agent.ts';
 import { logsCommand } from './commands/logs-command.ts';
 import { psCommand } from './commands/ps-command.ts';
 import { stopCommand } from './commands/stop-command.ts';
@@ -62,7 +62,7 @@ test('ps prints a table as kubectl does', async (t) => {
   ]);
 });
 
-test('ps has a column for namespaces once there is another than default', async (t) => {
+test('ps has a column for namespaces if one differs from default', async (t) => {
   const { context, written, agent } = await setUp(t);
   agent.show(reportOf(staticPod('dns', 'kube-system')));
   await psCommand({ ...client, output: 'table' }, context);
@@ -74,7 +74,7 @@ test('ps has a column for namespaces once there is another than default', async 
   ]);
 });
 
-test('ps tells of manifests that could not be used', async (t) => {
+test('ps reports invalid manifests', async (t) => {
   const { context, written, agent } = await setUp(t);
   agent.refuse({ source: '/m/a.yaml', errors: ['/m/a.yaml:1:1: no', 'EACCES'] });
   await psCommand({ ...client, namespace: 'other', output: 'table' }, context);
@@ -206,7 +206,7 @@ const piped = {
   },
 };
 
-test('exec passes on what is piped in, to its end, by WebSocket where it can tell an end', async (t) => {
+test('exec passes on what is piped in, to its end, by WebSocket where it can signal the end of input', async (t) => {
   const given = await setUp(t, { terminal: piped });
   const accept = async (connection: WebSocketConnection): Promise<void> => {
     let input = '';
@@ -252,7 +252,7 @@ function serveSpdyExec(
   return asked;
 }
 
-test('exec passes on what is piped in, to its end, by SPDY where WebSockets cannot tell an end', async (t) => {
+test('exec passes on what is piped in, to its end, by SPDY where WebSockets cannot signal the end of input', async (t) => {
   const given = await setUp(t, { terminal: piped });
   const asked = serveSpdyExec(given, async (streams) => {
     const input = await Array.fromAsync(streams.get('stdin')?.chunks ?? []);
@@ -294,7 +294,7 @@ test('exec fails when the runtime takes neither', async (t) => {
   });
 });
 
-test('exec does without a terminal where there is none, as kubectl does', async (t) => {
+test('exec works without a terminal, as kubectl does', async (t) => {
   const given = await setUp(t, { terminal: piped });
   serveSpdyExec(given, async (streams) => {
     await streams.get('error')?.write(Buffer.from(SUCCESS));

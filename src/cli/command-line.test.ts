@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NetworkError } from '../host/network.ts';
 import { NoAgentError } from '../kubelet/local-api/local-client.ts';
-import { runWith } from './command-line.ts';
+import { runCommandLine } from './command-line.ts';
+import { commandRegistry } from './command-registry.ts';
+import type { RegisteredCommand } from './commands/cli-command.ts';
 import { scriptedContext } from './fake/scripted-context.ts';
 import { CommandError } from './options/command-error.ts';
-import type { Commands } from './options/commands.ts';
 
 const registryConfigDirs = ['/etc/containerd/certs.d', '/etc/docker/certs.d'];
 const client = { stateDir: '/run/nodelet', namespace: undefined };
@@ -51,27 +52,15 @@ const pull = {
 };
 const exec = { ...client, pod: 'hello', container: undefined, stdin: false, tty: false, command: ['ls', '-l'] };
 
-/** Records what it is asked for, and answers with 7. */
-function recorder(calls: unknown[]): Commands {
-  const called =
-    (name: string) =>
-    async (...args: unknown[]): Promise<number> => {
-      calls.push([name, ...args]);
+/** Every command, recording its options instead of its work and returning 7. */
+function recorder(calls: unknown[]): readonly RegisteredCommand[] {
+  return commandRegistry((command) => ({
+    ...command,
+    async execute(options) {
+      calls.push(options === undefined ? [command.name] : [command.name, options]);
       return 7;
-    };
-  return {
-    run: called('run'),
-    ps: called('ps'),
-    logs: called('logs'),
-    why: called('why'),
-    timeline: called('timeline'),
-    exec: called('exec'),
-    stop: called('stop'),
-    kubelet: called('kubelet'),
-    cri: called('cri'),
-    image: called('image'),
-    version: called('version'),
-  };
+    },
+  }));
 }
 
 const understood: Record<string, unknown[]> = {
@@ -170,7 +159,7 @@ for (const [line, call] of Object.entries(understood)) {
   test(`nodelet ${line}`, async () => {
     const calls: unknown[] = [];
     const { context } = scriptedContext();
-    assert.equal(await runWith(recorder(calls), line.split(' '), context), 7);
+    assert.equal(await runCommandLine(line.split(' '), context, recorder(calls)), 7);
     assert.deepEqual(calls, [call]);
   });
 }
@@ -201,7 +190,7 @@ for (const [line, message] of Object.entries(misused)) {
   test(`nodelet ${line} is wrong usage`, async () => {
     const calls: unknown[] = [];
     const { context, written } = scriptedContext();
-    assert.equal(await runWith(recorder(calls), line.split(' '), context), 2);
+    assert.equal(await runCommandLine(line.split(' '), context, recorder(calls)), 2);
     assert.deepEqual(calls, []);
     assert.match(written.stderr, message);
   });
@@ -209,13 +198,13 @@ for (const [line, message] of Object.entries(misused)) {
 
 test('nodelet without a command shows its help', async () => {
   const { context, written } = scriptedContext();
-  assert.equal(await runWith(recorder([]), [], context), 2);
+  assert.equal(await runCommandLine([], context, recorder([])), 2);
   assert.match(written.stderr, /^Usage: nodelet/);
 });
 
 test('nodelet --help names every command and the exit codes', async () => {
   const { context, written } = scriptedContext();
-  assert.equal(await runWith(recorder([]), ['--help'], context), 0);
+  assert.equal(await runCommandLine(['--help'], context, recorder([])), 0);
   for (const name of ['run', 'ps', 'logs', 'exec', 'stop', 'image', 'kubelet', 'cri', 'version']) {
     assert.match(written.stdout, new RegExp(`^  ${name} `, 'm'));
   }
@@ -223,7 +212,7 @@ test('nodelet --help names every command and the exit codes', async () => {
 });
 
 const failures: Record<string, { error: Error; exitCode: number; stderr: string }> = {
-  'a refusal for the user': {
+  'an error for the user': {
     error: new CommandError('cannot read x.yaml: no such file', 2),
     exitCode: 2,
     stderr: 'nodelet ps: cannot read x.yaml: no such file\n',
@@ -234,7 +223,7 @@ const failures: Record<string, { error: Error; exitCode: number; stderr: string 
     stderr:
       "nodelet: no agent is running here (/run/nodelet/nodelet.sock: ENOENT); start one with 'nodelet run FILE'\n",
   },
-  'nothing when nobody reads any more': {
+  'nothing when stdout is closed': {
     error: Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }),
     exitCode: 1,
     stderr: '',
@@ -242,10 +231,10 @@ const failures: Record<string, { error: Error; exitCode: number; stderr: string 
 };
 
 for (const [name, { error, exitCode, stderr }] of Object.entries(failures)) {
-  test(`a failing command tells ${name}`, async () => {
+  test(`a failing command reports ${name}`, async () => {
     const { context, written } = scriptedContext();
-    const commands = { ...recorder([]), ps: () => Promise.reject(error) };
-    assert.equal(await runWith(commands, ['ps'], context), exitCode);
+    const commands = commandRegistry((command) => ({ ...command, execute: () => Promise.reject(error) }));
+    assert.equal(await runCommandLine(['ps'], context, commands), exitCode);
     assert.equal(written.stderr, stderr);
   });
 }

@@ -1,31 +1,19 @@
 import { CommanderError } from 'commander';
 import { errorText } from '../base/error-text.ts';
+import { ExpectedError } from '../base/expected-error.ts';
 import { NoAgentError } from '../kubelet/local-api/local-client.ts';
+import { commandRegistry } from './command-registry.ts';
+import type { RegisteredCommand } from './commands/cli-command.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import { CommandError, EXIT } from './options/command-error.ts';
-import type { Commands } from './options/commands.ts';
 import { buildProgram } from './program.ts';
 
-/** Failures whose message says it all; by name, since loading their modules would load what they belong to. */
-const TOLD_WITHOUT_TRACE: ReadonlySet<string> = new Set([
-  'ApiError',
-  'CheckpointError',
-  'CommandError',
-  'CriError',
-  'FileSystemError',
-  'NetworkError',
-  'NoAgentError',
-  'ProviderConfigError',
-  'RuntimeStartError',
-]);
-
-/** Runs one command line and resolves to the exit code of the process. What is wrong has been told by then. */
-export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
-  return runWith(commandsOf(context), args, context);
-}
-
-/** The same with other commands behind the command line. */
-export async function runWith(commands: Commands, args: readonly string[], context: CommandContext): Promise<number> {
+/** Runs one command line, reports its errors, and resolves to the exit code of the process. */
+export async function runCommandLine(
+  args: readonly string[],
+  context: CommandContext,
+  commands: readonly RegisteredCommand[] = commandRegistry(),
+): Promise<number> {
   const { stdout, stderr } = context.terminal;
   const writes: Promise<void>[] = [];
   const output = {
@@ -33,7 +21,7 @@ export async function runWith(commands: Commands, args: readonly string[], conte
     err: (text: string) => void writes.push(stderr.write(text)),
   };
   let exitCode: number = EXIT.ok;
-  const program = buildProgram(commands, output, (code) => {
+  const program = buildProgram(commands, context, output, (code) => {
     exitCode = code;
   });
   try {
@@ -47,13 +35,12 @@ export async function runWith(commands: Commands, args: readonly string[], conte
 }
 
 async function failureCode(error: unknown, args: readonly string[], { terminal }: CommandContext): Promise<number> {
-  if (isBrokenPipe(error)) return EXIT.failed; // `nodelet logs … | head`: nobody is left to tell
-  // Commander has told what is wrong, or has shown the help that was asked for.
+  if (isBrokenPipe(error)) return EXIT.failed; // `nodelet logs … | head`: stdout is closed
+  // Commander has reported the error, or has printed the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
   const command = args.find((arg) => !arg.startsWith('-')) ?? '';
-  const isForUser = error instanceof Error && TOLD_WITHOUT_TRACE.has(error.name);
   const name = error instanceof NoAgentError ? 'nodelet' : `nodelet ${command}`;
-  if (isForUser) {
+  if (error instanceof ExpectedError) {
     await terminal.stderr.write(`${name}: ${errorText(error)}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.failed;
   }
@@ -63,30 +50,4 @@ async function failureCode(error: unknown, args: readonly string[], { terminal }
 
 function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
-}
-
-/** Each command is loaded when it is called: `nodelet ps` needs no gRPC. */
-function commandsOf(context: CommandContext): Commands {
-  return {
-    run: async (options) => {
-      const [{ runCommand }, { createLocalAgentFactory: localWiring }] = [
-        await import('./commands/run-command.ts'),
-        await import('../app/local-agent-factory.ts'),
-      ];
-      return runCommand(options, context, localWiring);
-    },
-    ps: async (options) => (await import('./commands/ps-command.ts')).psCommand(options, context),
-    logs: async (options) => (await import('./commands/logs-command.ts')).logsCommand(options, context),
-    why: async (options) => (await import('./commands/why-command.ts')).whyCommand(options, context),
-    timeline: async (options) => (await import('./commands/timeline-command.ts')).timelineCommand(options, context),
-    exec: async (options) => (await import('./commands/exec-command.ts')).execCommand(options, context),
-    stop: async (options) => (await import('./commands/stop-command.ts')).stopCommand(options, context),
-    kubelet: async (flags) => (await import('./commands/kubelet-command.ts')).kubeletCommand(flags, context),
-    cri: async (options) => (await import('./commands/cri-command.ts')).criCommand(options, context),
-    image: async (options) => (await import('./commands/image-command.ts')).imageCommand(options, context),
-    version: async () => {
-      await context.terminal.stdout.write(`nodelet ${context.version}\n`);
-      return EXIT.ok;
-    },
-  };
 }

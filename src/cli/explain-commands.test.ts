@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { READY, reportOf, staticPod } from '../kubelet/local-api/fake/scripted-view.ts';
 import { startLocalAgent } from '../app/start-local-agent.ts';
+import type { Step } from '../kubelet/events/timeline.ts';
+import { READY, reportOf, staticPod } from '../kubelet/local-api/fake/scripted-view.ts';
 import { timelineCommand } from './commands/timeline-command.ts';
 import { whyCommand } from './commands/why-command.ts';
 import { ScriptedAgent } from './fake/scripted-agent.ts';
@@ -19,7 +20,7 @@ async function setUp(t: TestContext) {
   const local = await startLocalAgent({ ...client, identity, fs, network, clock }, agent.wiring(), t.signal);
   t.after(() => local.stop());
   const began = clock.now();
-  const step = (name: string, atMs: number, tookMs: number, error?: string) => ({
+  const step = (name: Step['name'], atMs: number, tookMs: number, error?: string) => ({
     name,
     subject: undefined,
     startedMs: began + atMs,
@@ -44,7 +45,7 @@ async function setUp(t: TestContext) {
   return { ...scripted, agent };
 }
 
-test('why prints the verdict, then its reasons', async (t) => {
+test('why prints the summary, then its reasons', async (t) => {
   const { context, written } = await setUp(t);
   assert.equal(await whyCommand(hello, context), 0);
   assert.deepEqual(written, {

@@ -1,3 +1,5 @@
+import { ExpectedError } from '../base/expected-error.ts';
+
 /** gRPC's codes by the names that Go prints, at the index of their number. */
 const CODES = [
   'OK',
@@ -22,7 +24,7 @@ const CODES = [
 export type CriCode = Exclude<(typeof CODES)[number], 'OK'>;
 
 /** What a runtime answers when it does not do what was asked. `message` is the runtime's own text, for users to see. */
-export class CriError extends Error {
+export class CriError extends ExpectedError {
   override readonly name = 'CriError';
   readonly code: CriCode;
   /** The rpc as the protocol spells it (`RunPodSandbox`), where it is known. */

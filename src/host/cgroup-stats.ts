@@ -1,13 +1,13 @@
 /**
- * What control groups count. Paths are those of `Cgroups`; whatever is below a path is counted with it. For many at once:
- * both calls leave out paths that are not there, and give the event loop its turn now and then.
+ * Usage that control groups count. Paths are those of `Cgroups`; a path's figures include the cgroups below it. Both calls
+ * take many paths at once, leave out missing ones, and yield to the event loop regularly.
  */
 export interface CgroupStats {
   readonly version: 'v1' | 'v2';
 
   usage(paths: readonly string[]): Promise<ReadonlyMap<string, CgroupUsage>>;
 
-  /** More files for each: what metrics show beside the usage. */
+  /** Reads more files per path: the usage and what metrics show beside it. */
   details(paths: readonly string[]): Promise<ReadonlyMap<string, CgroupDetails>>;
 }
 
@@ -16,19 +16,19 @@ export interface CgroupUsage {
   readonly memory: {
     /** Page cache included. */
     readonly usageBytes: number;
-    /** Without what the kernel would drop first: file pages that nobody used lately. */
+    /** Without inactive file pages, which the kernel reclaims first. */
     readonly workingSetBytes: number;
     readonly rssBytes: number;
-    readonly pageFaults: number;
-    readonly majorPageFaults: number;
-    /** Absent: none. */
+    readonly pageFaults: number; // words: quoted
+    readonly majorPageFaults: number; // words: quoted
+    /** Absent: no limit. */
     readonly limitBytes?: number;
   };
   /** Absent where swap is not counted. */
   readonly swap?: { readonly usageBytes: number; readonly limitBytes?: number };
   /** Threads, as the kernel counts for `pids.max`. */
   readonly threads: number;
-  /** Absent where the kernel does not tell: always with version 1. */
+  /** Absent where the kernel does not report it: always with version 1. */
   readonly pressure?: {
     readonly cpu: PressureStall;
     readonly memory: PressureStall;
@@ -63,18 +63,18 @@ export interface CgroupDetails extends CgroupUsage {
     readonly activeFileBytes: number;
     readonly inactiveFileBytes: number;
     readonly maxUsageBytes: number;
-    /** How often the limit was hit. */
+    /** The number of times the limit was hit. */
     readonly limitHits: number;
     readonly oomKills: number;
   };
-  /** Processes of the cgroup itself, not of those below. */
+  /** Pids of the cgroup itself, without those of the cgroups below. */
   readonly processes: readonly number[];
-  /** Absent: none. */
+  /** Absent: no limit. */
   readonly threadsLimit?: number;
   readonly devices: readonly DeviceTraffic[];
 }
 
-/** Of one block device. */
+/** Traffic of one block device. */
 export interface DeviceTraffic {
   readonly major: number;
   readonly minor: number;

@@ -1,16 +1,16 @@
 /**
  * Control groups of the cgroupfs driver. A path is the same for every controller and starts with a slash:
- * `/kubepods/besteffort/pod<uid>`. Version 1 keeps one tree per controller, version 2 a single one; callers see one.
+ * `/kubepods/besteffort/pod<uid>`. Version 1 has one tree per controller, version 2 a single one; callers see one tree.
  */
 export interface Cgroups {
   readonly version: 'v1' | 'v2';
 
-  /** Creates it and its parents in every controller; an existing one is fine. */
+  /** Creates the cgroup and its parents in every controller; an existing one is not an error. */
   create(path: string): Promise<void>;
 
   /**
-   * Values that the kernel takes for this version; what is absent stays as it is. Fails with a `FileSystemError`
-   * (ENOENT) when there is no such cgroup.
+   * Writes the values that this version has files for; absent values stay unchanged. Rejects with a `FileSystemError`
+   * (ENOENT) when the cgroup does not exist.
    */
   update(path: string, values: CgroupValues): Promise<void>;
 
@@ -19,24 +19,24 @@ export interface Cgroups {
   /** Names of the direct children in any controller, sorted. */
   children(path: string): Promise<readonly string[]>;
 
-  /** Process numbers in it and below it, in any controller, sorted. */
+  /** Pids in the cgroup and below it, in any controller, sorted. */
   processes(path: string): Promise<readonly number[]>;
 
   /**
-   * Removes it and everything below it; a missing one is fine. Fails with a `CgroupBusyError` while processes are in
-   * it: the caller decides whether they are to be killed.
+   * Removes the cgroup and everything below it; a missing one is not an error. Rejects with a `CgroupBusyError` while it
+   * has processes: the caller decides whether to kill them.
    */
   remove(path: string): Promise<void>;
 }
 
-/** Kubernetes' terms; an implementation translates them to its version's files. A limit below zero is none. */
+/** In Kubernetes' terms; an implementation translates them to its version's files. A negative limit means unlimited. */
 export interface CgroupValues {
   readonly cpuShares?: number;
   readonly cpuQuotaMicroseconds?: number;
   readonly cpuPeriodMicroseconds?: number;
   readonly memoryLimitBytes?: number;
   readonly pidsLimit?: number;
-  /** Bytes by page size (`2MB`). A machine that does not count huge pages by control group takes no notice. */
+  /** Bytes by page size (`2MB`). Ignored on a machine without the hugetlb controller. */
   readonly hugePageLimits?: Readonly<Record<string, number>>;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Time, as the agent sees it. Nothing else in the program reads a clock or sets a timer, so the whole agent runs on
- * virtual time in tests.
+ * The agent's clock and timers. No other code reads a clock or sets a timer, so the whole agent runs on virtual time in
+ * tests.
  */
 export interface Clock {
-  /** Wall-clock milliseconds since 1970. It may jump; use it for what is shown, never to measure. */
+  /** Wall-clock milliseconds since 1970. It may jump: use it for timestamps, never to measure durations. */
   now(): number;
 
-  /** Milliseconds that only grow, from an arbitrary start. For durations, deadlines and back-off. */
+  /** Monotonic milliseconds from an arbitrary start, for durations, deadlines and back-off. */
   monotonic(): number;
 
   /** Resolves after `ms` (also beyond 2³¹ ms), or rejects with the signal's reason as soon as it aborts. */

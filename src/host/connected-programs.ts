@@ -1,9 +1,9 @@
 import type { ByteStream } from './network.ts';
 
-/** Programs that are born with a connection to us, and live no longer than we do. */
+/** Programs that are started with a connection to the agent and end with it. */
 export interface ConnectedPrograms {
   /**
-   * Starts a program in a session of its own with a connected socket as file descriptor 3. Its output is thrown away.
+   * Starts a program in a new session with a connected socket as file descriptor 3. Its output is discarded.
    * Rejects with a `ProcessStartError`.
    */
   start(program: ConnectedProgram): Promise<ConnectedProcess>;
@@ -18,8 +18,8 @@ export interface ConnectedProgram {
 
 export interface ConnectedProcess {
   readonly stream: ByteStream;
-  /** Resolves when it has ended; 128 + number when a signal ended it. */
+  /** Resolves when the program has ended; 128 + number when a signal ended it. */
   readonly exited: Promise<{ readonly exitCode: number }>;
-  /** Ends the program and what it started, without asking. No error when it has ended already. */
+  /** Kills the program and its descendants. Not an error when it has ended already. */
   kill(): void;
 }

@@ -1,11 +1,11 @@
-/** Named pipes that another program holds. */
+/** Named pipes of other programs. */
 export interface Fifos {
   /**
-   * Resolves when nobody holds it open for writing any more: at once when nobody does, or when there is none. What is
-   * written to it stays for its readers. Rejects with the signal's reason when that aborts.
+   * Resolves when no process has the FIFO open for writing: at once when none has, or when the FIFO does not exist. Reads
+   * no data. Rejects with the signal's reason when the signal aborts.
    */
-  untilEnd(path: string, signal: AbortSignal): Promise<void>;
+  untilWritersClose(path: string, signal: AbortSignal): Promise<void>;
 
-  /** `false`: nobody reads it, or there is none. Never waits for room: at most 4096 bytes. */
+  /** `false`: the FIFO has no reader, or does not exist. Never blocks: at most 4096 bytes. */
   write(path: string, data: string): Promise<boolean>;
 }

@@ -2,8 +2,8 @@ const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const ESCAPE = 0xdc00;
 
 /**
- * The text of a file's name or path, which are bytes. One that belongs to no UTF-8 character stands as the lone surrogate
- * U+DC00 + byte, as Python does it: so that no name is lost, and none becomes another.
+ * Decodes a file name or path from bytes. A byte that is not valid UTF-8 becomes the lone surrogate U+DC00 + byte, like
+ * Python's `surrogateescape`, so that every name can be encoded again and no two names become the same.
  */
 export function fileNameOf(bytes: Uint8Array): string {
   try {
@@ -13,19 +13,19 @@ export function fileNameOf(bytes: Uint8Array): string {
   }
 }
 
-/** The bytes of a name that `fileNameOf` told; a plain one as it is, for everybody knows how to write it. */
+/** The inverse of `fileNameOf`; a name that is valid UTF-8 is returned as the string it is. */
 export function bytesOfFileName(name: string): string | Buffer {
   if (name.isWellFormed()) return name;
   const parts = name.split(/([\udc80-\udcff])/u);
   return Buffer.concat(parts.map((part, index) => (index % 2 === 0 ? Buffer.from(part) : escapedByte(part))));
 }
 
-/** The order of their bytes. */
-export function byFileName(a: string, b: string): number {
+/** Compares by bytes. */
+export function compareFileNames(a: string, b: string): number {
   return Buffer.compare(Buffer.from(bytesOfFileName(a)), Buffer.from(bytesOfFileName(b)));
 }
 
-/** How long it is on the disk. */
+/** The length in bytes. */
 export function fileNameLength(name: string): number {
   return Buffer.byteLength(bytesOfFileName(name));
 }

@@ -1,62 +1,62 @@
+import { ExpectedError } from '../base/expected-error.ts';
 import type { TreeFiles, TreeMember, TreeUsage, TreeWriter, TreeWriterOptions } from './tree.ts';
 
 /**
- * Files. Paths are absolute. Failures are `FileSystemError`s with the errno name in `code`, whichever the
- * implementation.
+ * Files. Paths are absolute. All implementations reject with a `FileSystemError` whose `code` is the errno name.
  */
 export interface FileSystem {
   readFile(path: string, signal?: AbortSignal): Promise<Uint8Array>;
   /** UTF-8. */
   readText(path: string, signal?: AbortSignal): Promise<string>;
-  /** At most `length` bytes from `offset` on; fewer at the end of the file, none behind it. */
+  /** At most `length` bytes from `offset` on; fewer at the end of the file, none beyond it. */
   readRange(path: string, offset: number, length: number): Promise<Uint8Array>;
 
   /**
-   * A regular file, to be read whatever becomes of its name meanwhile. Anything else fails without being waited for:
-   * EISDIR for a folder, ENXIO for pipes, sockets and devices, ELOOP for a link that is not to be followed.
+   * Opens a regular file; renaming or removing it does not affect the open file. Other kinds fail without blocking: EISDIR
+   * for a folder, ENXIO for pipes, sockets and devices, ELOOP for a link that is not to be followed.
    */
   openFile(path: string, options?: { readonly followLink?: boolean }): Promise<OpenFile>;
 
   /**
-   * The same for the relative `path` below `root`. Links are followed as long as they stay below (EXDEV), whoever changes
-   * the tree meanwhile.
+   * The same for the relative `path` below `root`. Links that lead out of `root` fail with EXDEV, also while other
+   * processes change the tree.
    */
   openFileBeneath(root: string, path: string): Promise<OpenFile>;
 
-  /** Creates or truncates. For kernel files and logs; what must survive a crash goes through `writeAtomic`. */
+  /** Creates or truncates. For kernel files and logs; files that must survive a crash use `writeAtomic`. */
   writeFile(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
   appendFile(path: string, data: string | Uint8Array): Promise<void>;
-  /** After a crash a reader finds the old bytes or the new, never a mix. One writer per path. */
+  /** After a crash the file has either the old or the new content. One writer per path. */
   writeAtomic(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
-  /** The same without waiting for the disk: a `kill -9` cannot hurt the file, a loss of power can. */
+  /** The same without fsync(2): safe against `kill -9`, not against a power loss. */
   writeReplacing(path: string, data: string | Uint8Array, options?: WriteOptions): Promise<void>;
 
   /**
-   * Creates missing parents too; an existing folder is fine and stays as it is. `mode` is of the last folder and
-   * ignores the umask.
+   * Creates missing parents too; an existing folder is not an error and stays unchanged. `mode` applies to the last
+   * folder and ignores the umask.
    */
   makeDirectory(path: string, mode?: number): Promise<void>;
   /**
-   * Makes what is missing of the relative `path` below `root`, each folder with this mode. Safe whoever changes the tree
-   * meanwhile: no link leads out of `root` (EXDEV), and nothing is made through one that leads nowhere.
+   * Creates the missing folders of the relative `path` below `root`, each with this mode. Safe while other processes change
+   * the tree: links that lead out of `root` fail with EXDEV, and nothing is created through a dangling link.
    */
   makeDirectoryBeneath(root: string, path: string, mode: number): Promise<void>;
   /** Names in code-point order. */
   readDirectory(path: string): Promise<readonly DirectoryEntry[]>;
-  /** Follows symbolic links; `undefined` when nothing is there (ENOENT, ENOTDIR). */
+  /** Follows symbolic links; `undefined` when the path does not exist (ENOENT, ENOTDIR). */
   stat(path: string): Promise<FileStat | undefined>;
   /** Does not follow the last link. */
   lstat(path: string): Promise<FileStat | undefined>;
   readLink(path: string): Promise<string>;
-  /** The same place without links and dots: as the mount table spells it. Fails with ENOENT when nothing is there. */
+  /** The canonical path, as in the mount table. Fails with ENOENT when it does not exist. */
   realPath(path: string): Promise<string>;
   symbolicLink(target: string, path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** `false`: there is something at `to` already, and nothing was changed. */
+  /** `false`: `to` exists already, and nothing was changed. */
   renameUnlessTaken(from: string, to: string): Promise<boolean>;
   /**
-   * Writes the bytes of `from` to `to` with gzip, created or truncated, with the mode of `from`. However large it is, it
-   * takes little memory and keeps nobody waiting; what was written is on the disk when it resolves.
+   * Compresses `from` to `to` with gzip; `to` is created or truncated and gets the mode of `from`. Takes little memory and
+   * does not block the event loop, whatever the size; the data is on disk when it resolves.
    */
   compressFile(from: string, to: string, signal: AbortSignal): Promise<void>;
   /** Follows symbolic links. */
@@ -64,44 +64,44 @@ export interface FileSystem {
   /** Does not follow the last link. */
   changeOwner(path: string, uid: number, gid: number): Promise<void>;
 
-  /** One file, link or empty folder; a missing one is fine. */
+  /** Removes one file, link or empty folder; a missing one is not an error. */
   remove(path: string): Promise<void>;
   /**
-   * A whole tree; a missing one is fine. Never crosses into another file system: a mount point below `path` fails
-   * with EBUSY and what is mounted there stays untouched. An abort ends it between two batches of entries.
+   * Removes a whole tree; a missing one is not an error. Never crosses into another filesystem: a mount point below `path`
+   * fails with EBUSY, and the mounted files stay. An abort takes effect between two batches of entries.
    */
   removeTree(path: string, signal?: AbortSignal): Promise<void>;
   /**
-   * Gives a file or folder with all that is in it to a group and adds permission bits, folders after what is in them. Safe
-   * while the tree is changed: links are given to the group themselves, and nothing leads out. A missing one is fine.
+   * Changes the group of a file, or of a folder and everything in it, and adds permission bits; a folder after its content.
+   * Safe while other processes change the tree: links are not followed. A missing path is not an error.
    */
-  giveTreeToGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void>;
+  setTreeGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void>;
 
   /**
-   * Yields once it is watching, then again after anything in `path` (a file, or a folder and its direct children)
-   * changed. A change is "look again", not a description: several may be told as one. Ends when the signal aborts.
-   * Fails with ENOENT when nothing is there at first, or when the folder (of the file) goes away.
+   * Yields once the watch is established, then after each change of `path` (a file, or a folder and its direct children).
+   * An event does not describe the change; several changes may be coalesced into one. Ends when the signal aborts. Fails
+   * with ENOENT when the path does not exist at first, or when the folder (of the file) is removed.
    */
   watch(path: string, signal: AbortSignal): AsyncIterable<void>;
   /**
-   * As `watch`; yields which files of the folder (or the file itself, as `path`) were removed or moved away since the
-   * last look. They may be there again by now. A file that is renamed over another one removes nothing.
+   * As `watch`; yields the files of the folder (or `path` itself) that were removed or moved away since the last event.
+   * They may exist again by now. Renaming one file over another is not a removal.
    */
   watchRemovals(path: string, signal: AbortSignal): AsyncIterable<ReadonlySet<string>>;
 
-  /** Space and inodes of the file system that holds `path`. */
+  /** Space and inodes of the filesystem of `path`. */
   usage(path: string): Promise<FileSystemUsage>;
 
-  /** Puts members into an existing folder, from which nothing leads out. */
+  /** Writes members into an existing folder; no member is written outside of it. */
   writeTree(root: string, options?: TreeWriterOptions): Promise<TreeWriter>;
-  /** The files of an existing folder by their paths in it. */
+  /** Opens the files of an existing folder by their relative paths. */
   openTree(root: string): Promise<TreeFiles>;
   /**
-   * All that is in a folder, and first the folder itself; every member after its folder. Links are told, not followed,
-   * and other file systems are not entered. A file's content is to be read before the next member is asked for.
+   * Yields a folder and everything in it; every member after its folder. Links are yielded, not followed, and other
+   * filesystems are not entered. A file's content must be read before the next member is requested.
    */
   readTree(root: string, signal: AbortSignal): AsyncIterable<TreeMember>;
-  /** Of the folder with all that is in it; nothing there takes nothing. */
+  /** The usage of a folder with everything in it; zero for a missing folder. */
   treeUsage(root: string, signal: AbortSignal): Promise<TreeUsage>;
 }
 
@@ -112,13 +112,13 @@ export interface OpenFile extends AsyncDisposable {
 }
 
 export interface WriteOptions {
-  /** Exact, whatever the umask; absent: 0666 without the umask for a new file. */
+  /** Ignores the umask; absent: 0666 with the umask for a new file. */
   readonly mode?: number;
 }
 
 export interface GroupAccess {
   readonly gid: number;
-  /** Bits that are added to the mode of what is no folder and no link. */
+  /** Bits that are added to the mode of files that are neither folders nor links. */
   readonly fileMode: number;
   /** Bits that are added to the mode of folders. */
   readonly folderMode: number;
@@ -141,7 +141,7 @@ export interface FileStat {
   readonly modifiedMs: number;
   readonly device: number;
   readonly inode: number;
-  /** Of a character or block device: which one it stands for. */
+  /** The device numbers of a character or block device. */
   readonly special?: DeviceNumbers;
 }
 
@@ -157,27 +157,27 @@ export interface FileSystemUsage {
   readonly inodesFree: number;
 }
 
-/** What Go prints for these: a user finds more by it than by the name of the errno. */
-const WORDS: Readonly<Record<string, string>> = {
+/** Go's texts for these errnos: users search for them rather than for the errno name. */
+const OUT_OF_SPACE_TEXTS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on device',
   EDQUOT: 'disk quota exceeded',
 };
 
-export class FileSystemError extends Error {
+export class FileSystemError extends ExpectedError {
   override readonly name = 'FileSystemError';
   /** `ENOENT`, `EACCES`, … */
   readonly code: string;
   readonly path: string;
 
   constructor(code: string, operation: string, path: string, options?: ErrorOptions) {
-    const words = WORDS[code];
-    super(`${operation} ${path}: ${words === undefined ? code : `${words} (${code})`}`, options);
+    const text = OUT_OF_SPACE_TEXTS[code];
+    super(`${operation} ${path}: ${text === undefined ? code : `${text} (${code})`}`, options);
     this.code = code;
     this.path = path;
   }
 }
 
-/** Whether there was no space for what was to be written. */
+/** Whether the disk or the quota is full. */
 export function isOutOfSpace({ code }: { readonly code: string }): boolean {
-  return Object.hasOwn(WORDS, code);
+  return Object.hasOwn(OUT_OF_SPACE_TEXTS, code);
 }

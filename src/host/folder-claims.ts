@@ -1,16 +1,16 @@
-/** What a process uses a folder for. */
+/** The purpose that a process uses a folder for. */
 export type FolderUse = 'agent' | 'image command';
 
-/** Folders in which only one process at a time may work. */
+/** Locks on folders that only one process at a time may use. */
 export interface FolderClaims {
   /**
-   * Makes the folder ours until the claim is disposed of or the process ends, however it ends. The folder has to be
-   * there; a small file in it bears the claim. Rejects with a `FolderTakenError` while another claim stands.
+   * Locks an existing folder by a lock file in it until the claim is disposed of or the process ends. Rejects with a
+   * `FolderTakenError` while another process has the lock.
    */
   claim(folder: string, use: FolderUse): Promise<AsyncDisposable>;
 }
 
-/** The process that has claimed a folder, as far as it is known. */
+/** The process that has locked a folder, as far as it is known. */
 export interface FolderHolder {
   readonly pid: number | undefined;
   readonly use: FolderUse;
@@ -22,14 +22,14 @@ export class FolderTakenError extends Error {
   readonly holder: FolderHolder;
 
   constructor(folder: string, holder: FolderHolder, options?: ErrorOptions) {
-    super(takenText(folder, holder), options);
+    super(folderTakenMessage(folder, holder), options);
     this.folder = folder;
     this.holder = holder;
   }
 }
 
 /** `/var/lib/nodelet is in use by another agent (pid 42)` */
-export function takenText(folder: string, holder: FolderHolder): string {
+export function folderTakenMessage(folder: string, holder: FolderHolder): string {
   const what = holder.use === 'agent' ? 'another agent' : `an ${holder.use}`;
   return `${folder} is in use by ${what}${pidText(holder)}`;
 }

@@ -16,8 +16,8 @@ import type { Random } from './random.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /**
- * Everything outside the process, apart from CRI (src/cri) and the API server (src/kubelet/api-client). Only the
- * composition root holds a whole `Host`; a part takes the ports it uses.
+ * The ports to everything outside the process, except CRI (src/cri) and the API server (src/kubelet/api-client). Only the
+ * composition root holds a whole `Host`; each component takes the ports it uses.
  */
 export interface Host {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
-/** The addresses of this machine, as of the moment. */
+/** The current addresses of this machine. */
 export interface MachineAddresses {
   /** Of all interfaces that are up, loopback included. */
   all(): readonly string[];
-  /** Of the interface behind the default route of that family, or of any other one that leads out of the machine. */
+  /** The address of the interface with the default route of that family, or else of any other non-loopback interface. */
   primary(family: 4 | 6): string | undefined;
 }

@@ -1,7 +1,7 @@
-/** What this machine is called and has. Read once, at the start. */
+/** The name and capacity of this machine. Read once, at start-up. */
 export interface MachineFacts {
   readonly hostname: string;
   readonly memoryBytes: number;
-  /** Of interfaces that are up, loopback left out; the one behind the default route first. */
+  /** The addresses of interfaces that are up, without loopback; the one of the default route first. */
   readonly addresses: readonly string[];
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Flow, MessageQueue } from './message-queue.ts';
+import { type FlowControl, MessageQueue } from './message-queue.ts';
 
-const quiet: Flow = { pause: () => {}, resume: () => {} };
+const quiet: FlowControl = { pause: () => {}, resume: () => {} };
 
 async function readAll(queue: MessageQueue): Promise<number[]> {
   const read: number[] = [];
@@ -10,7 +10,7 @@ async function readAll(queue: MessageQueue): Promise<number[]> {
   return read;
 }
 
-test('MessageQueue gives what came before the end, in order, and nothing after it', async () => {
+test('MessageQueue yields messages from before the end, in order, and none after it', async () => {
   const queue = new MessageQueue(quiet);
   queue.push(Uint8Array.of(1));
   const reading = readAll(queue);
@@ -22,7 +22,7 @@ test('MessageQueue gives what came before the end, in order, and nothing after i
   assert.deepEqual(await reading, [1, 2, 3]);
 });
 
-test('MessageQueue tells a failure behind what came before it', async () => {
+test('MessageQueue throws an error after the messages before it', async () => {
   const queue = new MessageQueue(quiet);
   queue.push(Uint8Array.of(1));
   queue.fail(new Error('reset'));
@@ -32,7 +32,7 @@ test('MessageQueue tells a failure behind what came before it', async () => {
   await assert.rejects(messages.next(), { message: 'reset' });
 });
 
-test('MessageQueue makes the sender wait while too much is unread', async () => {
+test('MessageQueue pauses the sender while too much is unread', async () => {
   let state = 'flowing';
   const queue = new MessageQueue({
     pause: () => {
@@ -55,7 +55,7 @@ test('MessageQueue makes the sender wait while too much is unread', async () => 
   assert.deepEqual(states, ['flowing', 'paused', 'paused', 'flowing']);
 });
 
-test('MessageQueue makes the sender of many small or empty messages wait too', () => {
+test('MessageQueue pauses the sender of many small or empty messages too', () => {
   let sent = 0;
   let isPaused = false;
   const pause = (): void => {
@@ -63,5 +63,5 @@ test('MessageQueue makes the sender of many small or empty messages wait too', (
   };
   const queue = new MessageQueue({ pause, resume: () => {} });
   for (; !isPaused && sent < 100_000; sent++) queue.push(new Uint8Array());
-  assert.ok(sent < 10_000, `${sent} messages wait`);
+  assert.ok(sent < 10_000, `${sent} messages are queued`);
 });

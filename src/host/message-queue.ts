@@ -1,11 +1,11 @@
-/** More than this much unread, and the sender is made to wait. */
-const MOST_UNREAD_BYTES = 1024 * 1024;
+/** Above this much unread data the sender is paused. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** What a message takes beside its bytes; a sender may send empty ones. */
+/** The memory that a message takes beside its bytes: a sender may send empty messages. */
 const BYTES_PER_MESSAGE = 256;
 
-/** How to make the sender wait. Both may be called again while they hold already. */
-export interface Flow {
+/** Pauses and resumes the sender. Both are idempotent. */
+export interface FlowControl {
   pause(): void;
   resume(): void;
 }
@@ -17,13 +17,13 @@ export interface Flow {
  * 3. Above `MOST_UNREAD_BYTES` the flow is paused, until the reader has taken everything.
  */
 export class MessageQueue implements AsyncIterable<Uint8Array> {
-  readonly #flow: Flow;
+  readonly #flow: FlowControl;
   readonly #unread: Uint8Array[] = [];
   #unreadBytes = 0;
   #end: { readonly error?: unknown } | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(flow: Flow) {
+  constructor(flow: FlowControl) {
     this.#flow = flow;
   }
 
@@ -31,7 +31,7 @@ export class MessageQueue implements AsyncIterable<Uint8Array> {
     if (this.#end) return;
     this.#unread.push(message);
     this.#unreadBytes += message.byteLength + BYTES_PER_MESSAGE;
-    if (this.#unreadBytes > MOST_UNREAD_BYTES) this.#flow.pause();
+    if (this.#unreadBytes > MAX_UNREAD_BYTES) this.#flow.pause();
     this.#wake?.();
   }
 

@@ -1,30 +1,29 @@
-/** The mount table of this mount namespace. System calls, never a process. */
+/** The mount table of this mount namespace. By system calls, never by a mount(8) process. */
 export interface Mounts {
   /**
-   * `source` and `type` as mount(2) takes them; the target must exist. Flags may be combined freely: what the kernel
-   * takes only in calls of their own (a bind mount that is read-only, its propagation) is done in several, and undone
-   * when a later one fails. Attributes of an `rbind` reach its topmost mount alone. Rejects with a `MountError`.
+   * `source` and `type` are those of mount(2); the target must exist. Flags may be combined freely: what the kernel accepts
+   * only in separate calls (a read-only bind mount, propagation) is done in several, and undone when a later one fails.
+   * Attributes of an `rbind` apply to its topmost mount only. Rejects with a `MountError`.
    */
   mount(request: MountRequest): Promise<void>;
   /**
-   * Binds what the relative `path` leads to below `root`. Links are followed as long as they stay below (EXDEV); nobody
-   * who changes the tree meanwhile can have anything else bound. The target is made, as a folder or a file; what was
-   * bound there before goes, unless it is the same.
+   * Binds the relative `path` below `root`. Links that lead out of `root` fail with EXDEV, also while other processes
+   * change the tree. The target is created as a folder or a file; a different earlier bind mount there is replaced.
    */
   bindBeneath(root: string, path: string, target: string): Promise<void>;
   /**
-   * Layers one above the other. However many there are, they fit; what their paths contain does not matter. With
-   * `idMap` the lower ones show their files with mapped ids; EINVAL: the kernel or their file system cannot, or the
-   * kernel can only with a `scratch`.
+   * Mounts layers with overlayfs, any number of them and with any characters in their paths. With `idMap` the lower layers
+   * show their files with mapped ids; EINVAL: the kernel or their filesystem does not support it, or the kernel needs a
+   * `scratch`.
    */
   mountOverlay(request: OverlayRequest): Promise<void>;
   /**
-   * Binds `source` where its files show mapped ids, and with it what is mounted below, unless some of that cannot be
-   * mapped: then none of it. Mounts that come and go there later reach the target, never the other way round. The target
-   * is made, as a folder or a file. EINVAL: the kernel or the file system cannot.
+   * Binds `source` with mapped ids, together with the mounts below it unless one of these cannot be mapped: then without
+   * all of them. Later mounts and unmounts at the source propagate to the target, never the other way round. The target is
+   * created as a folder or a file. EINVAL: the kernel or the filesystem does not support it.
    */
   bindMapped(source: string, target: string, idMap: MountIdMap): Promise<void>;
-  /** The topmost mount at `target`; nothing mounted there is fine. `lazy` detaches it even while it is in use. */
+  /** Unmounts the topmost mount at `target`; none is not an error. `lazy` detaches it even while it is in use. */
   unmount(target: string, options?: { readonly lazy?: boolean }): Promise<void>;
   /** Oldest first, as /proc/self/mountinfo lists them; targets unescaped. */
   list(): Promise<readonly MountEntry[]>;
@@ -36,33 +35,33 @@ export interface MountRequest {
   /** `tmpfs`, `overlay`, …; absent for bind mounts, remounts and changes of propagation. */
   readonly type?: string;
   readonly flags?: readonly MountFlag[];
-  /** The file system's own options: `size=64m,mode=0777`. */
+  /** The filesystem's own options: `size=64m,mode=0777`. */
   readonly data?: string;
 }
 
 export interface OverlayRequest {
   readonly target: string;
-  /** The uppermost first; folders of one and the same parent where an `idMap` is given. */
+  /** The uppermost first; with an `idMap` all must have the same parent folder. */
   readonly lower: readonly string[];
-  /** Where changes go, and an empty folder beside it; absent: nothing can be changed. */
+  /** The folder for changes, and an empty work folder on the same filesystem; absent: the mount is read-only. */
   readonly upper?: { readonly folder: string; readonly work: string };
-  /** Marks are `user.overlay.*` attributes, which an unprivileged user may set. */
+  /** overlayfs uses `user.overlay.*` attributes, which an unprivileged user may set. */
   readonly userXattr?: boolean;
-  /** Changes never wait for the disk, and after a loss of power `work` has to be made anew. EINVAL: the kernel cannot. */
+  /** Changes are never synced, and after a power loss `work` must be created again. EINVAL: the kernel does not support it. */
   readonly volatile?: boolean;
   readonly idMap?: MountIdMap;
   /**
-   * A folder that only we can enter, for layers with mapped ids: some kernels want them mounted somewhere until overlayfs
-   * has them. Who is killed meanwhile leaves that mount there.
+   * A folder that only the agent can enter, for layers with mapped ids: some kernels need them mounted somewhere until
+   * overlayfs is mounted. An agent that is killed meanwhile leaves that mount behind.
    */
   readonly scratch?: string;
 }
 
-/** Ids on disk and how they are shown: as in a user namespace. */
+/** Maps ids on disk to the ids that are shown, like a user namespace. */
 export interface MountIdMap {
   readonly uids: readonly IdRange[];
   readonly gids: readonly IdRange[];
-  /** A file of a user namespace with this map; absent: one is made for the occasion. */
+  /** A file of a user namespace with this map; absent: a temporary one is created. */
   readonly userNamespacePath?: string;
 }
 

@@ -1,21 +1,21 @@
 import type { ByteStream } from './network.ts';
 
-/** What can be done in the network of another namespace, which a file holds (namespaces.ts). */
+/** Operations in another network namespace, which a file pins (namespaces.ts). */
 export interface NetworkNamespaces {
   /**
-   * The interfaces of each network, loopback included, by the file that holds it; a file that holds none is left out. For
-   * many at once: it costs some 30 µs for each.
+   * The interfaces of each network, loopback included, by file; a file without a namespace is left out. Takes some 30 µs
+   * per file.
    */
   interfaces(files: readonly string[]): Promise<ReadonlyMap<string, readonly InterfaceCounters[]>>;
 
   /**
-   * Connects to who listens on the loopback there, by IPv4 or IPv6. Rejects with a `NetworkError`; the signal ends only the
-   * connecting. A chunk that is received is good until the next one is asked for.
+   * Connects to a loopback port there, by IPv4 or IPv6. Rejects with a `NetworkError`; the signal aborts only the connect. A
+   * received chunk is valid until the next one is requested.
    */
   connectLoopback(file: string, port: number, signal: AbortSignal): Promise<ByteStream>;
 }
 
-/** Of one network interface, since it was made. */
+/** The counters of one network interface since it was created. */
 export interface InterfaceCounters {
   readonly name: string;
   readonly received: TrafficCounters;

@@ -1,35 +1,36 @@
+import { ExpectedError } from '../base/expected-error.ts';
 import type { TcpAddress, TcpServer } from './tcp-server.ts';
-import type { TlsHandler, TlsServer, TlsServing } from './tls-server.ts';
+import type { TlsHandler, TlsServer, TlsServerSettings } from './tls-server.ts';
 
-/** Sockets and HTTP. TCP to an address or a socket file; no name is ever looked up behind the caller's back. */
+/** Sockets and HTTP, to an IP address or a socket file. Only `lookup` resolves names. */
 export interface Network {
   /**
-   * The addresses of a host, best first; an address is its own. Rejects with a `NetworkError` (`ENOTFOUND`) for a name
-   * that nobody knows.
+   * The addresses of a host, best first; an IP address resolves to itself. Rejects with a `NetworkError` (`ENOTFOUND`) for
+   * an unknown name.
    */
   lookup(host: string, signal: AbortSignal): Promise<readonly [string, ...string[]]>;
 
-  /** Resolves when the connection stands; the caller closes it. Rejects with a `NetworkError`. */
+  /** Resolves when the connection is established; the caller closes it. Rejects with a `NetworkError`. */
   dial(target: DialTarget, signal: AbortSignal): Promise<Connection>;
 
   /**
-   * One HTTP/1.1 exchange on a connection of its own (no pool). Redirects are answers. The signal also ends a body
-   * that is still being read. The connection stands until the body is read, or left, or the signal aborts.
+   * One HTTP/1.1 exchange on a new connection (no pool). Redirects are not followed. The signal also aborts a body that is
+   * being read. The connection is closed when the body is read or abandoned, or the signal aborts.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
 
-  /** The same for who has many questions: exchanges that follow each other share connections. Nothing is opened yet. */
+  /** A client that reuses connections for consecutive exchanges. Opens no connection yet. */
   pool(): HttpPool;
 
   /**
-   * A WebSocket client connection; rejects with a `NetworkError` when the server does not take one of `protocols`. The
-   * signal also ends a connection that stands.
+   * A WebSocket client connection; rejects with a `NetworkError` when the server accepts none of `protocols`. The signal
+   * also closes an established connection.
    */
   webSocket(request: WebSocketRequest, signal: AbortSignal): Promise<WebSocketConnection>;
 
   /**
-   * Serves connections that become something else than HTTP, WebSockets or streams of bytes, on a free port of 127.0.0.1;
-   * each request is decided on before its handshake.
+   * Serves upgraded connections, WebSockets or byte streams, on a free port of 127.0.0.1; the handler decides on each
+   * request before its handshake.
    */
   serveUpgrades(handler: UpgradeHandler): Promise<TcpServer>;
 
@@ -40,32 +41,31 @@ export interface Network {
   upgrade(request: UpgradeRequest, signal: AbortSignal): Promise<UpgradedConnection>;
 
   /**
-   * A gRPC connection in clear text, for a few calls. Resolves when the server has shown that it speaks HTTP/2; rejects
-   * with a `NetworkError`. The caller closes it; the signal ends only the connecting.
+   * A clear-text gRPC connection for a few calls. Resolves when the server has sent its HTTP/2 preface; rejects with a
+   * `NetworkError`. The caller closes it; the signal aborts only the connect.
    */
   grpc(target: DialTarget, userAgent: string, signal: AbortSignal): Promise<GrpcConnection>;
 
   /**
-   * Serves HTTP on a socket file that only `mode` lets others open. Resolves when it listens, rejects with
-   * `EADDRINUSE` when another process answers there; a socket file that nobody listens on any more is replaced.
-   * Closing waits for nothing: it ends open connections and removes the file.
+   * Serves HTTP on a socket file with this `mode`. Resolves when it listens, rejects with `EADDRINUSE` when another process
+   * listens there; a stale socket file is replaced. Closing ends open connections at once and removes the file.
    */
   serve(address: SocketFile, handler: HttpHandler): Promise<HttpServer>;
 
   /** Serves HTTP on an address of this machine. Resolves when it listens; rejects with a `NetworkError`. */
   serveTcp(address: TcpAddress, handler: HttpHandler): Promise<TcpServer>;
 
-  /** Serves HTTPS to others on the network. Resolves when it listens; rejects with a `NetworkError`. */
-  serveTls(address: TcpAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer>;
+  /** Serves HTTPS on the network. Resolves when it listens; rejects with a `NetworkError`. */
+  serveTls(address: TcpAddress, serving: TlsServerSettings, handler: TlsHandler): Promise<TlsServer>;
 
-  /** The same for whatever is no HTTP: each connection is handed over as bytes. Who accepts one closes it. */
+  /** Serves byte streams on a socket file. `accept` owns each connection and closes it. */
   serveStream(address: SocketFile, accept: (stream: ByteStream) => void): Promise<StreamServer>;
 
-  /** The other side of `serveStream`. Resolves when the connection stands; the signal ends only the connecting. */
+  /** Connects to `serveStream`. Resolves when the connection is established; the signal aborts only the connect. */
   connectStream(target: DialTarget, signal: AbortSignal): Promise<ByteStream>;
 }
 
-/** For whoever only asks others. */
+/** The client half of `Network`. */
 export type NetworkClient = Pick<Network, 'lookup' | 'dial' | 'request' | 'grpc'>;
 
 export interface SocketFile {
@@ -79,18 +79,18 @@ export interface Connection {
   close(): void;
 }
 
-/** Bytes both ways. */
+/** A bidirectional byte stream. */
 export interface ByteStream {
   /**
-   * In order, cut anyhow, read once; ends when the other side writes no more or either side has closed, however that came
-   * about. Our side stays open for writing until `end` or `close`. A slow reader slows the sender down.
+   * In order, split anywhere, read once; ends when the other side has ended its writing, or either side has closed, also by
+   * an error. Our side stays open for writing until `end` or `close`. A slow reader slows the sender down.
    */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Resolves when all of it is handed to the kernel; rejects with a `NetworkError` when the connection is gone. */
+  /** Resolves when the kernel has all of it; rejects with a `NetworkError` when the connection is closed. */
   write(data: Uint8Array): Promise<void>;
-  /** Nothing more is written; what the other side sends is still read. Safe to repeat, and when all is over. */
+  /** Ends our writing; the other side is still read. Idempotent, also after `close`. */
   end(): void;
-  /** Both ways at once; what was written and not read may be lost. */
+  /** Closes both directions; data in flight may be lost. */
   close(): void;
 }
 
@@ -102,56 +102,56 @@ export interface StreamServer {
 export interface HttpRequest {
   readonly target: DialTarget;
   readonly scheme?: 'http' | 'https';
-  /** HTTPS without looking at the certificate, as probes do it. */
+  /** HTTPS without verifying the certificate, as probes do. */
   readonly insecureSkipVerify?: boolean;
   readonly tls?: TlsSettings;
-  /** Ends what has no connection by then; of no consequence afterwards. */
+  /** Aborts the request while it has no connection; has no effect afterwards. */
   readonly connectUntil?: AbortSignal;
   /**
-   * For a pool: to be asked again where a kept connection turns out to be gone, though it may have been heard. Absent: only
-   * a GET is.
+   * For a pool: the request is retried when a kept connection turns out to be closed, although the server may have handled
+   * it. Absent: only for a GET.
    */
   readonly isRepeatable?: boolean;
   /**
-   * For a pool, with `https`: by HTTP/2 where the server takes it, so that many exchanges share one connection at the same
-   * time. Absent: by HTTP/1.1. A `bodyStream` goes by HTTP/1.1 in any case.
+   * For a pool, with `https`: uses HTTP/2 where the server supports it, so that concurrent exchanges share one connection.
+   * Absent: HTTP/1.1. A `bodyStream` always uses HTTP/1.1.
    */
   readonly mayMultiplex?: boolean;
-  /** For a pool: an `http://` or `https://` address to go through; names are then the proxy's to look up. */
+  /** For a pool: the `http://` or `https://` address of a proxy, which then resolves names. */
   readonly proxy?: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With the query. */
   readonly path: string;
-  /** `Host` is taken from here when it is set. */
+  /** A `Host` header here replaces the default one. */
   readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
   readonly body?: string | Uint8Array;
   /**
-   * In place of `body`, for what does not fit into memory: read as fast as the other side takes it, and left when that has
-   * answered. Where it throws, the connection is broken off and the request rejects with what was thrown.
+   * Replaces `body` for content that does not fit into memory: read as fast as the server accepts it, and abandoned when the
+   * server has responded. If it throws, the connection is closed and the request rejects with the same error.
    */
   readonly bodyStream?: AsyncIterable<Uint8Array>;
 }
 
 /** All in PEM. */
 export interface TlsSettings {
-  /** Trusted beside those of the machine. */
+  /** Trusted in addition to the machine's. */
   readonly authorities?: readonly string[];
-  /** Only `authorities` are trusted, and not those of the machine. */
+  /** Only `authorities` are trusted, not the machine's. */
   readonly isExclusive?: boolean;
-  /** Whose certificate it has to be; absent: that of the host of the header `Host`, or of the address. */
+  /** The name that the certificate must have; absent: the host of the `Host` header, or the address. */
   readonly serverName?: string;
-  /** Who we are; tried in order until the server takes one. */
+  /** Tried in order until the server accepts one. */
   readonly clientCertificates?: ReadonlyArray<{ readonly certificate: string; readonly key: string }>;
 }
 
 export interface HttpPool extends Disposable {
   /**
-   * As `Network.request`, on a connection to the same target with the same TLS settings whose last answer was read to its
-   * end, where there is one. Where exchanges share a connection, one that ends early ends alone, and one that is read slowly
-   * holds up no other. What the server says it has not heard is asked again, whatever it is.
+   * As `Network.request`, on an idle connection to the same target with the same TLS settings where there is one. Exchanges
+   * that share a connection are independent: aborting one, or reading it slowly, does not affect the others. A request that
+   * the server reports as not processed is always retried.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
-  /** Ends all connections, also those in use. Safe to repeat; nothing is asked afterwards. */
+  /** Closes all connections, also those in use. Idempotent; later requests are rejected. */
   [Symbol.dispose](): void;
 }
 
@@ -173,27 +173,27 @@ export interface WebSocketConnection {
   readonly protocol: string;
   /** Whole messages, in order, read once; ends when either side closes. A slow reader slows the sender down. */
   readonly messages: AsyncIterable<Uint8Array>;
-  /** Resolves when the message is handed to the kernel: the way to wait for a slow reader. A string goes as text. */
+  /** Resolves when the kernel has the message, which gives backpressure. A string is sent as a text message. */
   send(message: Uint8Array | string): Promise<void>;
   /**
-   * Resolves when the connection has ended, from either side or by a failure, also while there is more to read. Of a
-   * sender who is made to wait it is known only when the reader goes on, or something is sent.
+   * Resolves when the connection has ended, from either side or by an error, also while messages are unread. While the
+   * sender is paused, its end is noticed only when the reader continues or a message is sent.
    */
   readonly closed: Promise<void>;
   close(): void;
 }
 
-/** Somebody asks for a path of ours, most likely to make something else of the connection. */
-export interface UpgradeOffer {
+/** A request to the upgrade server. */
+export interface IncomingUpgrade {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** What the connection is to become: `websocket`, `SPDY/3.1`, … Empty for a plain HTTP request. */
+  /** The `Upgrade` header: `websocket`, `SPDY/3.1`, … Empty for a plain HTTP request. */
   readonly upgrade: string;
-  /** Of a WebSocket (`Sec-WebSocket-Protocol`), or of what is carried in SPDY (`X-Stream-Protocol-Version`). In the client's order. */
+  /** From `Sec-WebSocket-Protocol`, or `X-Stream-Protocol-Version` for SPDY. In the client's order. */
   readonly protocols: readonly string[];
 }
 
-export type UpgradeVerdict =
+export type UpgradeDecision =
   | {
       readonly kind: 'refuse';
       readonly status: number;
@@ -204,18 +204,18 @@ export type UpgradeVerdict =
       readonly kind: 'webSocket';
       /** One that the client offers; empty for a client that offers none. */
       readonly protocol: string;
-      /** Owns the connection from here on, and its own failures. */
+      /** Owns the connection and handles its errors. */
       serve(connection: WebSocketConnection): void;
     }
   | {
-      /** Status 101 with `Upgrade` as the client asked for it; then bytes, the first of which may have come with the request. */
+      /** Status 101 with the client's `Upgrade`, then bytes; the first ones may have come with the request. */
       readonly kind: 'stream';
       readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
       serve(stream: ByteStream): void;
     };
 
-/** Asked for every request. Who accepts what the client did not ask for makes it see a 400. */
-export type UpgradeHandler = (offer: UpgradeOffer) => UpgradeVerdict;
+/** Decides on every request. A decision that does not match the request becomes a 400. */
+export type UpgradeHandler = (offer: IncomingUpgrade) => UpgradeDecision;
 
 export interface UpgradeRequest {
   readonly target: DialTarget;
@@ -230,14 +230,14 @@ export interface UpgradeRequest {
 }
 
 export interface UpgradedConnection {
-  /** Of the answer, lower-case names. */
+  /** Of the response, lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly stream: ByteStream;
 }
 
 export interface GrpcConnection {
-  /** Whatever the server answers; rejects with a `NetworkError` when it does not, or with the signal's reason. */
-  call(request: GrpcRequest, signal: AbortSignal): Promise<GrpcAnswer>;
+  /** Resolves with any response of the server; rejects with a `NetworkError` or with the signal's reason. */
+  call(request: GrpcRequest, signal: AbortSignal): Promise<GrpcResponse>;
   close(): void;
 }
 
@@ -245,14 +245,14 @@ export interface GrpcRequest {
   /** `/grpc.health.v1.Health/Check` */
   readonly path: string;
   readonly message: Uint8Array;
-  /** What the server is told of how long anybody waits for it. */
+  /** Sent as `grpc-timeout`. */
   readonly timeoutMs: number;
 }
 
-export interface GrpcAnswer {
-  /** gRPC's status code; 0 means that all went well. */
+export interface GrpcResponse {
+  /** gRPC's status code; 0 is OK. */
   readonly code: number;
-  /** What the server says of a code that is not 0. */
+  /** The server's status message of a code that is not 0. */
   readonly details: string;
   /** Empty when there is none. */
   readonly message: Uint8Array;
@@ -262,9 +262,9 @@ export interface ServerRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Throws where it breaks off. Who leaves it before its end can still answer. */
+  /** Throws when the client disconnects. A handler may respond without reading it to the end. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Aborts when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -278,12 +278,12 @@ export interface ServerResponse {
 export type HttpHandler = (request: ServerRequest) => Promise<ServerResponse>;
 
 export interface HttpServer {
-  /** Resolves when every answer is sent to its end; also waits for those who come meanwhile. */
+  /** Resolves when every response is sent, also those of requests that arrive meanwhile. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
 
-export class NetworkError extends Error {
+export class NetworkError extends ExpectedError {
   override readonly name = 'NetworkError';
   /** `ECONNREFUSED`, `ETIMEDOUT`, `EADDRINUSE`, … */
   readonly code: string;

@@ -1,18 +1,18 @@
-/** Sockets of this machine that keep the bounds of what is sent (`SOCK_SEQPACKET`): conmon's door for whoever attaches. */
+/** Unix sockets that preserve message boundaries (`SOCK_SEQPACKET`), such as conmon's attach socket. */
 export interface PacketSockets {
-  /** Resolves when the connection stands; rejects with a `NetworkError`. A path of any length. The signal ends only the connecting. */
+  /** Resolves when connected; rejects with a `NetworkError`. The path may have any length. The signal aborts only the connect. */
   connect(socketPath: string, signal: AbortSignal): Promise<PacketConnection>;
 }
 
 export interface PacketConnection {
-  /** In order, one for each that was sent, read once; ends when either side has closed. A slow reader slows the sender down. */
+  /** In order, one per packet sent, read once; ends when either side has closed. A slow reader slows the sender down. */
   readonly packets: AsyncIterable<Uint8Array>;
   /**
-   * Resolves when the kernel has it; rejects with a `NetworkError` when nobody is there any more. Of an empty packet nothing
-   * is sent: nobody could tell it from the end.
+   * Resolves when the kernel has the packet; rejects with a `NetworkError` when the peer has closed. An empty packet is not
+   * sent: the receiver could not distinguish it from the end.
    */
   send(packet: Uint8Array): Promise<void>;
-  /** Nothing more is sent after what is under way; what comes is still read. */
+  /** Ends sending after the pending packets; receiving continues. */
   end(): void;
   close(): void;
 }

@@ -1,54 +1,54 @@
-/** Other programs. Nothing goes through a shell. */
+/** Other programs. No command goes through a shell. */
 export interface Processes {
   /**
-   * Runs a program to its end, in a session of its own: Ctrl-C at our terminal does not reach it. A non-zero exit is an
-   * answer, not a failure; a program that cannot start rejects with a `ProcessStartError`. When the signal aborts, the
-   * program and what it started are killed, and the call rejects with the signal's reason.
+   * Runs a program to its end in a new session: Ctrl-C at the agent's terminal does not reach it. A non-zero exit code is a
+   * result, not an error; a program that cannot be started rejects with a `ProcessStartError`. When the signal aborts, the
+   * program and its descendants are killed, and the call rejects with the signal's reason.
    */
-  run(command: Command, signal: AbortSignal): Promise<Finished>;
+  run(command: Command, signal: AbortSignal): Promise<CommandResult>;
 
   /**
-   * Starts a program that outlives us: a session of its own, so that Ctrl-C at our terminal does not reach it, and no
-   * pipe to us, so that our death does not either. Its working folder is `/`. Rejects with a `ProcessStartError`.
+   * Starts a program that outlives the agent: in a new session, so that Ctrl-C at the agent's terminal does not reach it, and
+   * without a pipe to the agent. Its working folder is `/`. Rejects with a `ProcessStartError`.
    */
   startDaemon(daemon: Daemon): Promise<DaemonHandle>;
 
-  /** Identifies a process beyond the reuse of its number; `undefined` when there is none (zombies are none). */
+  /** Identifies a process even if its pid is reused later; `undefined` when it does not exist or is a zombie. */
   identify(pid: number): Promise<ProcessIdentity | undefined>;
 
-  /** The processes of the machine that were started as `isMeant` has it; zombies are none. Looks at every one of them. */
-  find(isMeant: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]>;
+  /** The processes of the machine that `matches` accepts, without zombies. Reads /proc of every process. */
+  find(matches: (start: ProcessStart) => boolean): Promise<readonly ProcessIdentity[]>;
 
-  /** Resolves when the process has ended (at once if it has), also when it is no child of ours. */
+  /** Resolves when the process has ended (at once if it has), also when it is not a child of the agent. */
   waitForExit(process: ProcessIdentity, signal: AbortSignal): Promise<void>;
 
   /**
-   * No error when it is gone already, or when its number now belongs to another process. A signal without a name here is
-   * told by its number.
+   * Not an error when the process has ended, or when its pid now belongs to another process. A signal without a name in
+   * `ProcessSignal` is given as its number.
    */
   kill(process: ProcessIdentity, signal: ProcessSignal | number): Promise<void>;
 
   /**
-   * Kills a process, what it started, and the process groups of all these. What left both its parent and its group is
-   * not reached. Rejects when something of it may be left.
+   * Kills a process, its descendants, and the process groups of all these. Descendants that left both their parent and
+   * their group are not found. Rejects when a process may be left.
    */
   killTree(process: ProcessIdentity): Promise<void>;
 
-  /** Of the terminal that is one of its three streams; `false`: none is, or it has ended. */
+  /** Resizes the terminal that is one of its three streams; `false`: none is a terminal, or the process has ended. */
   resizeTerminal(process: ProcessIdentity, size: TerminalSize): Promise<boolean>;
 
   /**
-   * Starts a program in a session of its own and hands over its streams. Whoever takes it reads both outputs to the end
-   * or kills it. Rejects with a `ProcessStartError`.
+   * Starts a program in a new session and returns its streams. The caller reads both outputs to their end or kills the
+   * program. Rejects with a `ProcessStartError`.
    */
   spawn(command: StreamedCommand): Promise<RunningProgram>;
 
   /**
-   * Starts a program that goes on without us, in a session of its own, and waits for its first line: descriptor 3 is a
-   * pipe to us, descriptor 4 one from us that has one byte in it. `line` is empty when the program ended without one.
-   * Rejects with a `ProcessStartError`, or when the signal aborts; the caller then sees to what has been started.
+   * Starts a program that outlives the agent, in a new session, and waits for its first line: descriptor 3 is a pipe to the
+   * agent, descriptor 4 a pipe from the agent with one byte in it. `line` is empty when the program ended without one.
+   * Rejects with a `ProcessStartError`, or when the signal aborts; the caller then cleans up what was started.
    */
-  startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorWords>;
+  startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput>;
 }
 
 export type ProcessSignal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGHUP' | 'SIGUSR1';
@@ -56,15 +56,15 @@ export type ProcessSignal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGHUP' | 'SIGUS
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
-  /** The whole environment; absent: ours. */
+  /** The whole environment; absent: the agent's. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
-  /** Who writes more to one of its outputs is killed, and the run rejects with a `ProcessOutputError`; absent: no limit. */
+  /** A program that writes more to one output is killed, and `run` rejects with a `ProcessOutputError`; absent: no limit. */
   readonly maxOutputBytes?: number;
   /**
-   * From a copy that nobody can write to, kept for the next time: an OCI runtime makes one of itself at each start otherwise,
-   * and starts twice. An absolute path.
+   * Runs a read-only copy of the program in memory, which is reused: otherwise an OCI runtime copies itself at each start and
+   * starts twice. `program` must be an absolute path.
    */
   readonly sealed?: boolean;
 }
@@ -73,31 +73,31 @@ export interface StreamedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** `terminal`: all three streams are a terminal of its own. */
+  /** `terminal`: all three streams are a new terminal. */
   readonly streams: 'outputOnly' | 'all' | 'terminal';
   /**
-   * For a `terminal` that the program makes itself: a path that is free, where a socket stands until the program has sent our
-   * end of it (`SCM_RIGHTS`). What it writes to its own standard error, up to 64 KiB, is in `stderr`.
+   * For a `terminal` that the program creates itself: the path of a new socket that exists until the program has sent its
+   * terminal's descriptor (`SCM_RIGHTS`). `stderr` then has the program's own standard error, up to 64 KiB.
    */
   readonly terminalSocket?: string;
-  /** As of `Command`. */
+  /** As in `Command`. */
   readonly sealed?: boolean;
 }
 
 export interface RunningProgram extends ProcessIdentity {
   /** A slow reader slows the program down. */
   readonly stdout: AsyncIterable<Uint8Array>;
-  /** Empty with a terminal, unless that comes through a socket. */
+  /** Empty with a terminal, unless the terminal comes through a socket. */
   readonly stderr: AsyncIterable<Uint8Array>;
-  /** Resolves when the program (or its pipe) has taken it, or is gone. */
+  /** Resolves when the program's pipe or terminal has accepted the data, or the program has ended. */
   write(data: Uint8Array): Promise<void>;
-  /** With a terminal: as Ctrl-D does it. */
+  /** With a terminal: sends Ctrl-D. */
   closeInput(): void;
-  /** Of its terminal. */
+  /** Resizes its terminal. */
   resize(size: TerminalSize): Promise<void>;
-  /** 128 + number when a signal ended it. Its outputs may have more to read. Never rejects. */
+  /** The exit code, 128 + number for a signal. Output may still be unread. Never rejects. */
   readonly exited: Promise<number>;
-  /** As `killTree`; its outputs end then, whoever else holds them. Rejects when something of it may be left. */
+  /** As `killTree`; also ends its outputs, even if other processes hold them open. Rejects when a process may be left. */
   kill(): Promise<void>;
 }
 
@@ -113,15 +113,15 @@ export interface MonitorCommand {
   readonly cwd: string;
 }
 
-export interface MonitorWords {
-  /** Without its end. */
+export interface MonitorOutput {
+  /** Without the newline. */
   readonly line: string;
-  /** What it wrote to its standard error until then. */
+  /** Its standard error until the line. */
   readonly stderr: string;
 }
 
-export interface Finished {
-  /** 128 + number for a program that a signal ended, as shells tell it. */
+export interface CommandResult {
+  /** 128 + number for a program that a signal ended, as in shells. */
   readonly exitCode: number;
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
@@ -136,11 +136,11 @@ export interface Daemon {
 }
 
 export interface DaemonHandle extends ProcessIdentity {
-  /** Resolves when it ends while we live. */
+  /** Resolves when it ends while the agent runs. */
   readonly exited: Promise<{ readonly exitCode: number }>;
 }
 
-/** How a process was started. */
+/** The command line and environment of a process. */
 export interface ProcessStart {
   /** The program's name first. */
   readonly args: readonly string[];
@@ -150,7 +150,7 @@ export interface ProcessStart {
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** In clock ticks since boot, as /proc/PID/stat tells it. */
+  /** In clock ticks since boot, from /proc/PID/stat. */
   readonly startTime: number;
 }
 

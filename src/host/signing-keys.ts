@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
-/** Makes private keys. Their kind is the implementation's business; whoever signs asks the key. */
+/** Generates private keys. The implementation chooses their kind. */
 export interface SigningKeys {
-  /** Another one each time. */
+  /** A new key on each call. */
   generate(): Promise<SigningKey>;
 }
 
@@ -14,17 +14,17 @@ export interface SigningKey {
   readonly pem: string;
   /** SubjectPublicKeyInfo in DER. */
   readonly publicKey: Uint8Array;
-  /** With SHA-256, except for those that have a digest of their own. */
+  /** With SHA-256, except for kinds with a built-in digest. */
   sign(data: Uint8Array): Uint8Array;
   isSignature(signature: Uint8Array, data: Uint8Array): boolean;
 }
 
-/** The text is no private key that can be used; nothing of it is shown. */
+/** The text is not a usable private key. The message shows none of it. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
 }
 
-/** Reads a key that stands in a PEM text, alone or beside other blocks. Throws a `KeyError`. */
+/** Reads the private key of a PEM text, which may have other blocks. Throws a `KeyError`. */
 export function readSigningKey(pem: string): SigningKey {
   const text = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----\n?/.exec(pem)?.[0];
   if (text === undefined) throw new KeyError('there is no private key');

@@ -1,4 +1,4 @@
-/** Where others on the network reach us; `0.0.0.0` is every address, of IPv6 too, as in Go. Port 0 is a free one. */
+/** A listen address; `0.0.0.0` means every address, IPv6 included, as in Go. Port 0 means a free port. */
 export interface TcpAddress {
   readonly host: string;
   readonly port: number;
@@ -6,6 +6,6 @@ export interface TcpAddress {
 
 export interface TcpServer {
   readonly port: number;
-  /** Ends open connections; waits for nothing. */
+  /** Closes open connections at once. */
   close(): Promise<void>;
 }

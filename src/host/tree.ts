@@ -1,8 +1,8 @@
 import type { FileKind } from './file-system.ts';
 
 /**
- * Whole trees of files: layers of images, and copies of them. Paths are relative to the tree's root, without dots; the
- * root itself is the empty path. Names that are no UTF-8 are told as by `fileNameOf`.
+ * Whole file trees: image layers and their copies. Paths are relative to the tree's root, without dots; the root itself is
+ * the empty path. Names that are not UTF-8 are decoded by `fileNameOf`.
  */
 export interface TreeMember {
   readonly path: string;
@@ -23,14 +23,14 @@ export interface TreeAttributes {
 
 export type TreeContent = OwnContent | { readonly kind: 'hardLink'; readonly target: string };
 
-/** What a member is that does not share another's. */
+/** The content of a member that is not a hard link. */
 export type OwnContent =
   | {
       readonly kind: 'file';
       readonly size: number;
-      /** All of it, one after the other; or, with `extents`, only what is in them. */
+      /** The whole content; with `extents`, only theirs. */
       readonly content: AsyncIterable<Uint8Array>;
-      /** Where the content belongs, in ascending order; what is between is a hole. */
+      /** The ranges that have content, in ascending order; the rest are holes. */
       readonly extents?: readonly FileExtent[];
     }
   | { readonly kind: 'directory' }
@@ -44,43 +44,43 @@ export interface FileExtent {
 }
 
 /**
- * Fills a folder, which is for its members what `/` is for everybody: a link on the way, absolute or with dots, leads to a
- * place inside. Nothing outside is ever read, changed or removed. One writer per folder. Failures are `FileSystemError`s.
+ * Fills a folder that acts as the root of its members: links in paths, absolute or with dots, are resolved inside it.
+ * Nothing outside is ever read, changed or removed. One writer per folder. Rejects with `FileSystemError`s.
  */
 export interface TreeWriter extends AsyncDisposable {
   /**
-   * Puts a member in the place of whatever is there; a folder keeps what it holds. Missing folders on the way are made
-   * (0755, of root). The content of a file is read to its end, and written as far as it goes. A file system without
-   * extended attributes, or without this one, goes without.
+   * Writes a member and replaces what exists at the path; an existing folder keeps its content. Missing parents are created
+   * (0755, owned by root). A file's content is read to its end. Extended attributes that the filesystem does not support are
+   * skipped.
    */
   put(path: string, node: TreeNode): Promise<void>;
-  /** Whatever is there, with all below it; of the root, all that is in it. Nothing there is fine. */
+  /** Removes what is at the path with everything below it; for the root, its content. A missing path is not an error. */
   remove(path: string): Promise<void>;
-  /** Of what is there, a link itself and not where it leads; `undefined`: nothing. */
+  /** The kind of the file at the path, without following a link; `undefined`: it does not exist. */
   kind(path: string): Promise<FileKind | undefined>;
-  /** Sets one attribute of what is there; unlike `put`, fails when it cannot. */
+  /** Sets one attribute of an existing file; unlike `put`, rejects when the filesystem does not support it. */
   setXattr(path: string, name: string, value: Uint8Array): Promise<void>;
-  /** Folders that were made on the way and not put since. */
+  /** Folders that were created as missing parents and not put since. */
   readonly implied: ReadonlySet<string>;
-  /** Gives folders their times, which every file put into them changed. With `toDisk` all of it survives a loss of power. */
+  /** Sets the times of folders, which adding files has changed. With `toDisk` the tree is synced to disk. */
   finish(options?: { readonly toDisk?: boolean }): Promise<void>;
 }
 
 export interface TreeWriterOptions {
   /**
-   * Something is about to go because a member comes in its place, which is of the path that is told. Its content is still
-   * there. A folder that gives way goes with all that is in it, which is told once.
+   * Called before an existing file or folder at `path` is replaced by a member, while its content still exists. Called once
+   * for a folder with all its content.
    */
   readonly onReplace?: (path: string, kind: FileKind) => Promise<void>;
 }
 
-/** Reads files of a folder that is its own root, as for its writer: links on the way lead to places inside. */
+/** Reads files of a folder that acts as their root: links in paths are resolved inside it. */
 export interface TreeFiles extends AsyncDisposable {
-  /** So many bytes from `offset` on, fewer where the file ends. Fails as `FileSystem.openFile` does. */
+  /** Yields the bytes of the extent, fewer where the file ends. Rejects as `FileSystem.openFile` does. */
   read(path: string, extent: FileExtent, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** What a tree takes on its disk; a file with several names counts once. */
+/** The disk usage of a tree; a file with several links counts once. */
 export interface TreeUsage {
   readonly bytes: number;
   readonly inodes: number;

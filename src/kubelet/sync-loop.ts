@@ -53,8 +53,8 @@ export interface SyncLoopDeps {
  *
  * 1. A removal acts at once, whatever the state of the other sources.
  * 2. Orphans are killed only when every source is ready.
- * 3. A pod whose full name is still in use, by an orphan or by the pod that it replaces, waits until that pod has ended.
- *    Admission does not count the resources of that pod.
+ * 3. A pod whose full name is still in use, by an orphan or by the pod that it replaces, waits until that pod has
+ *    ended. Admission does not count the resources of that pod.
  * 4. Mirror pods do not run: they show a static pod at the API server.
  * 5. Workers get pods with their allocated resources. Resizes are granted only when every source is ready, so that the
  *    pods of all sources are counted.

@@ -10,9 +10,9 @@ import { createRegistryPuller } from './images/pull/registry-puller.ts';
 import { createPodNetwork } from './network/create-pod-network.ts';
 import type { PodNetwork } from './network/pod-network.ts';
 import { createNri } from './nri/create-nri.ts';
-import { cdiInjector } from './nri/inject-cdi-devices.ts';
+import { createCdiInjector } from './nri/inject-cdi-devices.ts';
 import { type Nri, type NriRuntime, noNri } from './nri/nri.ts';
-import { runRuntime, stateRootOf } from './oci/oci-deps.ts';
+import { runRuntime, stateRootPath } from './oci/oci-deps.ts';
 import { probeRuntimes } from './oci/probe-runtimes.ts';
 import { openStorage, type Storage } from './open-storage.ts';
 import { decodeSandboxRecord } from './sandbox/decode-sandbox-record.ts';
@@ -23,10 +23,10 @@ import { EventHub } from './server/event-hub.ts';
 import { createRuntimeService } from './server/runtime-service.ts';
 import { type RuntimePaths, runtimePaths } from './settings/runtime-paths.ts';
 import type { RuntimeSettings } from './settings/runtime-settings.ts';
-import { factSources } from './spec/gather-facts.ts';
-import { seccompProfileFor } from './spec/load-seccomp-profile.ts';
+import { createFactSources } from './spec/gather-facts.ts';
+import { loadSeccompProfile } from './spec/load-seccomp-profile.ts';
 import { readSpecMachine } from './spec/read-spec-machine.ts';
-import { specBuilder } from './spec/spec-builder.ts';
+import { createSpecBuilder } from './spec/spec-builder.ts';
 import { openRecordStore } from './store/open-record-store.ts';
 import { writeBackRecords } from './store/write-back-records.ts';
 import { createStreamingServer } from './streaming/streaming-server.ts';
@@ -145,7 +145,7 @@ function createPods(
     evict: (id, reason, until) => containers.nri.evict(id, reason, until),
   });
   const common = { ...host, ...foundations, log, paths, events, nri, network: podNetwork };
-  const sources = factSources(settings, fs);
+  const sources = createFactSources(settings, fs);
   const sandboxes = createSandboxes({
     ...common,
     records: foundations.sandboxRecords,
@@ -158,7 +158,7 @@ function createPods(
       fs,
       machine,
       pauseProgram: settings.pauseProgram,
-      seccomp: (context) => seccompProfileFor(context, machine, sources),
+      seccomp: (context) => loadSeccompProfile(context, machine, sources),
     }),
   });
   const containers = createContainers({
@@ -167,7 +167,7 @@ function createPods(
     sandboxes: sandboxes.view,
     images: storage.images,
     snapshots: storage.snapshots,
-    buildSpec: specBuilder(settings, fs),
+    buildSpec: createSpecBuilder(settings, fs),
     ociCommand: ociCommand(paths, host),
   });
   return { sandboxes, containers, events, nri };
@@ -207,12 +207,12 @@ async function openFoundations(
 function openNri({ host, settings, version, log }: EmbeddedParts, runtime: NriRuntime): Nri {
   if (settings.nri === undefined) return noNri;
   const identity = { name: 'nodelet', version };
-  const injectCdiDevices = cdiInjector(settings.cdiSpecDirs, host.fs);
+  const injectCdiDevices = createCdiInjector(settings.cdiSpecDirs, host.fs);
   return createNri({ ...host, settings: settings.nri, runtime, identity, log, injectCdiDevices });
 }
 
 /** Runs OCI runtime commands that `OciRuntime` does not offer, such as `checkpoint`. */
 function ociCommand(paths: RuntimePaths, { processes }: Host): ContainerDeps['ociCommand'] {
   return (program, args, signal) =>
-    runRuntime({ program, stateRoot: stateRootOf(paths, program), processes }, args, signal);
+    runRuntime({ program, stateRoot: stateRootPath(paths, program), processes }, args, signal);
 }

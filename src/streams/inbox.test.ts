@@ -17,7 +17,7 @@ test('Inbox gives what came before the end, in order, and nothing after it', asy
 });
 
 test('Inbox keeps only the newest where that is all that counts', async () => {
-  const inbox = new Inbox<{ name: string }>({ kept: 'newest' });
+  const inbox = new Inbox<{ name: string }>({ keep: 'newest' });
   for (const name of ['a', 'b', 'c']) inbox.put(item(name));
   inbox.end();
   assert.deepEqual(await names(inbox), ['c']);

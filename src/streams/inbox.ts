@@ -1,13 +1,13 @@
 /** Told of everything that begins and ends to wait. */
-export interface InboxTally<T> {
+export interface InboxObserver<T> {
   added(item: T): void;
   removed(item: T): void;
 }
 
 export interface InboxOptions<T> {
-  readonly tally?: InboxTally<T>;
+  readonly observer?: InboxObserver<T>;
   /** `newest`: what nobody has taken yet is forgotten for what comes after it. */
-  readonly kept?: 'all' | 'newest';
+  readonly keep?: 'all' | 'newest';
 }
 
 /**
@@ -16,13 +16,13 @@ export interface InboxOptions<T> {
  * 2. After the reader has left, and after `discard`, whatever comes is dropped.
  */
 export class Inbox<T extends object> implements AsyncIterable<T> {
-  readonly #tally: InboxTally<T> | undefined;
+  readonly #tally: InboxObserver<T> | undefined;
   readonly #kept: 'all' | 'newest';
   readonly #waiting: T[] = [];
   #state: 'open' | 'ended' | 'discarded' = 'open';
   #wake: (() => void) | undefined;
 
-  constructor({ tally, kept = 'all' }: InboxOptions<T> = {}) {
+  constructor({ observer: tally, keep: kept = 'all' }: InboxOptions<T> = {}) {
     this.#tally = tally;
     this.#kept = kept;
   }

@@ -1,9 +1,9 @@
-/** What pods may have of a node: what the agent finds out at its start, and what it makes of it. */
+/** Allocatable resources: read at the start of the agent, and enforced on the cgroup of all pods. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentParts } from '../../src/app/agent.ts';
 import { type AgentFacts, readAgentFacts } from '../../src/app/agent-facts.ts';
-import { createAllocatable } from '../../src/app/allocatable.ts';
+import { buildAllocatableEnforcement } from '../../src/app/build-node.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { parseQuantity } from '../../src/base/quantity.ts';
 import { createFakeRuntime } from '../../src/cri/fake/fake-runtime.ts';
@@ -22,7 +22,7 @@ async function factsOf(node?: Partial<NodeSettings>): Promise<{ parts: AgentPart
   return { parts, facts: await readAgentFacts(parts, LIFE) };
 }
 
-test('pods of a node get what is not reserved, and its labels are those that it would be registered with', async () => {
+test('allocatable is what is not reserved, and the labels are those of the registered node', async () => {
   const { facts } = await factsOf({
     kubeReserved: new Map([['memory', parseQuantity('1Gi')]]),
     thresholds: [{ signal: 'memory.available', value: { quantity: parseQuantity('1Gi') }, gracePeriodMs: 0 }],
@@ -35,20 +35,20 @@ test('pods of a node get what is not reserved, and its labels are those that it 
   assert.equal(facts.node.labels['kubernetes.io/hostname'], 'box');
 });
 
-test('who is no node keeps nothing back', async () => {
+test('a standalone node reserves nothing', async () => {
   const { facts } = await factsOf();
   assert.equal(facts.allocatable['memory'], String(16 * 2 ** 30));
   assert.equal(facts.node.maxPods, 110);
 });
 
-test('the control group of all pods is limited, of a node only', async () => {
-  const told: string[] = [];
-  const events = { record: (_type: string, reason: string) => void told.push(reason) };
+test('the cgroup of all pods is limited only on a node of a cluster', async () => {
+  const recorded: string[] = [];
+  const events = { record: (_type: string, reason: string) => void recorded.push(reason) };
   const alone = await factsOf();
-  await createAllocatable(alone.parts, alone.facts, events).run(LIFE);
+  await buildAllocatableEnforcement(alone.parts, alone.facts, events).run(LIFE);
   assert.ok(!(await alone.parts.host.cgroups.exists('/kubepods')));
   const node = await factsOf({});
-  await createAllocatable(node.parts, node.facts, events).run(LIFE);
+  await buildAllocatableEnforcement(node.parts, node.facts, events).run(LIFE);
   assert.ok(await node.parts.host.cgroups.exists('/kubepods'));
-  assert.deepEqual(told, ['NodeAllocatableEnforced']);
+  assert.deepEqual(recorded, ['NodeAllocatableEnforced']);
 });

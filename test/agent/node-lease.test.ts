@@ -5,7 +5,7 @@ import type { Node } from '../../src/api/generated/core-v1.ts';
 import { formatMicroTime, parseTime } from '../../src/base/rfc3339.ts';
 import { ApiError } from '../../src/kubelet/api-client/api-server.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
-import { nodeKey } from '../../src/kubelet/node/own-node.ts';
+import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NODE, type NodeWorld, newNodeWorld, startNode } from './node-world.ts';
 
 const LIFE = new AbortController().signal;

@@ -11,9 +11,9 @@ import { Image, StatusResponse, VersionResponse } from '../../src/cri/generated/
 import { createMemoryHost } from '../../src/host/fake/memory-host.ts';
 import { createMemoryApiServer } from '../../src/kubelet/api-client/fake/memory-api-server.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
-import { createNodeKeeper } from '../../src/kubelet/node/lifecycle/keep-node.ts';
+import { createNodeKeeper } from '../../src/kubelet/node/lifecycle/node-manager.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
-import { nodeKey } from '../../src/kubelet/node/own-node.ts';
+import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NodeGatherer } from '../../src/kubelet/node/status/gather-node.ts';
 import { RuntimeReadiness } from '../../src/kubelet/node/status/runtime-readiness.ts';
 import { differences } from './node-differences.ts';

@@ -9,7 +9,7 @@ import { createMemoryApiServer, type MemoryApiServer } from '../../src/kubelet/a
 import { PLAIN_NODE } from '../../src/kubelet/node/fake/plain-node.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
 import type { NodeSettings } from '../../src/kubelet/node/node-settings.ts';
-import { nodeKey } from '../../src/kubelet/node/own-node.ts';
+import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { RuntimeHealth } from '../../src/kubelet/pleg/runtime-health.ts';
 import { SETTINGS } from './memory-agent.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Node } from '../../src/api/generated/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
 import { ApiError } from '../../src/kubelet/api-client/api-server.ts';
-import { nodeKey } from '../../src/kubelet/node/own-node.ts';
+import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NODE, type NodeWorld, newNodeWorld, startNode } from './node-world.ts';
 
 const LIFE = new AbortController().signal;

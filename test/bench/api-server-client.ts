@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { followSelection } from '../../src/kubelet/api-client/follow-selection.ts';
+import { followSelection } from '../../src/kubelet/api-client/reflector.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
 import { connectTo } from '../integration/cluster-client-fixture.ts';
 import { type ControlPlane, podOn, startControlPlane } from '../integration/cluster-fixture.ts';

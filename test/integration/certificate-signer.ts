@@ -6,7 +6,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { pemBlocks } from '../../src/base/pem.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { readSigningKey } from '../../src/host/signing-keys.ts';
-import { followSelection } from '../../src/kubelet/api-client/follow-selection.ts';
+import { followSelection } from '../../src/kubelet/api-client/reflector.ts';
 import { readCertificateRequest } from '../../src/kubelet/certificates/certificate-request.ts';
 import { issueCertificate } from '../../src/kubelet/certificates/x509.ts';
 import { connectTo } from './cluster-client-fixture.ts';

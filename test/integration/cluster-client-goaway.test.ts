@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { followSelection, type ObjectChange } from '../../src/kubelet/api-client/follow-selection.ts';
+import { followSelection, type ObjectChange } from '../../src/kubelet/api-client/reflector.ts';
 import type { HttpApiServer } from '../../src/kubelet/api-client/http-api-server.ts';
 import { connectTo, type Relay, startRelay } from './cluster-client-fixture.ts';
 import { type ControlPlane, clusterSkipReason, startControlPlane } from './cluster-fixture.ts';

@@ -5,7 +5,7 @@ import { buildAgent } from '../../src/app/build-agent.ts';
 import { connectCluster } from '../../src/app/cluster/connect-cluster.ts';
 import { createKubeletServer, type KubeletServerSettings } from '../../src/app/kubelet-server.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { connectEndpoint } from '../../src/app/build-connected-agent.ts';
+import { connectEndpoint } from '../../src/app/start-runtime.ts';
 import { chooseRuntimeEvents } from '../../src/cri/choose-runtime-events.ts';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
 import { SETTINGS } from '../agent/memory-agent.ts';

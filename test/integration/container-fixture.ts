@@ -12,7 +12,7 @@ import { openStorage, type Storage } from '../../src/runtime/open-storage.ts';
 import { type Containers, createContainers } from '../../src/runtime/server/create-containers.ts';
 import { runtimePaths } from '../../src/runtime/settings/runtime-paths.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
-import { specBuilder } from '../../src/runtime/spec/spec-builder.ts';
+import { createSpecBuilder } from '../../src/runtime/spec/spec-builder.ts';
 import type { LifecycleEvent } from '../../src/runtime/store/event-sink.ts';
 import { openRecordStore } from '../../src/runtime/store/open-record-store.ts';
 import type { SandboxRecord } from '../../src/runtime/store/sandbox-record.ts';
@@ -90,7 +90,7 @@ export class ContainerFixture {
       nri: noNri,
       events: { publish: (happening) => void this.told.push(happening) },
       machine: await readSpecMachine({ architecture: ARCHITECTURE, mayLowerOomScore: false }, host.fs),
-      buildSpec: specBuilder(settings, host.fs),
+      buildSpec: createSpecBuilder(settings, host.fs),
       ociCommand: (program, args, signal) => runRuntime({ ...oci, program }, args, signal),
       bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
     });

@@ -14,9 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createLinuxHost } from '../../src/host/linux/linux-host.ts';
-import { createCompiledFilters } from '../../src/runtime/oci/compiled-filters.ts';
+import { createSeccompFilterCache } from '../../src/runtime/oci/seccomp-filter-cache.ts';
 import { createOciRuntime } from '../../src/runtime/oci/create-oci-runtime.ts';
-import type { Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
+import type { MonitoredContainer, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import type { OciProcess, OciSpec } from '../../src/runtime/oci/oci-spec.ts';
 import { cgroupFault } from './containerd-fixture.ts';
 import { mountedCgroups } from './containerd-leftovers.ts';
@@ -85,7 +85,7 @@ export class OciWorld {
   readonly stateRoot = join(this.folder, 'state');
   readonly cgroupParent = `/nodelet-test-${basename(this.folder)}`;
   readonly program: string;
-  readonly #containers: Monitored[] = [];
+  readonly #containers: MonitoredContainer[] = [];
 
   constructor(program: string) {
     this.program = program;
@@ -99,7 +99,7 @@ export class OciWorld {
   /** A new one for each life of the driver. */
   runtime(monitorProgram = MONITOR): OciRuntime {
     const { clock, fs, fifos, processes, cgroups, packetSockets } = host;
-    const filters = createCompiledFilters({ path: join(this.folder, 'filters.json'), stamp: '', fs });
+    const filters = createSeccompFilterCache({ path: join(this.folder, 'filters.json'), stamp: '', fs });
     return createOciRuntime({
       program: this.program,
       monitorProgram,
@@ -120,7 +120,7 @@ export class OciWorld {
   container(
     args: readonly string[],
     change: (spec: OciSpec) => OciSpec = (spec) => spec,
-  ): Monitored & { logPath: string } {
+  ): MonitoredContainer & { logPath: string } {
     const id = `c${this.#containers.length + 1}`;
     const bundle = join(this.folder, id);
     mkdirSync(bundle);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
-import type { AttachedStreams, Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
+import type { AttachedStreams, MonitoredContainer, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import { host, never, type OciProgram, OciWorld, usableCrun, usableRunc } from './oci-fixture.ts';
 import { until } from './until.ts';
 
@@ -31,7 +31,7 @@ function attachTests({ program, skip }: OciProgram): void {
     await attached.write(bytes('one\ntwo\n'));
     attached.closeInput();
     assert.deepEqual(await streams(attached), { stdout: 'got one\ngot two\nend\n', stderr: 'err one\nerr two\n' });
-    await runtime.ended(container, never);
+    await runtime.wait(container, never);
     await attached.write(bytes('nobody reads this'));
     attached.detach();
     await assert.rejects(runtime.attach(container, never), { name: 'OciError', message: /is not running/ });
@@ -56,7 +56,7 @@ function attachTests({ program, skip }: OciProgram): void {
     const last = await runtime.attach(container, never);
     await last.write(bytes('stop\n'));
     assert.deepEqual(await streams(last), { stdout: 'got stop\n', stderr: '' });
-    const end = await runtime.ended(container, never);
+    const end = await runtime.wait(container, never);
     assert.equal(end.kind === 'exited' && end.exitCode, 3);
     await runtime.remove(container, never);
   });
@@ -71,7 +71,7 @@ function attachTests({ program, skip }: OciProgram): void {
     await runtime.start(container, never);
     // A terminal may hand a line on before its end: who attaches then gets the rest of it.
     await until(() => / F (?:ready)?\r\n/.test(readFileSync(container.logPath, 'utf8')));
-    const end = runtime.ended(container, never);
+    const end = runtime.wait(container, never);
     const attached = await runtime.attach(container, never);
     for (const height of [40, 41, 42, 43, 44]) await attached.resize({ width: 2000, height });
     await attached.write(bytes('go\n'));
@@ -98,7 +98,7 @@ function attachTests({ program, skip }: OciProgram): void {
       const output = streams(attached);
       await runtime.kill(container, 10);
       assert.deepEqual(await output, { stdout: 'out\n', stderr: '' });
-      await runtime.ended(container, never);
+      await runtime.wait(container, never);
       await runtime.remove(container, never);
     },
   );
@@ -117,7 +117,7 @@ function attachTests({ program, skip }: OciProgram): void {
       const output = await streams(slow);
       assert.equal(output.stdout, before);
       assert.equal(output.stderr, 'done\n');
-      await runtime.ended(container, never);
+      await runtime.wait(container, never);
       await runtime.remove(container, never);
 
       const endless = world.container(['dd', 'if=/dev/zero', 'bs=8192']);
@@ -125,7 +125,7 @@ function attachTests({ program, skip }: OciProgram): void {
       const stuck = await runtime.attach(endless, never);
       await muchWritten(endless);
       await runtime.kill(endless, SIGKILL);
-      assert.equal((await runtime.ended(endless, never)).kind, 'exited');
+      assert.equal((await runtime.wait(endless, never)).kind, 'exited');
       await runtime.remove(endless, never);
       stuck.detach();
     },
@@ -157,7 +157,7 @@ function attachTests({ program, skip }: OciProgram): void {
     }
     for (const each of all) each.detach();
     await runtime.kill(container, SIGKILL);
-    await runtime.ended(container, never);
+    await runtime.wait(container, never);
     await runtime.remove(container, never);
     await until(() => descriptors() <= before);
   });
@@ -188,7 +188,7 @@ async function seen({ output }: AttachedStreams, words: string): Promise<string>
   return text;
 }
 
-async function logHas({ logPath }: Monitored, words: string): Promise<void> {
+async function logHas({ logPath }: MonitoredContainer, words: string): Promise<void> {
   assert.ok(logPath);
   for await (const _ of host.fs.watch(logPath, never)) {
     if (existsSync(logPath) && readFileSync(logPath, 'utf8').includes(words)) return;
@@ -196,7 +196,7 @@ async function logHas({ logPath }: Monitored, words: string): Promise<void> {
 }
 
 /** More than is kept for one who does not read: the monitor waits for him, or is about to. */
-async function muchWritten({ logPath }: Monitored): Promise<void> {
+async function muchWritten({ logPath }: MonitoredContainer): Promise<void> {
   assert.ok(logPath);
   for await (const _ of host.fs.watch(logPath, never)) {
     if (existsSync(logPath) && statSync(logPath).size > 2 * 1024 * 1024) return;

@@ -19,7 +19,7 @@ test('a monitor that has not begun when its starter dies is found, and nothing o
     while (!existsSync(`${world.folder}/begun`)) await delay(5);
 
     const runtime = world.runtime();
-    await runtime.settleStart(container, never);
+    await runtime.waitForInterruptedStart(container, never);
     await runtime.remove(container, never);
     await failed;
     assert.deepEqual(await world.leftovers(), []);
@@ -33,7 +33,7 @@ test('a container that runs is left alone', { skip }, async () => {
   try {
     const container = world.container(['sleep', '1000']);
     const { pid } = await world.runtime().start(container, never);
-    await world.runtime().settleStart(container, never);
+    await world.runtime().waitForInterruptedStart(container, never);
     process.kill(pid, 0);
   } finally {
     await world.close();

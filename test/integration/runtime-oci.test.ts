@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { ContainerEnd, Monitored, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
+import type { ContainerExit, MonitoredContainer, OciRuntime } from '../../src/runtime/oci/oci-runtime.ts';
 import { host, never, type OciProgram, OciWorld, processOf, usableCrun, usableRunc } from './oci-fixture.ts';
 import { until } from './until.ts';
 
@@ -28,11 +28,11 @@ function ociTests({ program, skip }: OciProgram): void {
   };
 
   /** Starts it, waits for its end, removes it. */
-  async function life(runtime: OciRuntime, container: Monitored): Promise<Omit<ContainerEnd, 'finishedAtMs'>> {
+  async function life(runtime: OciRuntime, container: MonitoredContainer): Promise<Omit<ContainerExit, 'finishedAtMs'>> {
     const before = fileTimeMs(container);
     await runtime.start(container, never);
-    const end = await runtime.ended(container, never);
-    assert.deepEqual(await runtime.ended(container, never), end);
+    const end = await runtime.wait(container, never);
+    assert.deepEqual(await runtime.wait(container, never), end);
     await runtime.remove(container, never);
     if (end.kind === 'monitorLost') return end;
     const { finishedAtMs, ...rest } = end;
@@ -73,7 +73,7 @@ function ociTests({ program, skip }: OciProgram): void {
     await runtime.kill(container, SIGTERM);
     await logHas(container, ' no\n');
     await runtime.kill(container, SIGKILL);
-    const end = await runtime.ended(container, never);
+    const end = await runtime.wait(container, never);
     assert.deepEqual({ ...end, finishedAtMs: 0 }, { kind: 'exited', exitCode: 137, oomKilled: false, finishedAtMs: 0 });
     await runtime.kill(container, SIGKILL);
     await runtime.remove(container, never);
@@ -95,7 +95,7 @@ function ociTests({ program, skip }: OciProgram): void {
     const container = world.container(['no-such-command']);
     const expected = { name: 'OciError', message: /^.*no-such-command.* not found in \$PATH/ };
     await assert.rejects(runtime.start(container, never), expected);
-    assert.deepEqual(await runtime.ended(container, never), { kind: 'monitorLost' });
+    assert.deepEqual(await runtime.wait(container, never), { kind: 'monitorLost' });
   });
 
   ociTest('a program that cannot run ends the container', async (world, runtime) => {
@@ -161,7 +161,7 @@ function ociTests({ program, skip }: OciProgram): void {
     await runtime.start(container, never);
     assert.equal(existsSync(said('stopped')), false);
     await runtime.kill(container, 9);
-    await runtime.ended(container, never);
+    await runtime.wait(container, never);
     await runtime.remove(container, never);
     for (const name of ['started', 'stopped']) {
       const { id, bundle } = JSON.parse(readFileSync(said(name), 'utf8')) as Record<string, unknown>;
@@ -222,7 +222,7 @@ function ociTests({ program, skip }: OciProgram): void {
   ociTest('a container whose monitor is killed is seen, can be killed and removed', async (world, runtime) => {
     const container = world.container(['sleep', '1000']);
     const { pid } = await runtime.start(container, never);
-    const end = runtime.ended(container, never);
+    const end = runtime.wait(container, never);
     process.kill(Number(readFileSync(`${container.bundle}/conmon.pid`, 'utf8')), 'SIGKILL');
     assert.deepEqual(await end, { kind: 'monitorLost' });
     const first = await host.processes.identify(pid);
@@ -235,15 +235,15 @@ function ociTests({ program, skip }: OciProgram): void {
   ociTest('the next life finds what runs and what has ended', async (world, runtime) => {
     const [runs, ends] = [world.container(['sleep', '1000']), world.container(['sh', '-c', 'exit 7'])];
     await Promise.all([runtime.start(runs, never), runtime.start(ends, never)]);
-    await runtime.ended(ends, never);
+    await runtime.wait(ends, never);
     const next = world.runtime();
-    const found = await next.ended(ends, never);
+    const found = await next.wait(ends, never);
     assert.deepEqual({ ...found, finishedAtMs: 0 }, { kind: 'exited', exitCode: 7, oomKilled: false, finishedAtMs: 0 });
     const controller = new AbortController();
-    const aborted = next.ended(runs, controller.signal);
+    const aborted = next.wait(runs, controller.signal);
     controller.abort(new Error('enough'));
     await assert.rejects(aborted, { message: 'enough' });
-    const end = next.ended(runs, never);
+    const end = next.wait(runs, never);
     await next.kill(runs, SIGTERM);
     await next.kill(runs, SIGKILL);
     assert.equal((await end).kind, 'exited');
@@ -276,7 +276,7 @@ function ociTests({ program, skip }: OciProgram): void {
     await runtime.start(container, never);
     await logHas(container, 'ready');
     await runtime.kill(container, SIGKILL, { all: true });
-    await runtime.ended(container, never);
+    await runtime.wait(container, never);
     await runtime.remove(container, never);
   });
 
@@ -371,7 +371,7 @@ function ociTests({ program, skip }: OciProgram): void {
     await runtime.start(withInput, never);
     await logHas(withInput, 'ready');
     await runtime.kill(withInput, SIGKILL);
-    await runtime.ended(withInput, never);
+    await runtime.wait(withInput, never);
     assert.doesNotMatch(readFileSync(withInput.logPath, 'utf8'), / end\n/);
     await runtime.remove(withInput, never);
   });
@@ -394,12 +394,12 @@ function ociTests({ program, skip }: OciProgram): void {
 }
 
 /** As the kernel tells it to files, which is a little behind: an exit is known by the time of a file. */
-function fileTimeMs({ bundle }: Monitored): number {
+function fileTimeMs({ bundle }: MonitoredContainer): number {
   writeFileSync(`${bundle}.now`, '');
   return statSync(`${bundle}.now`).mtimeMs;
 }
 
-async function logHas({ logPath }: Monitored, words: string): Promise<void> {
+async function logHas({ logPath }: MonitoredContainer, words: string): Promise<void> {
   assert.ok(logPath);
   for await (const _ of host.fs.watch(logPath, never)) if (readFileSync(logPath, 'utf8').includes(words)) return;
 }

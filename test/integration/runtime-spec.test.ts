@@ -27,10 +27,10 @@ import { linuxFileSystem } from '../../src/host/linux/fs/linux-file-system.ts';
 import { linuxMounts } from '../../src/host/linux/mount/linux-mounts.ts';
 import type { OciSpec } from '../../src/runtime/oci/oci-spec.ts';
 import { bindMappedMounts } from '../../src/runtime/spec/bind-mapped-mounts.ts';
-import { containerSpec } from '../../src/runtime/spec/container-spec.ts';
+import { buildContainerSpec } from '../../src/runtime/spec/container-spec.ts';
 import { execProcess } from '../../src/runtime/spec/exec-process.ts';
-import { factSources, gatherFacts } from '../../src/runtime/spec/gather-facts.ts';
-import { pauseSpec } from '../../src/runtime/spec/pause-spec.ts';
+import { createFactSources, gatherFacts } from '../../src/runtime/spec/gather-facts.ts';
+import { buildPauseSpec } from '../../src/runtime/spec/pause-spec.ts';
 import { readSpecMachine } from '../../src/runtime/spec/read-spec-machine.ts';
 import type { SpecMachine, SpecRequest } from '../../src/runtime/spec/spec-request.ts';
 import type { SandboxNamespaces } from '../../src/runtime/store/sandbox-record.ts';
@@ -298,7 +298,7 @@ async function generate(
     machine,
   };
   const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: [] };
-  return containerSpec(request, await gatherFacts(request, factSources(settings, linuxFileSystem)));
+  return buildContainerSpec(request, await gatherFacts(request, createFactSources(settings, linuxFileSystem)));
 }
 
 function sandboxConfig(namespaceOptions: object, sysctls: Record<string, string> = {}): PodSandboxConfig {
@@ -327,7 +327,7 @@ function startPause(program: string, config: PodSandboxConfig): { readonly pid: 
   const rootfs = join(folder, id, 'rootfs');
   mkdirSync(rootfs, { recursive: true });
   if (config.linux?.securityContext?.namespaceOptions?.usernsOptions) execFileSync('chown', ['300000:300000', rootfs]);
-  bundleOf(pauseSpec({ sandboxId: id, config, rootfs, pauseProgram: PAUSE, pinned: {}, machine }), id);
+  bundleOf(buildPauseSpec({ sandboxId: id, config, rootfs, pauseProgram: PAUSE, pinned: {}, machine }), id);
   oci(program, 'create', '--bundle', join(folder, id), id);
   oci(program, 'start', id);
   const { pid } = JSON.parse(execFileSync(program, [...rootOf(program), 'state', id], { encoding: 'utf8' })) as {

@@ -16,7 +16,7 @@ const PROBE = 'src/kubelet/probes/check-probe.ts';
 const HTTP_PROBE = 'src/kubelet/probes/check-http.ts';
 const GRPC_PROBE = 'src/kubelet/probes/check-grpc.ts';
 const IMAGES_IN_USE = 'src/kubelet/gc/images-in-use.ts';
-const JUDGE_IMAGE = 'src/kubelet/images/judge-present-image.ts';
+const JUDGE_IMAGE = 'src/kubelet/images/image-access.ts';
 const PULL_SECRETS = 'src/kubelet/images/pull-secrets.ts';
 const ROTATE = 'src/kubelet/logs/rotate-log.ts';
 const ROTATION = 'src/kubelet/logs/log-rotation.ts';
@@ -40,7 +40,7 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     'versionName(clock.now(), random)',
     "'..2026_01_01_00_00_00.1'",
   ),
-  mutation('volumes stay mounted', VOLUMES, 'await allOf(group.map((path) => mounts.unmount(path)));', ''),
+  mutation('volumes stay mounted', VOLUMES, 'await waitForAll(group.map((path) => mounts.unmount(path)));', ''),
   mutation(
     'variables whose object is missing are left out',
     ENVIRONMENT,
@@ -62,7 +62,7 @@ export const FEATURE_MUTATIONS: readonly Mutation[] = [
     "if (outcome.kind === 'failed')",
     "if (outcome.kind === 'never')",
   ),
-  mutation('a container whose hook failed runs on', POST_START, 'await endContainer(', 'void ('),
+  mutation('a container whose hook failed runs on', POST_START, 'await killContainer(', 'void ('),
   mutation(
     'nobody waits for postStart hooks',
     STARTS,

@@ -1,7 +1,7 @@
 import type { Log } from '../../src/base/log.ts';
 import type { Host } from '../../src/host/host.ts';
 import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
-import { boundApiServer } from '../../src/kubelet/api-client/bounded-api-server.ts';
+import { boundApiServer } from '../../src/kubelet/api-client/api-timeouts.ts';
 import { CertificateRotation } from '../../src/kubelet/certificates/certificate-rotation.ts';
 import { CertificateStore, type StorePlace } from '../../src/kubelet/certificates/certificate-store.ts';
 import { nodeSubject } from '../../src/kubelet/certificates/certificate-subject.ts';

@@ -38,12 +38,12 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation('success is restarted', ACTIONS, 'view.spec, seen.exitCode)', 'view.spec, seen.exitCode || 1)'),
   mutation('a pod that never restarts gets a new sandbox', ACTIONS, "=== 'Never' && attempt", "=== 'No' && attempt"),
   mutation('a changed definition is ignored', ACTIONS, 'seen.hash !== containerHash(container)', 'seen.hash === ""'),
-  mutation('back-off is ignored', STARTS, 'leaveInPeace(place, container, deps);', ''),
+  mutation('back-off is ignored', STARTS, 'checkCrashBackoff(context, container, deps);', ''),
   mutation(
     'a new sandbox comes beside the old one',
     EXECUTION,
-    'await stopPod(pod, observed, ownGraceOf(pod), deps, signal);\n  // In',
-    'await stopPod(pod, undefined, ownGraceOf(pod), deps, signal);\n  // In',
+    'await stopPod(pod, observed, specGracePeriod(pod), deps, signal);\n  // In',
+    'await stopPod(pod, undefined, specGracePeriod(pod), deps, signal);\n  // In',
   ),
   mutation(
     'nobody looks after an operation',
@@ -54,11 +54,11 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation('resources are not given back', SYNCER, 'await step.release(', 'void ('),
   mutation('containers get no time to end', STOP, 'BigInt(Math.max(MINIMUM_GRACE_SECONDS, left))', '0n'),
   mutation('sandboxes are stopped before their containers', STOP, 'stopOrder(pod, live)', 'stopOrder(pod, [])'),
-  mutation('what was seen before a failed look is believed', OBSERVED, 'this.#doubtful.add(uid);', ''),
+  mutation('what was seen before a failed look is believed', OBSERVED, 'this.#stale.add(uid);', ''),
   mutation('ends that came early are forgotten', OBSERVED, 'this.#earlyStops.add(id);', ''),
   mutation('dead containers pile up', COLLECTOR, 'container } of dead) {', 'container } of dead.slice(0, 0)) {'),
   mutation('what a worker decides by is removed', DEAD, '.slice(keep)', '.slice(0)'),
-  mutation('events are not heard', OBSERVED, 'await this.#refreshOrWake(uid, signal);', ''),
+  mutation('events are not heard', OBSERVED, 'await this.#refreshOrNotify(uid, signal);', ''),
   {
     name: 'a terminal phase is left',
     changes: [

@@ -3,7 +3,7 @@ import type { Event, Lease, Node, Pod } from '../../src/api/generated/core-v1.ts
 import type { ApiServer, ObjectKey } from '../../src/kubelet/api-client/api-server.ts';
 import { isApiError } from '../../src/kubelet/api-client/is-api-error.ts';
 import { leaseKey } from '../../src/kubelet/node/lease/node-lease.ts';
-import { nodeKey } from '../../src/kubelet/node/own-node.ts';
+import { nodeKey } from '../../src/kubelet/node/node-cache.ts';
 import { NODE_NAME } from './sim-sources.ts';
 
 const FOR_EVER = new AbortController().signal;

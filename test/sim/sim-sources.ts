@@ -4,7 +4,7 @@ import type { Log } from '../../src/base/log.ts';
 import type { MemoryFileSystem } from '../../src/host/fake/memory-file-system.ts';
 import type { Host } from '../../src/host/host.ts';
 import type { ApiServer } from '../../src/kubelet/api-client/api-server.ts';
-import { boundApiServer } from '../../src/kubelet/api-client/bounded-api-server.ts';
+import { boundApiServer } from '../../src/kubelet/api-client/api-timeouts.ts';
 import { createApiSource } from '../../src/kubelet/sources/api-source.ts';
 import { createFileSource } from '../../src/kubelet/sources/file-source.ts';
 import { parseStaticPods, type StaticReferences } from '../../src/kubelet/sources/parse-static-pods.ts';

@@ -2,7 +2,7 @@ import type { NodeAddress } from '../../api/generated/core-v1.ts';
 import type { Log } from '../../base/log.ts';
 import type { Host } from '../../host/host.ts';
 import type { ApiServer } from '../../kubelet/api-client/api-server.ts';
-import { boundApiServer } from '../../kubelet/api-client/bounded-api-server.ts';
+import { boundApiServer } from '../../kubelet/api-client/api-timeouts.ts';
 import type { ClientConfig, ClientUser } from '../../kubelet/api-client/client-config.ts';
 import { createCredentials } from '../../kubelet/api-client/credentials.ts';
 import { createHttpApiServer, type HttpApiServer } from '../../kubelet/api-client/http-api-server.ts';
@@ -11,10 +11,10 @@ import { CertificateRotation, type RotationDeps } from '../../kubelet/certificat
 import { CertificateStore } from '../../kubelet/certificates/certificate-store.ts';
 import { nodeSubject } from '../../kubelet/certificates/certificate-subject.ts';
 import { servingSubject } from '../../kubelet/certificates/node-certificates.ts';
-import { ensureOwnServingFiles } from '../../kubelet/certificates/own-serving-files.ts';
+import { ensureOwnServingFiles } from '../../kubelet/certificates/self-signed-files.ts';
 import { CLIENT_SIGNER, SERVING_SIGNER } from '../../kubelet/certificates/request-certificate.ts';
 import { rotatingCredentials } from '../../kubelet/certificates/rotating-credentials.ts';
-import { ServedFiles } from '../../kubelet/certificates/served-files.ts';
+import { ServedFiles } from '../../kubelet/certificates/file-serving-certificate.ts';
 import type { KeyPair, ServingCertificate } from '../../kubelet/certificates/serving-certificate.ts';
 import type { KubeletSettings } from '../config/load-config.ts';
 import {

@@ -1,6 +1,6 @@
 import type { ApiReviews } from '../../kubelet/api-client/api-reviews.ts';
 import type { ApiServer } from '../../kubelet/api-client/api-server.ts';
-import { boundApiServer } from '../../kubelet/api-client/bounded-api-server.ts';
+import { boundApiServer } from '../../kubelet/api-client/api-timeouts.ts';
 import { createApiSource } from '../../kubelet/sources/api-source.ts';
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
 import type { ClientOptions } from './api-server-client.ts';

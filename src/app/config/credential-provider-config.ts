@@ -1,3 +1,4 @@
+import { ExpectedError } from '../../base/expected-error.ts';
 import { join } from 'node:path/posix';
 import { LineCounter, parseDocument } from 'yaml';
 import { formatFieldError } from '../../api/validation/field-error.ts';
@@ -23,7 +24,7 @@ export interface ProviderPaths {
 }
 
 /** The credential providers cannot be used as they are configured; the message is kubelet's own. */
-export class ProviderConfigError extends Error {
+export class ProviderConfigError extends ExpectedError {
   override readonly name = 'ProviderConfigError';
 }
 

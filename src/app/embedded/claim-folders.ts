@@ -49,7 +49,7 @@ export async function claimRoot(places: ClaimedFolders, use: FolderUse, signal: 
 }
 
 async function waitForImageCommand<T>(
-  { host, onWaiting: waiting }: Pick<ClaimedFolders, 'host' | 'waiting'>,
+  { host, onWaiting }: Pick<ClaimedFolders, 'host' | 'onWaiting'>,
   claim: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
@@ -60,7 +60,7 @@ async function waitForImageCommand<T>(
     } catch (error) {
       if (!(error instanceof FolderTakenError && error.holder.use === 'image command')) throw error;
       const text = `waiting for an image command${pidText(error.holder)} that uses ${error.folder}`;
-      if (text !== reported) waiting?.(text);
+      if (text !== reported) onWaiting?.(text);
       reported = text;
     }
     await host.clock.sleep(LOOK_AGAIN_MS, signal);

@@ -13,7 +13,7 @@ function world(availableBytes: number, capacityBytes = 100 * MIB) {
 }
 
 const TOO_SMALL = {
-  name: 'RuntimeStartError',
+  name: 'StartupError',
   message: 'the disk of /var/lib/nodelet has too little space: the runtime needs 16.0 MiB, and 3.0 MiB are free',
 };
 

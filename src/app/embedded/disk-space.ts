@@ -4,7 +4,7 @@ import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-
 import { MountError } from '../../host/mounts.ts';
 import { runtimePaths } from '../../runtime/settings/runtime-paths.ts';
 import { type EmbeddedRuntimeConfig, runtimeFolders } from './embedded-settings.ts';
-import { StartError } from './start-error.ts';
+import { StartupError } from './startup-error.ts';
 
 /** An image like busybox, as an archive and unpacked, with the records and logs of a few pods. */
 const ROOT_BYTES = 16 * 2 ** 20;
@@ -24,7 +24,7 @@ export async function checkDiskSpace(parts: DiskParts): Promise<void> {
   if ((await parts.fs.stat(containerRecords)) !== undefined) return;
   for (const [folder, needed] of requiredSpace(parts)) {
     const free = await freeBytes(folder, parts.fs);
-    if (free !== undefined && free < needed) throw new StartError(spaceMessage(folder, free, needed));
+    if (free !== undefined && free < needed) throw new StartupError(spaceMessage(folder, free, needed));
   }
 }
 
@@ -35,7 +35,7 @@ export async function asStartError(error: unknown, parts: DiskParts): Promise<un
   const path = error instanceof FileSystemError ? error.path : error.target;
   const [folder, needed] = requiredSpace(parts).findLast(([each]) => path.startsWith(`${each}/`)) ?? [path, ROOT_BYTES];
   const free = (await freeBytes(folder, parts.fs)) ?? 0;
-  return new StartError(spaceMessage(folder, free, needed), { cause: error });
+  return new StartupError(spaceMessage(folder, free, needed), { cause: error });
 }
 
 function requiredSpace({ rootDir, stateDir }: DiskParts): ReadonlyArray<readonly [folder: string, bytes: number]> {

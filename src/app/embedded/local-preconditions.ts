@@ -2,7 +2,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
 import { addressConflict } from '../pod-network/address-conflict.ts';
 import { missingForLocalRuntime, missingText } from './missing-programs.ts';
-import { StartError } from './start-error.ts';
+import { StartupError } from './startup-error.ts';
 
 export interface PreconditionParts {
   readonly fs: FileSystem;
@@ -15,7 +15,7 @@ export interface PreconditionParts {
 export async function checkLocalPreconditions(parts: PreconditionParts): Promise<void> {
   const { fs, bridge, podCidr } = parts;
   const missing = missingText(await missingForLocalRuntime(fs));
-  if (missing !== undefined) throw new StartError(missing);
+  if (missing !== undefined) throw new StartupError(missing);
   const tables = {
     route: await fs.readText('/proc/net/route'),
     fibTrie: await fs.readText('/proc/net/fib_trie'),
@@ -23,7 +23,7 @@ export async function checkLocalPreconditions(parts: PreconditionParts): Promise
   const faults = [addressConflict(podCidr, bridge, tables), await forwardingError(parts)].filter(
     (fault) => fault !== undefined,
   );
-  if (faults.length > 0) throw new StartError(faults.join('; '));
+  if (faults.length > 0) throw new StartupError(faults.join('; '));
 }
 
 /** The bridge plugin turns forwarding on with the first pod, by itself, where the kernel's settings can be written. */

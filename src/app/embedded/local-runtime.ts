@@ -23,7 +23,7 @@ import { runtimeFolders } from './embedded-settings.ts';
 import { ensureBusybox } from './ensure-busybox.ts';
 import { checkLocalPreconditions } from './local-preconditions.ts';
 import { decodeNetworkRecord, type NetworkRecord, nextNetworkRecord } from './network-record.ts';
-import { StartError } from './start-error.ts';
+import { StartupError } from './startup-error.ts';
 import { type RunningEmbedded, startEmbedded } from './start-embedded.ts';
 
 const CLEANUP_MS = 30_000;
@@ -116,7 +116,7 @@ async function prepareImages(
     const isFull = error instanceof SpaceError || (error instanceof FileSystemError && isOutOfSpace(error));
     if (!isFull) throw error;
     if (runtime.isEmpty())
-      throw new StartError(`cannot load image ${BUSYBOX_IMAGE}: ${errorText(error)}`, { cause: error });
+      throw new StartupError(`cannot load image ${BUSYBOX_IMAGE}: ${errorText(error)}`, { cause: error });
     log.warn('the disk is full: the local image is not loaded', { image: BUSYBOX_IMAGE, rootDir, error });
   }
 }

@@ -17,7 +17,7 @@ import { type EmbeddedRuntimeConfig, embeddedSettings } from './embedded-setting
 import type { ImageOperations } from './image-operations.ts';
 import { mayRaiseLimits } from './may-raise-limits.ts';
 import { missingForRuntime, missingText } from './missing-programs.ts';
-import { StartError } from './start-error.ts';
+import { StartupError } from './startup-error.ts';
 import { storedImages } from './stored-images.ts';
 
 const PASSABLE = 0o711;
@@ -55,7 +55,7 @@ export interface RunningEmbedded {
 export async function startEmbedded(options: EmbeddedOptions, signal: AbortSignal): Promise<RunningEmbedded> {
   const { host, version, env, log, stateDir } = options;
   const missing = missingText(await missingForRuntime(host.fs));
-  if (missing !== undefined) throw new StartError(missing);
+  if (missing !== undefined) throw new StartupError(missing);
   const disks = { ...options, fs: host.fs };
   await checkDiskSpace(disks);
   await makeStateFolder(stateDir, host.fs);
@@ -94,7 +94,7 @@ export async function startEmbedded(options: EmbeddedOptions, signal: AbortSigna
   } catch (error) {
     ready.reject(error);
     await owner.close();
-    if (error instanceof NriSocketError) throw new StartError(error.message, { cause: error });
+    if (error instanceof NriSocketError) throw new StartupError(error.message, { cause: error });
     throw await asStartError(error, disks);
   }
 }
@@ -129,6 +129,6 @@ async function claim(
   } catch (error) {
     if (!(error instanceof FolderTakenError)) throw error;
     const flag = error.folder === options.rootDir ? '--root' : '--state';
-    throw new StartError(`${flag}: ${error.message}`, { cause: error });
+    throw new StartupError(`${flag}: ${error.message}`, { cause: error });
   }
 }

@@ -7,7 +7,7 @@ import type { CommandContext } from './command-context.ts';
 /** The agent's log on stderr: for people on a terminal, a JSON record a line elsewhere unless `format` says otherwise. */
 export function agentLog({ terminal, host }: CommandContext, verbosity: number, format?: LogOptions['format']): Log {
   const { isTerminal, hasColours } = terminal.stderr;
-  const writer = new LineWriter(terminal.stderr, () => {}); // a log that nobody reads is no reason to stop
+  const writer = new LineWriter(terminal.stderr, () => {}); // a closed stderr does not stop the agent
   const log = createLog({
     clock: host.clock,
     verbosity,

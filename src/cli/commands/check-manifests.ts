@@ -18,10 +18,10 @@ export async function manifestPaths(paths: readonly string[], fs: Pick<FileSyste
   return absolute;
 }
 
-/** What a source wants at first: for telling a user what is wrong before anything is started. */
-export async function firstWanted(source: PodSource): Promise<SourceSnapshot> {
-  const { desired, errors: problems } = mergeSnapshot(NO_PODS, source.name, await firstSnapshot(source));
-  return { pods: allDesired(desired), errors: problems };
+/** The first set of desired pods of a source, so that errors are reported before anything starts. */
+export async function firstDesiredPods(source: PodSource): Promise<SourceSnapshot> {
+  const { desired, errors } = mergeSnapshot(NO_PODS, source.name, await firstSnapshot(source));
+  return { pods: allDesired(desired), errors };
 }
 
 async function firstSnapshot(source: PodSource): Promise<SourceSnapshot> {

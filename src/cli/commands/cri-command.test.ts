@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ScriptedContext, type ScriptedContextOptions, scriptedContext } from '../fake/scripted-context.ts';
-import type { CriOptions } from '../options/commands.ts';
+import type { CriOptions } from './cri.ts';
 import { criCommand } from './cri-command.ts';
 
 const SOCKET = '/run/nodelet/cri.sock';
@@ -18,14 +18,14 @@ const OPTIONS: CriOptions = {
   verbosity: 0,
 };
 
-interface Refusal {
+interface RejectedCase {
   readonly options?: ScriptedContextOptions;
   readonly prepare?: (scripted: ScriptedContext) => Promise<unknown>;
   readonly message: string;
   readonly exitCode?: number;
 }
 
-const refused: Record<string, Refusal> = {
+const rejected: Record<string, RejectedCase> = {
   'a user who is not root': {
     options: { isRoot: false },
     message: 'only root can run containers; try again with sudo',
@@ -42,7 +42,7 @@ const refused: Record<string, Refusal> = {
   },
 };
 
-for (const [what, { options, prepare, message, exitCode = 1 }] of Object.entries(refused)) {
+for (const [what, { options, prepare, message, exitCode = 1 }] of Object.entries(rejected)) {
   test(`cri refuses ${what}, and touches nothing`, async () => {
     const scripted = scriptedContext(options);
     const { fs } = scripted.host;

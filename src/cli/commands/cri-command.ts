@@ -8,12 +8,12 @@ import { serveCri } from '../../cri/server.ts';
 import type { Host } from '../../host/host.ts';
 import { NetworkError } from '../../host/network.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
-import type { CriOptions } from '../options/commands.ts';
 import { agentLog } from './agent-log.ts';
 import type { CommandContext } from './command-context.ts';
-import { untilOverdue } from './end-deadline.ts';
-import { Ending } from './ending.ts';
+import type { CriOptions } from './cri.ts';
 import { requireRootOnLinux } from './require-root.ts';
+import { Shutdown } from './shutdown.ts';
+import { untilOverdue } from './shutdown-deadline.ts';
 
 /** What the log says without being asked for more: that it serves, and what went wrong. */
 const DEFAULT_VERBOSITY = 2;
@@ -22,18 +22,18 @@ const DEFAULT_VERBOSITY = 2;
 export async function criCommand(options: CriOptions, context: CommandContext): Promise<number> {
   requireRootOnLinux(context);
   const log = agentLog(context, options.verbosity || DEFAULT_VERBOSITY);
-  const ending = new Ending();
+  const ending = new Shutdown();
   const unsubscribe = context.onInterrupt(() => ending.interrupt());
   try {
     const exitCode = await untilOverdue(
-      serve(options, context, log, ending.asked),
+      serve(options, context, log, ending.requested),
       ending,
       context.host.clock,
       log.error,
     );
     return exitCode ?? EXIT.failed;
   } catch (error) {
-    if (ending.asked.aborted) return EXIT.ok;
+    if (ending.requested.aborted) return EXIT.ok;
     throw error;
   } finally {
     unsubscribe();
@@ -44,8 +44,8 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
   const { host, version, pid, env } = context;
   const socketPath = parseEndpoint(options.listen);
   await refuseTakenSocket(host, socketPath);
-  const waiting = (text: string): void => log.info(text);
-  const parts = { ...options, host, version, pid, env, log, waiting, pinnedImages: [] };
+  const onWaiting = (text: string): void => log.info(text);
+  const parts = { ...options, host, version, pid, env, log, onWaiting, pinnedImages: [] };
   const runtime = await startEmbedded(parts, signal);
   try {
     await host.fs.makeDirectory(dirname(socketPath), 0o711);
@@ -60,7 +60,7 @@ async function serve(options: CriOptions, context: CommandContext, log: Log, sig
   return EXIT.ok;
 }
 
-/** A socket that nobody answers on any more is replaced; anything else at its place is not ours to remove. */
+/** A stale socket file is replaced; any other file at its path is not ours to remove. */
 async function refuseTakenSocket({ fs, network, clock }: Host, socketPath: string): Promise<void> {
   const kind = (await fs.stat(socketPath))?.kind ?? 'socket';
   if (kind !== 'socket') throw new CommandError(`--listen: ${socketPath} exists and is not a socket`, EXIT.badInput);

@@ -40,7 +40,10 @@ const cases: Record<string, Case> = {
     config: { auths: { 'registry.example:5000': { auth: auth('me:secret') } } },
     login: { username: 'me', password: 'secret' },
   },
-  'nothing where nobody is at home': { env: {}, config: { auths: { 'registry.example:5000': { auth: auth('a:b') } } } },
+  'nothing without a home directory': {
+    env: {},
+    config: { auths: { 'registry.example:5000': { auth: auth('a:b') } } },
+  },
   'an identity token in place of a password': {
     config: { auths: { 'registry.example:5000': { auth: auth('me:'), identitytoken: 'token' } } },
     login: { identityToken: 'token' },
@@ -81,9 +84,9 @@ const cases: Record<string, Case> = {
   },
   'nothing from a helper with a path for a name': {
     config: { credsStore: '../sh' },
-    warned: /: the name of a credential helper is none$/,
+    warned: /: invalid name of a credential helper$/,
   },
-  'nothing from a configuration that is none': {
+  'nothing from an invalid configuration': {
     config: { auths: ['secret'] },
     warned: /^no login from \/root\/.docker\/config.json: the list of registries is not an object$/,
   },

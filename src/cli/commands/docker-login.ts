@@ -1,11 +1,11 @@
-import { parseImageName } from '../../base/image-name.ts';
 import { DEFAULT_PATH } from '../../base/default-path.ts';
 import { errorText } from '../../base/error-text.ts';
+import { parseImageName } from '../../base/image-name.ts';
 import { AuthConfig } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { Processes } from '../../host/processes.ts';
-import { credentialsFor } from '../../kubelet/images/credentials-for.ts';
 import { parseDockerConfigJson } from '../../kubelet/images/docker-config.ts';
+import { credentialsFor } from '../../kubelet/images/matching-credentials.ts';
 
 export interface DockerLoginDeps {
   readonly fs: Pick<FileSystem, 'readText'>;
@@ -80,7 +80,7 @@ async function fromHelper(
       .map((server) => credHelpers[server])
       .find(Boolean) ?? credsStore;
   if (!name) return undefined;
-  if (!/^[\w.-]+$/.test(String(name))) throw new Error('the name of a credential helper is none');
+  if (!/^[\w.-]+$/.test(String(name))) throw new Error('invalid name of a credential helper');
   const server = domain === 'docker.io' ? DOCKER_HUB : domain;
   const { exitCode, stdout } = await processes.run(
     {
@@ -107,7 +107,7 @@ function helperAnswer(text: string, name: string): { readonly Username: string; 
     const { Username, Secret } = JSON.parse(text) as Record<string, unknown>; // looked at below
     if (typeof Username === 'string' && typeof Secret === 'string') return { Username, Secret };
   } catch {
-    // told below
+    // reported below
   }
   throw new Error(`docker-credential-${name} answered without a login`);
 }

@@ -3,13 +3,13 @@ import { connectExec, type ExecWish } from '../../kubelet/local-api/exec-connect
 import type { ExecConnection } from '../../kubelet/local-api/exec-connection.ts';
 import type { ExecEnd } from '../../kubelet/local-api/exec-protocol.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
-import type { ExecOptions } from '../options/commands.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { CommandContext } from './command-context.ts';
+import type { ExecOptions } from './exec.ts';
 import { execFailure } from './exec-failure.ts';
-import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 
 /** kubectl's words. */
 const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind of file\n';
@@ -18,7 +18,7 @@ const NO_TTY = 'Unable to use a TTY - input is not a terminal or the right kind 
 export async function execCommand(options: ExecOptions, { terminal, host }: CommandContext): Promise<number> {
   const { stateDir, namespace, container, command, stdin } = options;
   const pod = podArgument(options.pod, namespace);
-  const wish = wishOf(options, terminal);
+  const wish = execStreams(options, terminal);
   if (options.tty && !wish.tty) await terminal.stderr.write(NO_TTY);
   const client = createLocalClient({ network: host.network, socketPath: localSocket(stateDir) });
   const over = new AbortController();
@@ -44,7 +44,7 @@ export async function execCommand(options: ExecOptions, { terminal, host }: Comm
   }
 }
 
-function wishOf({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): ExecWish {
+function execStreams({ stdin, tty }: ExecOptions, { inputIsTerminal }: Terminal): ExecWish {
   if (!stdin) return { input: 'none', tty };
   return tty && inputIsTerminal ? { input: 'keys', tty: true } : { input: 'bytes', tty: false };
 }
@@ -74,7 +74,7 @@ async function sendSizes(terminal: Terminal, connection: ExecConnection, signal:
   for await (const size of terminal.sizes(signal)) await connection.resize(size);
 }
 
-/** Never resolves. That nobody takes what is sent is no failure: the command may need no more, and the end tells. */
+/** Never resolves. Unread input is not an error: the command may need no more, and its exit code decides. */
 function failureOf(sending: readonly Promise<void>[]): Promise<never> {
   return new Promise((_, reject) => {
     for (const task of sending) {

@@ -4,12 +4,12 @@ export interface ExecFailure {
   readonly exitCode: 126 | 127;
 }
 
-/** What the streaming servers of runtimes put before the words of their OCI runtime. */
+/** The prefix that streaming servers of runtimes add to the message of the OCI runtime. */
 const PREFIX = /^.*error executing command in container: (?:failed to exec in container: )?/s;
 
 /**
- * What is said of a program by runc (`exec: "ls": …`, `exec /bin/ls: …`) and crun (`executable file …`), in what containerd
- * and conmon leave of it. Of a working directory that is not there they speak differently.
+ * Messages of runc (`exec: "ls": …`, `exec /bin/ls: …`) and crun (`executable file …`) about the program, as containerd and
+ * conmon pass them on. Messages about a missing working directory differ.
  */
 const NOT_FOUND = [
   /\bexecutable file (?:`[^`]*` )?not found(?: in \$PATH)?/,
@@ -21,7 +21,7 @@ const NOT_EXECUTABLE = [
   /\bexists but it is not executable/,
 ];
 
-/** Why a program was not executed; `undefined` where the failure is not the program's. */
+/** Why a program could not be executed; `undefined` for any other error. */
 export function execFailure(failure: string, [program = '']: readonly string[]): ExecFailure | undefined {
   const words = failure.replace(PREFIX, '');
   const exitCode = [[NOT_FOUND, 127] as const, [NOT_EXECUTABLE, 126] as const].find(([patterns]) =>

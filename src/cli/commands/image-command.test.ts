@@ -8,14 +8,15 @@ import { goArchitecture } from '../../base/go/go-architecture.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { buildLayer, buildOciArchive } from '../../runtime/images/fake/image-archives.ts';
 import { type ScriptedContext, type ScriptedContextOptions, scriptedContext } from '../fake/scripted-context.ts';
-import type { ImageOptions, RuntimePlaces } from '../options/commands.ts';
+import type { ImageOptions } from '../options/image-options.ts';
+import type { RuntimeFolders } from '../options/runtime-options.ts';
 import { imageCommand } from './image-command.ts';
 
 const FOLDERS = { rootDir: '/var/lib/nodelet', stateDir: '/run/nodelet' };
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 /** As the command line has it, without the folders. */
-type Verb = DistributiveOmit<ImageOptions, keyof RuntimePlaces>;
+type Verb = DistributiveOmit<ImageOptions, keyof RuntimeFolders>;
 
 const LS: Verb = { verb: 'ls', format: 'table', digests: false, whole: false };
 const PULL = {
@@ -51,7 +52,7 @@ async function machine(options: ScriptedContextOptions = {}): Promise<ScriptedCo
   return { ...scripted, archive };
 }
 
-/** A machine where a runtime does what it is told to. */
+/** A machine with a scripted runtime. */
 async function served(operations: Partial<ImageOperations>, options: ScriptedContextOptions = {}) {
   const scripted = await machine(options);
   const { host } = scripted;
@@ -103,7 +104,7 @@ test('image rm takes an image away with all its names when it is called by its i
   assert.deepEqual(namesOf(await run(scripted, LS)), []);
 });
 
-test('image rm tries all, and tells which are not here', async () => {
+test('image rm tries all and reports missing ones', async () => {
   const scripted = await machine();
   await run(scripted, load('/a/app.tar'));
   assert.equal(await run(scripted, rm('none:1', 'localhost/app:1'), 1), 'localhost/app:1 removed\n');
@@ -291,7 +292,7 @@ test('image save leaves nothing when it is given up', async () => {
   );
 });
 
-test('image tag and build-from-rootfs tell the whole name', async () => {
+test('image tag and build-from-rootfs print the full name', async () => {
   const scripted = await machine();
   const { fs } = scripted.host;
   await fs.makeDirectory('/rootfs');
@@ -333,7 +334,7 @@ const refused: Record<string, { verb: Verb; options?: ScriptedContextOptions; me
     message: 'only root can run containers; try again with sudo',
     exitCode: 1,
   },
-  'a name that is none': {
+  'an invalid name': {
     verb: { ...PULL, images: ['App'] },
     message: '"App" is not the name of an image',
     exitCode: 2,

@@ -3,34 +3,34 @@ import { withImages } from '../../app/embedded/with-images.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { CriError, isNotFound } from '../../cri/cri-error.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
-import type { ImageOptions } from '../options/commands.ts';
+import type { ImageOptions } from '../options/image-options.ts';
 import { folder } from '../options/option-values.ts';
 import { imageList } from '../output/image-list.ts';
 import { shortId } from '../output/short-id.ts';
 import type { CommandContext } from './command-context.ts';
 import { preparePull, pullOne } from './image-pull.ts';
-import { archivePlace } from './image-save.ts';
+import { archiveWriter } from './image-save.ts';
 import { requireRootOnLinux } from './require-root.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 
-/** What is done with the images, whoever owns them; answers with an exit code. */
+/** An operation on the images, through a runtime or directly; returns an exit code. */
 type Work = (images: ImageOperations, signal: AbortSignal) => Promise<number>;
 
-/** `nodelet image`: through the runtime that is at work on these folders, else by itself. */
+/** `nodelet image`: through the runtime that uses these folders, or directly without one. */
 export async function imageCommand(options: ImageOptions, context: CommandContext): Promise<number> {
   requireRootOnLinux(context);
   const { host, env, pid, terminal } = context;
   const registryConfigDirs = options.verb === 'pull' ? options.registryConfigDirs : undefined;
   const waiting = (text: string): void => void terminal.stderr.write(`nodelet image: ${text}\n`).catch(() => {});
   const places = { ...options, host, env, pid, waiting, registryConfigDirs };
-  const work = await workOf(options, context);
+  const work = await imageWork(options, context);
   return untilInterrupted(context, interruptedText(options.verb), (signal) =>
     withImages(places, (images) => work(images, signal), signal),
   );
 }
 
-/** What is wrong with the request itself is told before anything is touched. */
-async function workOf(options: ImageOptions, context: CommandContext): Promise<Work> {
+/** Validates the request before anything is changed. */
+async function imageWork(options: ImageOptions, context: CommandContext): Promise<Work> {
   const print = (...texts: readonly string[]): Promise<void> =>
     context.terminal.stdout.write(texts.map((text) => `${text}\n`).join(''));
   switch (options.verb) {
@@ -51,7 +51,7 @@ async function workOf(options: ImageOptions, context: CommandContext): Promise<W
       };
     }
     case 'save': {
-      const write = await archivePlace(options.output, context);
+      const write = await archiveWriter(options.output, context);
       return async (images, signal) => {
         await context.terminal.stdout.write(await write(images.save({ images: options.images }, signal)));
         return EXIT.ok;
@@ -69,7 +69,7 @@ async function workOf(options: ImageOptions, context: CommandContext): Promise<W
     case 'tag':
     case 'build-from-rootfs':
       return async (images, signal) => {
-        await context.terminal.stdout.write(await said(options, images, signal));
+        await context.terminal.stdout.write(await resultText(options, images, signal));
         return EXIT.ok;
       };
     default:
@@ -79,7 +79,7 @@ async function workOf(options: ImageOptions, context: CommandContext): Promise<W
 
 type QuickOptions = Extract<ImageOptions, { readonly verb: 'ls' | 'tag' | 'build-from-rootfs' }>;
 
-async function said(options: QuickOptions, images: ImageOperations, signal: AbortSignal): Promise<string> {
+async function resultText(options: QuickOptions, images: ImageOperations, signal: AbortSignal): Promise<string> {
   switch (options.verb) {
     case 'ls':
       return imageList(await images.list({}, signal), options);
@@ -104,7 +104,7 @@ function givenArchive(archive: string, { terminal }: CommandContext) {
   return { bytes: terminal.input() };
 }
 
-/** One that fails does not keep the others from being tried. */
+/** An error of one image does not stop the others. */
 async function oneByOne(
   names: readonly string[],
   { terminal }: CommandContext,

@@ -4,7 +4,7 @@ import { goArchitecture } from '../../base/go/go-architecture.ts';
 import { ImageNameError, parseImageName } from '../../base/image-name.ts';
 import { AuthConfig } from '../../cri/generated/runtime-v1.ts';
 import { CommandError, EXIT } from '../options/command-error.ts';
-import type { PullOptions } from '../options/commands.ts';
+import type { PullOptions } from '../options/image-options.ts';
 import { shownPull } from '../output/pull-screen.ts';
 import { shortId } from '../output/short-id.ts';
 import type { CommandContext } from './command-context.ts';

@@ -14,7 +14,7 @@ const MODE = 0o600;
 /** Where an archive goes; refuses what is no place for one. Answers what to print when it is whole. */
 export type ArchivePlace = (archive: AsyncIterable<Uint8Array>) => Promise<string>;
 
-export async function archivePlace(output: string, context: CommandContext): Promise<ArchivePlace> {
+export async function archiveWriter(output: string, context: CommandContext): Promise<ArchivePlace> {
   const { host, terminal, pid } = context;
   if (output === '-') {
     if (terminal.stdout.isTerminal) {
@@ -33,12 +33,12 @@ export async function archivePlace(output: string, context: CommandContext): Pro
       return `${output} written (${byteSize(await replaceFile(path, temporary, archive, host))})\n`;
     } catch (error) {
       if (!(error instanceof FileSystemError && error.path === temporary)) throw error;
-      throw new CommandError(`cannot write ${path}: ${faultText(error)}`, EXIT.failed, { cause: error });
+      throw new CommandError(`cannot write ${path}: ${fileErrorText(error)}`, EXIT.failed, { cause: error });
     }
   };
 }
 
-function faultText({ code }: FileSystemError): string {
+function fileErrorText({ code }: FileSystemError): string {
   return { ENOSPC: 'no space left on device', EROFS: 'read-only file system', EDQUOT: 'quota exceeded' }[code] ?? code;
 }
 

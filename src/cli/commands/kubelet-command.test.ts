@@ -6,7 +6,7 @@ import { kubeletCommand } from './kubelet-command.ts';
 const cases: Record<string, { flags: readonly string[]; says: RegExp }> = {
   'a flag that does not exist': { flags: ['--nosuch'], says: /error: unknown flag: --nosuch\n/ },
   'a flag without its value': { flags: ['--root-dir'], says: /error: flag needs an argument: --root-dir\n/ },
-  'a value that is none': { flags: ['--max-pods=many'], says: /error: invalid argument "many" for "--max-pods" flag/ },
+  'an invalid value': { flags: ['--max-pods=many'], says: /error: invalid argument "many" for "--max-pods" flag/ },
   'an argument': { flags: ['extra'], says: /error: unknown command extra\n/ },
   'a configuration that is not there': { flags: ['--config=/no/such'], says: /error: \/no\/such: failed to read/ },
 };

@@ -1,9 +1,9 @@
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 import { EXIT } from '../options/command-error.ts';
-import type { LogsOptions } from '../options/commands.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from '../../kubelet/local-api/local-socket.ts';
+import type { LogsOptions } from './logs.ts';
 
 /** `nodelet logs`: nothing but the log on stdout. */
 export async function logsCommand(options: LogsOptions, { terminal, host }: CommandContext): Promise<number> {

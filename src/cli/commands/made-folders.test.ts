@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { missingFolders, removeEmptyFolders } from './made-folders.ts';
+import { findMissingFolders, removeEmptyFolders } from './made-folders.ts';
 
 test('what has to be made for a path is its uppermost missing folder', async () => {
   const { fs } = createMemoryHost();
   await fs.makeDirectory('/var/lib');
-  assert.deepEqual(await missingFolders(['/var/lib/a', '/run/b/c', '/run/b/d', '/var/lib'], fs), [
+  assert.deepEqual(await findMissingFolders(['/var/lib/a', '/run/b/c', '/run/b/d', '/var/lib'], fs), [
     '/var/lib/a',
     '/run',
   ]);

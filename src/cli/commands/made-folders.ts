@@ -1,11 +1,11 @@
 import { dirname } from 'node:path/posix';
 import type { DirectoryEntry, FileSystem } from '../../host/file-system.ts';
 
-/** What lies deeper is not a folder of ours that nothing was put into. */
-const MOST_DEPTH = 8;
+/** Deeper trees are not ours. */
+const MAX_DEPTH = 8;
 
-/** For each path that is not there, the uppermost folder that has to be made for it. */
-export async function missingFolders(
+/** For each missing path, the topmost folder that has to be created for it. */
+export async function findMissingFolders(
   paths: readonly string[],
   fs: Pick<FileSystem, 'lstat'>,
 ): Promise<readonly string[]> {
@@ -25,10 +25,10 @@ export async function removeEmptyFolders(
 ): Promise<void> {
   for (const path of paths) {
     try {
-      const folders = await emptyTree(path, fs, MOST_DEPTH);
+      const folders = await emptyTree(path, fs, MAX_DEPTH);
       for (const folder of folders ?? []) await fs.remove(folder);
     } catch {
-      // It is gone already, or has got something in it meanwhile, and then it stays.
+      // It is gone already, or it is no longer empty and stays.
     }
   }
 }

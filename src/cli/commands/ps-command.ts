@@ -1,13 +1,13 @@
 import { stringify } from 'yaml';
 import type { PodItem, PodList } from '../../kubelet/local-api/local-api-types.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 import { manifestErrorText } from '../../kubelet/local-api/problem-text.ts';
 import { EXIT } from '../options/command-error.ts';
-import type { PsOptions } from '../options/commands.ts';
 import { type PodRow, podRow } from '../output/pod-row.ts';
 import { textTable } from '../output/text-table.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from '../../kubelet/local-api/local-socket.ts';
+import type { PsOptions } from './ps.ts';
 
 /** `nodelet ps`: pods on stdout; troubles of the node and manifests that could not be used on stderr. */
 export async function psCommand(

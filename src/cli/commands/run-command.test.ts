@@ -5,8 +5,8 @@ import { exitedContainer, observedOf, READY, reportOf } from '../../kubelet/loca
 import type { PodSource } from '../../kubelet/sources/pod-source.ts';
 import { ScriptedAgent } from '../fake/scripted-agent.ts';
 import { type ScriptedContextOptions, scriptedContext } from '../fake/scripted-context.ts';
-import type { RunOptions } from '../options/commands.ts';
-import { firstWanted } from './check-manifests.ts';
+import { firstDesiredPods } from './check-manifests.ts';
+import type { RunOptions } from './run.ts';
 import { runCommand } from './run-command.ts';
 
 const GOOD = `{apiVersion: v1, kind: Pod, metadata: {name: hello},
@@ -45,7 +45,7 @@ async function start({ files = { '/m/a.yaml': GOOD }, options = {}, ...more }: G
   });
   const working = async (): Promise<void> => {
     await Promise.race([agent.working.promise, exitCode]);
-    const { pods } = await firstWanted(source ?? assert.fail('nothing was started'));
+    const { pods } = await firstDesiredPods(source ?? assert.fail('nothing was started'));
     for (const pod of pods) agent.show(reportOf(pod));
   };
   const becomeReady = (): void => {
@@ -152,7 +152,7 @@ test('run says when its runtime leaves something behind, and fails', async () =>
   agent.drained.resolve();
   interrupt();
   assert.equal(await exitCode, 1);
-  assert.match(written.stderr, /^something is left behind; the next 'nodelet run' takes it away$/m);
+  assert.match(written.stderr, /^something is left behind; the next 'nodelet run' removes it$/m);
 });
 
 test('run waits until its runtime has taken back what was half made, and looks whether that came to something', async () => {
@@ -192,8 +192,8 @@ test('run ends after the grace periods and half a minute, whatever hangs', async
   await working();
   interrupt('SIGTERM');
   assert.equal(await host.clock.runUntil(exitCode), 1);
-  const told = /^nodelet run: cannot end within 37 s, the next start takes over what is left: hello$/m;
-  assert.match(written.stderr, told);
+  const expected = /^nodelet run: cannot end within 37 s, the next start takes over what is left: hello$/m;
+  assert.match(written.stderr, expected);
 });
 
 test('run ends soon after the second Ctrl-C, whatever hangs', async () => {
@@ -272,7 +272,7 @@ test('run fails when the agent fails, and leaves its pods to the next one', asyn
   );
 });
 
-test('run uses the first of two pods of one name, and tells of the other', async () => {
+test('run uses the first of two pods of one name and reports the other', async () => {
   const { agent, exitCode, working, becomeReady, written } = await start({
     files: { '/m/a.yaml': GOOD, '/m/b.yaml': GOOD },
     options: { once: true, paths: ['/m'] },

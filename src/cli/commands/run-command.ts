@@ -1,29 +1,29 @@
 import type { Agent } from '../../app/agent.ts';
+import { type AgentFactory, type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
 import { aborted } from '../../base/aborted.ts';
-import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
+import type { Log } from '../../base/log.ts';
 import type { PodReport } from '../../kubelet/explain/agent-view.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
 import { createFileSource } from '../../kubelet/sources/file-source.ts';
 import type { PodSource, SourceSnapshot } from '../../kubelet/sources/pod-source.ts';
 import { EXIT } from '../options/command-error.ts';
-import type { RunOptions } from '../options/commands.ts';
+import { withoutShownErrors } from '../output/filtered-log.ts';
 import { isSettled, podOutcome } from '../output/pod-outcome.ts';
 import { podRow } from '../output/pod-row.ts';
 import { RunScreen } from '../output/run-screen.ts';
-import { withoutShownErrors } from '../output/filtered-log.ts';
 import { agentLog } from './agent-log.ts';
-import { firstWanted, manifestPaths } from './check-manifests.ts';
+import { firstDesiredPods, manifestPaths } from './check-manifests.ts';
 import type { CommandContext } from './command-context.ts';
-import { type Overdue, overdueText, whenOverdue } from './end-deadline.ts';
-import { Ending } from './ending.ts';
-import { type AgentFactory, type LocalAgent, startLocalAgent } from '../../app/start-local-agent.ts';
-import { missingFolders, removeEmptyFolders } from './made-folders.ts';
+import { findMissingFolders, removeEmptyFolders } from './made-folders.ts';
 import { requireRootOnLinux } from './require-root.ts';
-import { longestGrace, stopPods, whenTakenBack } from './stop-pods.ts';
+import type { RunOptions } from './run.ts';
+import { Shutdown } from './shutdown.ts';
+import { overdueText, type ShutdownOverdue, whenOverdue } from './shutdown-deadline.ts';
+import { longestGrace, stopPods, waitForEmptyRuntime } from './stop-pods.ts';
 import { waitForPods } from './wait-for-pods.ts';
 
-/** How often manifests are read again when nothing was heard of them: kubelet's `fileCheckFrequency`. */
+/** The interval of rescans of the manifests, the safety net of inotify: kubelet's `fileCheckFrequency`. */
 const RESCAN_MS = 20_000;
 
 /** How long the end may take beyond the grace periods of the pods, and once they are to be killed at once. */
@@ -40,7 +40,7 @@ interface Run {
   readonly context: CommandContext;
   readonly wanted: SourceSnapshot;
   readonly screen: RunScreen;
-  readonly ending: Ending;
+  readonly ending: Shutdown;
   /** Folders that were not there before: what is empty of them at the end is removed. */
   readonly made: readonly string[];
   /** The agent, once it is built. */
@@ -54,19 +54,19 @@ export async function runCommand(options: RunOptions, context: CommandContext, w
   const nodeName = machine.hostname.toLowerCase();
   const paths = await manifestPaths(options.paths, fs);
   const source = createFileSource({ paths, nodeName, rescanMs: RESCAN_MS, references: 'beside' }, { fs, clock });
-  const wanted = await firstWanted(source);
+  const wanted = await firstDesiredPods(source);
   const nameWidth = Math.max(0, ...wanted.pods.map((pod) => manifestName(pod, nodeName).length));
-  const ending = new Ending();
-  const closed = (): void => void ending.ask();
+  const ending = new Shutdown();
+  const closed = (): void => void ending.request();
   const screen = new RunScreen({ terminal, clock, fs, nodeName, nameWidth, followLogs: !options.once, closed });
-  for (const { location, message } of wanted.errors) screen.problem(location, message);
+  for (const { location, message } of wanted.errors) screen.manifestError(location, message);
   if (wanted.pods.length === 0) {
     if (wanted.errors.length === 0) screen.line(`nodelet run: no pods in ${options.paths.join(', ')}`);
     await screen.flush();
     return EXIT.badInput;
   }
   requireRootOnLinux(context);
-  const made = await missingFolders([options.rootDir, options.stateDir], fs);
+  const made = await findMissingFolders([options.rootDir, options.stateDir], fs);
   const run: Run = { options, context, wanted, screen, ending, made };
   const whole = agentLog(context, options.verbosity, 'human'); // among the progress
   const log = options.verbosity > 0 ? whole : withoutShownErrors(whole, (pod, error) => screen.isNews(pod, error));
@@ -89,15 +89,17 @@ async function runPods(run: Run, wiring: AgentFactory): Promise<number> {
     (error: unknown) => error,
   );
   const exitCode = await Promise.race([
-    aborted(ending.asked).then(() => EXIT.ok),
+    aborted(ending.requested).then(() => EXIT.ok),
     ...(run.options.once ? [onceSettled(run, local)] : []),
     failure.then(() => undefined),
   ]);
-  void ending.ask(); // from here on it may not take for ever
+  void ending.request(); // from here on it may not take for ever
   if (exitCode === undefined) {
     await local.stop().catch(() => {}); // says again why the work ended
-    ending.tellPodsGone();
-    screen.line(`nodelet run: the agent failed: ${errorText(await failure)}; the next 'nodelet run' takes its pods over`);
+    ending.notifyPodsGone();
+    screen.line(
+      `nodelet run: the agent failed: ${errorText(await failure)}; the next 'nodelet run' takes its pods over`,
+    );
     await screen.flush();
     return EXIT.failed;
   }
@@ -117,7 +119,7 @@ async function start(run: Run, wiring: AgentFactory): Promise<LocalAgent | undef
         fs: host.fs,
         network: host.network,
         clock: host.clock,
-        shutdown: (graceSeconds) => ending.ask(graceSeconds),
+        shutdown: (graceSeconds) => ending.request(graceSeconds),
         onBuilt: (agent) => {
           screen.runtimeReady(host.clock.monotonic() - began);
           screen.attach(agent);
@@ -125,12 +127,12 @@ async function start(run: Run, wiring: AgentFactory): Promise<LocalAgent | undef
         },
       },
       wiring,
-      ending.asked,
+      ending.requested,
     );
   } catch (error) {
     await removeEmptyFolders(run.made, host.fs);
-    if (!ending.asked.aborted) throw error;
-    ending.tellPodsGone();
+    if (!ending.requested.aborted) throw error;
+    ending.notifyPodsGone();
     screen.line('stopped before the pods were started');
     await screen.flush();
     return undefined;
@@ -140,9 +142,9 @@ async function start(run: Run, wiring: AgentFactory): Promise<LocalAgent | undef
 async function onceSettled({ options, context, wanted, screen, ending }: Run, { agent }: LocalAgent): Promise<number> {
   const { clock } = context.host;
   const uids = wanted.pods.map(({ metadata }) => metadata.uid);
-  const settled = await waitForPods({ view: agent, clock, uids, timeoutMs: options.timeoutMs }, ending.asked);
+  const settled = await waitForPods({ view: agent, clock, uids, timeoutMs: options.timeoutMs }, ending.requested);
   await screen.printLogs();
-  if (ending.asked.aborted) return EXIT.failed;
+  if (ending.requested.aborted) return EXIT.failed;
   const late = agent.pods().filter(({ pod, status }) => !isSettled(pod, status));
   const states = late.map((report) => lateText(report, agent.nodeName)).join(', ');
   if (!settled) screen.line(`nodelet run: not ready after ${options.timeoutMs / 1000} s: ${states}`);
@@ -159,12 +161,12 @@ function lateText({ pod, status }: PodReport, nodeName: string): string {
 async function end({ context, ending, screen, made }: Run, local: LocalAgent, exitCode: number): Promise<number> {
   try {
     await stopPods(local.agent, ending, (line) => screen.line(line));
-    await whenTakenBack(local, context.host.clock, ending.insisted);
-    ending.tellPodsGone();
+    await waitForEmptyRuntime(local, context.host.clock, ending.urgent);
+    ending.notifyPodsGone();
     await screen.finishLogs();
     const isClean = await local.stop();
     await removeEmptyFolders(made, context.host.fs);
-    screen.line(isClean ? 'nothing left behind' : "something is left behind; the next 'nodelet run' takes it away");
+    screen.line(isClean ? 'nothing left behind' : "something is left behind; the next 'nodelet run' removes it");
     await screen.flush();
     return isClean ? exitCode : EXIT.failed;
   } catch (error) {
@@ -179,14 +181,14 @@ async function abandonment(run: Run, signal: AbortSignal): Promise<number> {
   const { ending, screen, context } = run;
   const { clock } = context.host;
   const graceSeconds = (): number => ending.graceSeconds ?? (run.agent === undefined ? 0 : longestGrace(run.agent));
-  const limits = { afterAsked: () => graceSeconds() * 1000 + END_MS, afterInsisted: KILL_MS };
+  const limits = { afterRequestedMs: () => graceSeconds() * 1000 + END_MS, afterUrgentMs: KILL_MS };
   const why = await whenOverdue(ending, clock, limits, signal);
   screen.line(`nodelet run: ${abandonmentText(why, run)}`);
   await Promise.race([screen.flush(), clock.sleep(LAST_LINES_MS, signal)]);
   return EXIT.failed;
 }
 
-function abandonmentText(why: Overdue, { agent, context }: Run): string {
+function abandonmentText(why: ShutdownOverdue, { agent, context }: Run): string {
   if (why.kind === 'abandoned') return "given up; the next 'nodelet run' takes over what is left";
   const nodeName = context.machine.hostname.toLowerCase();
   const left = (agent?.pods() ?? []).filter(({ worker }) => worker !== 'finished');

@@ -1,11 +1,11 @@
 import { errorText } from '../../base/error-text.ts';
 import type { StopAnswer } from '../../kubelet/local-api/local-api-types.ts';
 import { createLocalClient, type LocalClient } from '../../kubelet/local-api/local-client.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 import { EXIT } from '../options/command-error.ts';
-import type { StopOptions } from '../options/commands.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from '../../kubelet/local-api/local-socket.ts';
+import type { StopOptions } from './stop.ts';
 
 /** `nodelet stop`: all named pods at once; one that cannot be stopped does not keep the others. */
 export async function stopCommand(options: StopOptions, { terminal, host }: CommandContext): Promise<number> {

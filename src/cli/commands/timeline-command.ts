@@ -1,12 +1,12 @@
 import { timelineText } from '../../kubelet/explain/timeline-text.ts';
 import { createLocalClient } from '../../kubelet/local-api/local-client.ts';
+import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 import { EXIT } from '../options/command-error.ts';
-import type { ExplainOptions } from '../options/commands.ts';
+import type { ExplainOptions } from '../options/explain-options.ts';
 import { podArgument } from '../options/pod-argument.ts';
 import type { CommandContext } from './command-context.ts';
-import { localSocket } from '../../kubelet/local-api/local-socket.ts';
 
-/** `nodelet timeline`: the steps on stdout; that there are none is told on stderr. */
+/** `nodelet timeline`: the steps on stdout; a note on stderr if there are none. */
 export async function timelineCommand(
   { stateDir, namespace, pod, output }: ExplainOptions,
   { terminal, host }: CommandContext,

@@ -2,22 +2,22 @@ import { CommandError } from '../options/command-error.ts';
 import type { CommandContext } from './command-context.ts';
 
 /**
- * Ctrl-C ends the work, which tidies up; who insists does not wait for that. `told` says what became of it. Rejects with a
- * `CommandError` for both.
+ * Ctrl-C aborts the work and waits for its cleanup; a second Ctrl-C does not wait. Rejects with a `CommandError` with
+ * `message` in both cases.
  */
 export async function untilInterrupted<T>(
   { onInterrupt }: Pick<CommandContext, 'onInterrupt'>,
-  told: string,
+  message: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const asked = new AbortController();
-  const insisted = Promise.withResolvers<never>();
+  const second = Promise.withResolvers<never>();
   const unsubscribe = onInterrupt(() => {
-    if (asked.signal.aborted) insisted.reject(asked.signal.reason);
-    asked.abort(new CommandError(told));
+    if (asked.signal.aborted) second.reject(asked.signal.reason);
+    asked.abort(new CommandError(message));
   });
   try {
-    return await Promise.race([work(asked.signal), insisted.promise]);
+    return await Promise.race([work(asked.signal), second.promise]);
   } catch (error) {
     asked.signal.throwIfAborted();
     throw error;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Agent } from '../../app/agent.ts';
-import { ScriptedView } from '../../kubelet/local-api/fake/scripted-view.ts';
 import type { AgentFactory } from '../../app/start-local-agent.ts';
+import { ScriptedView } from '../../kubelet/local-api/fake/scripted-view.ts';
 
 /** An agent that does nothing by itself, and the runtime below it. */
 export class ScriptedAgent extends ScriptedView implements Agent {
@@ -49,7 +49,7 @@ export class ScriptedAgent extends ScriptedView implements Agent {
       startRuntime: async () => {
         this.happened.push('runtime started');
         const stop = async (): Promise<boolean> => this.happened.push('runtime stopped') > 0 && this.isClean;
-        const connect = (): never => assert.fail('nobody connects');
+        const connect = (): never => assert.fail('unexpected connection');
         return { connect, prepare: async () => {}, isEmpty: async () => this.halfMade-- <= 0, stop };
       },
       build: async () => ({

@@ -1,178 +1,56 @@
-import type { Command } from 'commander';
-import { Option } from 'commander';
-import type { Commands, ImageOptions, RuntimePlaces } from './commands.ts';
-import { folder } from './option-values.ts';
-import { type PlaceFlags, registryConfigDirsIfGiven, withPlaces } from './runtime-options.ts';
+import type { RuntimeFolders } from './runtime-options.ts';
 
-type Ended = (exitCode: number) => void;
-
-const IMAGE_HELP = `
-Works with or without a running runtime on the same folders.
-
-Examples:
-  nodelet image pull docker.io/library/busybox:1.36
-  nodelet image save busybox:1.36 -o busybox.tar
-  zcat app.tar.gz | nodelet image load
-  nodelet image build-from-rootfs ./rootfs localhost/tools:1 --cmd sh
-  nodelet image ls
-`;
-
-const PULL_HELP = `
-Several are pulled one after the other; what one brought is not fetched for the next. Ctrl-C gives up: layers that are
-whole stay for the next try. Mirrors and authorities of registries are read from /etc/containerd/certs.d and
-/etc/docker/certs.d unless --registry-config-dir names others; a runtime that is at work goes by its own, and by its own
-HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
-
-Without --username the login is docker's: config.json in $DOCKER_CONFIG or ~/.docker, with its credential helpers.
-
-Examples:
-  nodelet image pull docker.io/library/busybox:1.36 quay.io/team/app@sha256:…
-  nodelet image pull --username me --password-stdin registry.example.com/app:1 < password
-`;
-
-const SAVE_HELP = `
-The archive is OCI's image layout and that of 'docker save' at once: docker, podman, skopeo, ctr and 'nodelet image load'
-take it as it is. An image that is given by its name has that name in it. A file is replaced only by a whole archive.
-
-Examples:
-  nodelet image save busybox:1.36 localhost/tools:1 -o images.tar
-  nodelet image save busybox:1.36 | zstd > busybox.tar.zst
-`;
-
-const RM_HELP = `
-A name goes, and the image with the last of its names; by its id an image goes with all of them. One that containers use
-can be removed, as with every CRI runtime: they go on, and its layers go with the last of them.
-`;
-
-/** `nodelet image …` */
-export function addImage(program: Command, { image }: Commands, ended: Ended): void {
-  const group = program
-    .command('image')
-    .description('The images of this machine: pull, load, save, make, list, name, remove.')
-    .addHelpText('after', IMAGE_HELP);
-  const verb = (name: string): Command => withPlaces(group.command(name));
-  const run = async (flags: PlaceFlags, options: WithoutPlaces): Promise<void> =>
-    ended(await image({ rootDir: flags.root, stateDir: flags.state, ...options }));
-  addList(verb('ls'), run);
-  addPull(verb('pull'), run);
-  addLoad(verb('load'), run);
-  addSave(verb('save'), run);
-  verb('tag')
-    .description('Give an image one more name.')
-    .argument('<image>', 'a name or an id')
-    .argument('<name>', 'such as localhost/tools:2')
-    .action((from: string, to: string, flags: PlaceFlags) => run(flags, { verb: 'tag', image: from, name: to }));
-  verb('rm')
-    .alias('rmi')
-    .description('Remove images.')
-    .argument('<image...>', 'names or ids')
-    .option('-f, --force', 'one that is not here is fine')
-    .addHelpText('after', RM_HELP)
-    .action((images: string[], flags: PlaceFlags & { readonly force?: boolean }) =>
-      run(flags, { verb: 'rm', images, force: flags.force ?? false }),
-    );
-  addBuild(verb('build-from-rootfs'), run);
-}
-
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-type WithoutPlaces = DistributiveOmit<ImageOptions, keyof RuntimePlaces>;
-type Run = (flags: PlaceFlags, options: WithoutPlaces) => Promise<void>;
-
-interface ListFlags extends PlaceFlags {
-  readonly quiet?: boolean;
-  readonly digests?: boolean;
-  readonly trunc: boolean;
-  readonly output?: 'json';
-}
-
-function addList(command: Command, run: Run): void {
-  command
-    .alias('list')
-    .description('List the images. SIZE is what was transferred.')
-    .option('-q, --quiet', 'only the ids')
-    .option('--digests', 'also what the names led to in the registry')
-    .option('--no-trunc', 'whole ids')
-    .addOption(new Option('-o, --output <format>', 'for other programs').choices(['json']))
-    .action((flags: ListFlags) => {
-      const { quiet, digests = false, trunc, output } = flags;
-      return run(flags, { verb: 'ls', format: output ?? (quiet ? 'ids' : 'table'), digests, whole: !trunc });
-    });
-}
-
-interface PullFlags extends PlaceFlags {
-  readonly quiet?: boolean;
-  readonly username?: string;
-  readonly passwordStdin?: boolean;
-  readonly platform?: string;
-  readonly registryConfigDir?: readonly string[];
-}
-
-function addPull(command: Command, run: Run): void {
-  command
-    .description('Bring images from registries.')
-    .argument('<image...>', "names: 'busybox' is docker.io/library/busybox:latest")
-    .option('-q, --quiet', 'no progress, only the names')
-    .option('-u, --username <name>', 'who logs in at the registry')
-    .option('--password-stdin', 'read the password from standard input')
-    .option('--platform <os/arch>', "only this machine's, and so it need not be given")
-    .addOption(registryConfigDirsIfGiven())
-    .addHelpText('after', PULL_HELP)
-    .action((images: string[], flags: PullFlags) => {
-      const { quiet = false, username, passwordStdin = false, platform, registryConfigDir: registryConfigDirs } = flags;
-      if ((username !== undefined) !== passwordStdin) {
-        command.error('error: --username and --password-stdin are given together, or neither');
+export type ImageOptions = RuntimeFolders &
+  (
+    | PullOptions
+    | { readonly verb: 'load' /** A path; `-` is standard input. */; readonly archive: string }
+    | SaveOptions
+    | ListOptions
+    | { readonly verb: 'tag'; readonly image: string; readonly name: string }
+    | {
+        readonly verb: 'rm';
+        readonly images: readonly string[] /** Whether missing ones are fine. */;
+        readonly force: boolean;
       }
-      return run(flags, { verb: 'pull', images, quiet, username, platform, registryConfigDirs });
-    });
+    | {
+        readonly verb: 'build-from-rootfs';
+        readonly rootfs: string;
+        readonly name: string;
+        readonly config: ImageSettings;
+      }
+  );
+
+export interface PullOptions {
+  readonly verb: 'pull';
+  readonly images: readonly string[];
+  readonly quiet: boolean;
+  /** Its password is read from standard input; absent: docker's configuration has the logins. */
+  readonly username: string | undefined;
+  readonly platform: string | undefined;
+  /** Absent: the usual ones, or those of the runtime that is at work. */
+  readonly registryConfigDirs: readonly string[] | undefined;
 }
 
-function addLoad(command: Command, run: Run): void {
-  command
-    .description('Take the images of an archive in: OCI layout or docker save, compressed with gzip or zstd or not.')
-    .argument('[archive]', "a file; '-' or nothing reads standard input")
-    .option('-i, --input <file>', 'the same, as docker has it')
-    .action((archive: string | undefined, flags: PlaceFlags & { readonly input?: string }) => {
-      if (archive !== undefined && flags.input !== undefined) command.error('error: one archive at a time');
-      return run(flags, { verb: 'load', archive: archive ?? flags.input ?? '-' });
-    });
+export interface SaveOptions {
+  readonly verb: 'save';
+  readonly images: readonly string[];
+  /** A path; `-` is standard output. */
+  readonly output: string;
 }
 
-function addSave(command: Command, run: Run): void {
-  command
-    .description('Write images into an archive.')
-    .argument('<image...>', 'names or ids')
-    .option('-o, --output <file>', "a file; '-' is standard output", '-')
-    .addHelpText('after', SAVE_HELP)
-    .action((images: string[], flags: PlaceFlags & { readonly output: string }) =>
-      run(flags, { verb: 'save', images, output: flags.output }),
-    );
+export interface ListOptions {
+  readonly verb: 'ls';
+  readonly format: 'table' | 'ids' | 'json';
+  readonly digests: boolean;
+  /** Whether ids are whole. */
+  readonly whole: boolean;
 }
 
-interface BuildFlags extends PlaceFlags {
+/** What containers of an image start with. */
+export interface ImageSettings {
   readonly cmd: readonly string[];
   readonly entrypoint: readonly string[];
   readonly env: readonly string[];
-  readonly user?: string;
-  readonly workdir?: string;
-}
-
-function addBuild(command: Command, run: Run): void {
-  command
-    .description('Make an image of a folder or a tar file: its content is the root of containers.')
-    .argument('<rootfs>', 'a folder, or a tar file')
-    .argument('<name>', 'such as localhost/tools:1')
-    .option('--cmd <arg>', 'what runs unless a container says otherwise; once for each argument', collected, [])
-    .option('--entrypoint <arg>', 'what runs it; once for each argument', collected, [])
-    .option('--env <NAME=value>', 'an environment variable; may be repeated', collected, [])
-    .option('--user <user>', 'a name or number, with a group behind a colon')
-    .option('--workdir <dir>', 'the working folder')
-    .action((rootfs: string, name: string, flags: BuildFlags) => {
-      const { cmd, entrypoint, env, user = '', workdir: workingDir = '' } = flags;
-      const config = { cmd, entrypoint, env, user, workingDir };
-      return run(flags, { verb: 'build-from-rootfs', rootfs: folder(rootfs), name, config });
-    });
-}
-
-function collected(text: string, before: readonly string[]): readonly string[] {
-  return [...before, text];
+  readonly user: string;
+  readonly workingDir: string;
 }

@@ -39,3 +39,8 @@ export function ipv4Cidr(text: string): string {
 export function folder(text: string): string {
   return resolve(text);
 }
+
+/** Several, separated by colons. */
+export function folders(text: string): readonly string[] {
+  return text.split(':').map(folder);
+}

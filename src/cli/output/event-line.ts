@@ -1,18 +1,18 @@
 import type { PodEvent } from '../../kubelet/events/pod-events.ts';
-import { killCause } from '../../kubelet/explain/kill-cause.ts';
 import { unwrapError } from '../../kubelet/explain/error-texts.ts';
+import { killText } from '../../kubelet/explain/kill-cause.ts';
 
-/** What a user is told of an event: one line. */
+/** The line that shows an event to a user. */
 export interface EventLine {
   readonly label: string;
-  /** The container that it is about, where there is one. */
+  /** The container of the event; empty for events of the pod. */
   readonly subject: string;
   readonly text: string;
-  /** Whether it is worth a line each time it comes. */
+  /** Whether each repetition is shown. */
   readonly always: boolean;
 }
 
-/** Warnings whose step says the same and more, or that say nothing on a machine without a cluster. */
+/** Warnings that repeat the error of a step, or that do not matter on a machine without a cluster. */
 const QUIET_WARNINGS: ReadonlySet<string> = new Set([
   'ErrImageNeverPull',
   'Failed',
@@ -25,12 +25,13 @@ const QUIET_WARNINGS: ReadonlySet<string> = new Set([
 
 const LABELS: Readonly<Record<string, string>> = { FailedMount: 'volumes', Unhealthy: 'probe' };
 
-/** `undefined` for an event that is not worth a line. */
-export function eventLine({ type, reason, message, fieldPath }: PodEvent): EventLine | undefined {
+/** Returns `undefined` for an event that is not shown. */
+export function eventLine(event: PodEvent): EventLine | undefined {
+  const { type, reason, message, fieldPath } = event;
   const subject = /\{(.+)\}$/.exec(fieldPath ?? '')?.[1] ?? '';
   if (reason === 'Killing') {
-    const cause = killCause(message);
-    return cause === undefined ? undefined : { label: 'stopping', subject, text: cause, always: true };
+    const text = killText(event);
+    return text === undefined ? undefined : { label: 'stopping', subject, text, always: true };
   }
   if (type === 'Normal' || QUIET_WARNINGS.has(reason)) return undefined;
   if (reason === 'BackOff') {

@@ -1,6 +1,6 @@
 import type { ListedImage } from '../../app/embedded/image-operations.ts';
 import { byCodePoint } from '../../base/code-point-order.ts';
-import type { ListOptions } from '../options/commands.ts';
+import type { ListOptions } from '../options/image-options.ts';
 import { byteSize } from './byte-size.ts';
 import { shortId } from './short-id.ts';
 import { textTable } from './text-table.ts';

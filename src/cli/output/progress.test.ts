@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
-import type { StepOutcome } from '../../kubelet/events/timeline.ts';
+import type { Step, StepOutcome } from '../../kubelet/events/timeline.ts';
 import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
+import type { ErrorCause, EventCause, KillCause } from '../../kubelet/pod/pod-cause.ts';
 import { Progress } from './progress.ts';
 
 const BEGAN = 1000;
@@ -21,19 +22,20 @@ const pod: Pod = {
   },
 };
 
-const step = (name: string, subject: string | undefined, outcome: StepOutcome): AgentEvent => ({
+const step = (name: Step['name'], subject: string | undefined, outcome: StepOutcome): AgentEvent => ({
   kind: 'step',
   pod,
   step: { name, subject, startedMs: BEGAN, outcome },
 });
-const done = (name: string, subject?: string): AgentEvent => step(name, subject, { kind: 'done', tookMs: 42 });
-const failed = (name: string, error: string): AgentEvent => step(name, 'web', { kind: 'failed', tookMs: 42, error });
-const told = (
-  type: 'Normal' | 'Warning',
-  reason: string,
-  message: string,
-  fieldPath = 'spec.containers{web}',
-): AgentEvent => ({ kind: 'event', pod, event: { type, reason, message, fieldPath, atMs: BEGAN } });
+const done = (name: Step['name'], subject?: string): AgentEvent => step(name, subject, { kind: 'done', tookMs: 42 });
+const failed = (name: Step['name'], error: string, cause?: ErrorCause): AgentEvent =>
+  step(name, 'web', { kind: 'failed', tookMs: 42, error, cause });
+const recorded = (type: 'Normal' | 'Warning', reason: string, message: string, cause?: EventCause): AgentEvent => ({
+  kind: 'event',
+  pod,
+  event: { type, reason, message, fieldPath: 'spec.containers{web}', atMs: BEGAN, cause },
+});
+const killing = (cause: KillCause): AgentEvent => recorded('Normal', 'Killing', '', { kind: 'kill', cause });
 /** The same event of a pod that runs to completion. */
 const ofJob = (event: AgentEvent): AgentEvent =>
   event.kind === 'manifest' ? event : { ...event, pod: { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } } };
@@ -49,7 +51,7 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
       done('cgroup'),
       done('volumes'),
       done('sandbox'),
-      told('Normal', 'Pulled', `Container image "${IMAGE}" already present on machine and can be accessed by the pod`),
+      recorded('Normal', 'Pulled', 'Container image already present', { kind: 'imagePresent', image: IMAGE }),
       done('image', IMAGE),
       done('create container', 'prepare'),
       done('start container', 'prepare'),
@@ -71,20 +73,27 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
     ],
   },
   'shows that a pull has begun': {
-    events: [told('Normal', 'Pulling', 'Pulling image "web:2"'), done('image', 'web:2')],
+    events: [
+      recorded('Normal', 'Pulling', 'Pulling image', { kind: 'imagePulling', image: 'web:2' }),
+      done('image', 'web:2'),
+    ],
     lines: ['hello  … image      web:2  pulling', 'hello  ✓ image      web:2  42 ms'],
   },
-  'tells a failure once, whether by its step, by its event or again': {
+  'shows an error once, whether by its step, by its event or again': {
     events: [
-      told('Warning', 'Failed', 'Failed to pull image "web:2": no such host'),
+      recorded('Warning', 'Failed', 'Failed to pull image "web:2": no such host'),
       failed('image', 'no such host'),
-      told('Warning', 'Failed', 'Error: ErrImagePull'),
+      recorded('Warning', 'Failed', 'Error: ErrImagePull'),
       failed('image', 'Back-off pulling image "web:2": ErrImagePull: no such host'),
-      failed('volumes', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'),
-      told('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'),
-      told('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "w" : secret "s" not found'),
+      failed('volumes', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found', {
+        kind: 'volumeFailed',
+        volume: 'v',
+        cause: { kind: 'objectNotFound', object: 'configmap', name: 'c' },
+      }),
+      recorded('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'),
+      recorded('Warning', 'FailedMount', 'MountVolume.SetUp failed for volume "w" : secret "s" not found'),
       failed('start container', 'exec format error'),
-      told('Warning', 'Failed', 'Error: exec format error'),
+      recorded('Warning', 'Failed', 'Error: exec format error'),
       failed('start container', 'exec format error'),
     ],
     lines: [
@@ -94,26 +103,26 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
       'hello  ✗ container  web  exec format error',
     ],
   },
-  'tells a failed hook on one line': {
+  'shows a failed hook on one line': {
     events: [
       failed(
         'postStart hook',
         `Exec lifecycle hook ([sh -c no]) for Container "web" in Pod "hello-box_default(u1)" failed - error: command 'sh -c no' exited with 9: no\n, message: "no\\n"`,
       ),
-      told('Warning', 'FailedPostStartHook', 'PostStartHook failed'),
-      told('Normal', 'Killing', 'FailedPostStartHook'),
+      recorded('Warning', 'FailedPostStartHook', 'PostStartHook failed'),
+      killing('postStartHookFailed'),
     ],
     lines: [
       "hello  ✗ postStart  web  command 'sh -c no' exited with 9: no",
       'hello  ! stopping   web  its postStart hook failed',
     ],
   },
-  'tells each restart by a probe in the order in which it happens': {
+  'shows each restart for a failed probe in order': {
     events: [
       done('start container', 'web'),
       ...[1, 2].flatMap((restartCount) => [
-        told('Warning', 'Unhealthy', 'Liveness probe failed: '),
-        told('Normal', 'Killing', 'Container web failed liveness probe, will be restarted'),
+        recorded('Warning', 'Unhealthy', 'Liveness probe failed: '),
+        killing('livenessFailed'),
         done('stop container', 'web'),
         done('start container', 'web'),
         status({
@@ -134,10 +143,10 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
       'hello  ✓ container  web  42 ms',
     ],
   },
-  'tells of a back-off once': {
+  'shows a back-off once': {
     events: [
-      told('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
-      told('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
+      recorded('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
+      recorded('Warning', 'BackOff', 'Back-off restarting failed container web in pod hello-box_default(u1)'),
     ],
     lines: ['hello  ! back-off   web  keeps ending: each restart waits longer'],
   },
@@ -202,7 +211,7 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
     events: [
       ofJob(status(ready)),
       ofJob(status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 0 } } }] })),
-      ofJob(told('Normal', 'Killing', 'Stopping container proxy', 'spec.initContainers{proxy}')),
+      ofJob(killing('podStopping')),
       ofJob(done('stop container', 'proxy')),
       ofJob(done('stop sandbox')),
       ofJob(
@@ -226,7 +235,7 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
   'shows that a pod with a sidecar has failed': {
     events: [
       ofJob(status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 3 } } }] })),
-      ofJob(told('Normal', 'Killing', 'Stopping container proxy', 'spec.initContainers{proxy}')),
+      ofJob(killing('podStopping')),
       ofJob(status({ phase: 'Failed', containerStatuses: [{ ...container, state: { terminated: { exitCode: 3 } } }] })),
     ],
     lines: ['hello  ! container  web  exit 3', 'hello  ✗ failed'],
@@ -234,9 +243,9 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
   'shows no outcome of a pod with a sidecar that is stopped': {
     events: [
       ofJob(status({ containerStatuses: [{ ...container, state: { running: {} } }] })),
-      ofJob(told('Normal', 'Killing', 'Stopping container web')),
+      ofJob(killing('podStopping')),
       ofJob(status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 0 } } }] })),
-      ofJob(told('Normal', 'Killing', 'Stopping container proxy', 'spec.initContainers{proxy}')),
+      ofJob(killing('podStopping')),
       ofJob(
         status({ phase: 'Succeeded', containerStatuses: [{ ...container, state: { terminated: { exitCode: 0 } } }] }),
       ),
@@ -248,26 +257,30 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
     events: [status({ phase: 'Failed', reason: 'OutOfcpu', message: 'Node did not have enough resource: cpu' })],
     lines: ['hello  ✗ failed: OutOfcpu: Node did not have enough resource: cpu'],
   },
-  'does not repeat why a pod was refused': {
+  'does not repeat why a pod was rejected': {
     events: [
-      told('Warning', 'PodFeatureUnsupported', 'spec.x is not supported yet'),
+      recorded('Warning', 'PodFeatureUnsupported', 'spec.x is not supported yet'),
       status({
         phase: 'Failed',
         reason: 'PodFeatureUnsupported',
         message: 'Pod was rejected: spec.x is not supported yet',
       }),
     ],
-    lines: ['hello  ! PodFeatureUnsupported web  spec.x is not supported yet', 'hello  ✗ refused'],
+    lines: ['hello  ! PodFeatureUnsupported web  spec.x is not supported yet', 'hello  ✗ rejected'],
   },
-  'tells nothing of what is given up because the pod is to end': {
-    events: [failed('postStart hook', 'the pod is to end'), status(ready), done('stop container', 'web')],
+  'does not show steps that are abandoned because the pod is to end': {
+    events: [
+      failed('postStart hook', 'the pod is to end', { kind: 'podEnding' }),
+      status(ready),
+      done('stop container', 'web'),
+    ],
     lines: ['hello  ✓ stop       web  42 ms'],
   },
   'shows the end of a pod': {
     events: [
-      told('Normal', 'Killing', 'Stopping container web'),
+      killing('podStopping'),
       failed('stop container', 'the pod is to end sooner'),
-      told('Warning', 'Unhealthy', 'Readiness probe failed: connection refused'),
+      recorded('Warning', 'Unhealthy', 'Readiness probe failed: connection refused'),
       done('stop container', 'web'),
       status({ containerStatuses: [{ ...container, state: { terminated: { exitCode: 143 } } }] }),
       done('stop sandbox'),
@@ -276,7 +289,7 @@ const cases: Record<string, { events: AgentEvent[]; lines: string[] }> = {
     ],
     lines: ['hello  ✓ stop       web  42 ms', 'hello  ✓ stop       sandbox  42 ms', 'hello  ○ gone'],
   },
-  'tells a problem of a manifest once, by the name that the user knows': {
+  'shows an error of a manifest once, with a relative path': {
     events: [
       { kind: 'manifest', report: { source: '/home/me/a.yaml', errors: ['/home/me/a.yaml:3:5: no'] } },
       { kind: 'manifest', report: { source: '/home/me/a.yaml', errors: ['/home/me/a.yaml:3:5: no', 'EACCES'] } },

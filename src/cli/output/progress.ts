@@ -2,21 +2,23 @@ import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { assertNever } from '../../base/assert-never.ts';
 import { visibleText } from '../../base/visible-text.ts';
 import type { PodEvent } from '../../kubelet/events/pod-events.ts';
-import { ABANDONED, type Step } from '../../kubelet/events/timeline.ts';
+import type { Step } from '../../kubelet/events/timeline.ts';
 import type { AgentEvent } from '../../kubelet/explain/agent-view.ts';
-import { configTrouble } from '../../kubelet/explain/describe-error.ts';
+import { describeConfigError, describeVolumeError } from '../../kubelet/explain/describe-error.ts';
 import { unwrapError } from '../../kubelet/explain/error-texts.ts';
-import { volumeTrouble } from '../../kubelet/explain/volume-words.ts';
+import { killCause } from '../../kubelet/explain/kill-cause.ts';
 import { manifestErrorText } from '../../kubelet/local-api/problem-text.ts';
 import { manifestName } from '../../kubelet/pod/manifest-name.ts';
+import type { ErrorCause } from '../../kubelet/pod/pod-cause.ts';
+import { rejectionMessage } from '../../kubelet/pod/pod-failure.ts';
 import { containerEnds } from './container-ends.ts';
 import { eventLine } from './event-line.ts';
 import { type Colour, type Paint, plain } from './paint.ts';
 import { isCompleting, type PodOutcome, podOutcome } from './pod-outcome.ts';
 import { podSummary } from './pod-summary.ts';
 
-/** Steps by the word that a user sees. */
-const LABELS: Readonly<Record<string, string>> = {
+/** Labels of steps that differ from their name. */
+const LABELS: Readonly<Partial<Record<Step['name'], string>>> = {
   'create container': 'container',
   'postStart hook': 'postStart',
   'preStop hook': 'preStop',
@@ -25,180 +27,181 @@ const LABELS: Readonly<Record<string, string>> = {
   'stop sandbox': 'stop',
 };
 
-/** Not worth a line when they go well. */
-const QUIET: ReadonlySet<string> = new Set(['directories', 'cgroup', 'create container', 'remove']);
+/** Steps that are shown only when they fail. */
+const QUIET: ReadonlySet<Step['name']> = new Set(['directories', 'cgroup', 'create container', 'remove']);
 
 const LABEL_WIDTH = 10;
 
 interface ProgressOptions {
   readonly nodeName: string;
-  /** Of the longest pod name that is expected. */
+  /** Width of the longest pod name. */
   readonly nameWidth: number;
-  /** The working folder: what is below it is named as the user would. */
+  /** The working folder: paths below it are shown relative to it. */
   readonly here: string;
   readonly paint?: Paint;
 }
 
-/** What has been told of a pod. */
+/** What the lines of a pod have shown so far. */
 interface ShownPod {
   /** `namespace/name` */
   readonly name: string;
   /** Wall-clock time of its first step. */
   beganMs: number | undefined;
   outcome: PodOutcome;
-  /** The last one. */
+  /** The latest one. */
   status: PodStatus;
-  /** While it is, that its containers end or fail their probes is no news. */
+  /** Ends and failed probes of containers are not shown while the pod stops. */
   isStopping: boolean;
-  /** When a container was started, in wall-clock time. */
+  /** Wall-clock start of each container. */
   readonly started: Map<string, number>;
-  /** Containers that were stopped to be started again, and whose end is told thereby. */
+  /** Containers that the agent stopped to restart them: their end is not shown again. */
   readonly stopped: Set<string>;
-  /** Texts that are told once. */
+  /** Texts that are shown once. */
   readonly once: Set<string>;
-  /** Of failed steps and warnings. */
+  /** Errors of failed steps and warnings. */
   readonly errors: Set<string>;
 }
 
 /**
- * Turns what the agent tells into lines for a user, each thing once: a step that is repeated without news is not
- * worth a line, nor is an event that says what a failed step has said already.
+ * Turns events of the agent into lines for a user. Each line appears once: a repeated step has no second line, and an
+ * event has none that repeats the error of a failed step.
  */
 export class Progress {
   readonly #options: ProgressOptions;
   readonly #paint: Paint;
   readonly #pods = new Map<string, ShownPod>();
-  readonly #problems = new Set<string>();
+  readonly #manifestErrors = new Set<string>();
 
   constructor(options: ProgressOptions) {
     this.#options = options;
     this.#paint = options.paint ?? plain;
   }
 
-  /** The lines that `event` is worth, without line feeds; they have no escape sequences but the paint's. */
+  /** Returns the lines of `event`, without line feeds; their only escape sequences are those of the paint. */
   lines(event: AgentEvent, nowMs: number): string[] {
     switch (event.kind) {
       case 'manifest':
-        return event.report.errors.flatMap((manifestError) => this.problem(event.report.source, manifestError));
+        return event.report.errors.flatMap((error) => this.manifestError(event.report.source, error));
       case 'step':
-        return this.#of(event.pod, this.#stepTexts(event.pod, event.step));
+        return this.#podLines(event.pod, this.#stepTexts(event.pod, event.step));
       case 'event':
-        return this.#of(event.pod, this.#eventTexts(event.pod, event.event));
+        return this.#podLines(event.pod, this.#eventTexts(event.pod, event.event));
       case 'status':
-        return this.#of(event.pod, this.#statusTexts(event.pod, event.status, nowMs));
+        return this.#podLines(event.pod, this.#statusTexts(event.pod, event.status, nowMs));
       case 'gone':
         this.#pods.delete(event.pod.metadata.uid);
-        return this.#of(event.pod, [this.#mark('dim', '○', 'gone')]);
+        return this.#podLines(event.pod, [this.#mark('dim', '○', 'gone')]);
       default:
         return assertNever(event);
     }
   }
 
-  /** Whether it is the first time that something, by its step, its event or here, tells this failure of a pod. */
+  /** Whether neither a step, nor an event, nor an earlier call has shown this error of a pod. */
   isNewError(pod: string, error: string): boolean {
-    const told = this.#pods.values().find(({ name }) => name === pod);
+    const shown = this.#pods.values().find(({ name }) => name === pod);
     const text = unwrapError(error);
-    if (told === undefined) return true;
-    if (isShown(told, text)) return false;
-    told.errors.add(text);
+    if (shown === undefined) return true;
+    if (isShown(shown, text)) return false;
+    shown.errors.add(text);
     return true;
   }
 
-  /** Something that all pods need. */
+  /** The line of something that all pods need. */
   ready(what: string, tookMs: number): string {
     return this.#mark('green', '✓', row(what, '', elapsedText(tookMs)));
   }
 
-  /** A manifest that cannot be used, told once: `web.yaml:7:5: spec.containers: Required value`. */
-  problem(location: string, message: string): string[] {
+  /** Shows an error of a manifest once: `web.yaml:7:5: spec.containers: Required value`. */
+  manifestError(location: string, message: string): string[] {
     const here = `${this.#options.here}/`;
     const full = manifestErrorText(location, message);
     const text = full.startsWith(here) ? full.slice(here.length) : full;
-    if (this.#problems.has(text)) return [];
-    this.#problems.add(text);
+    if (this.#manifestErrors.has(text)) return [];
+    this.#manifestErrors.add(text);
     return [this.#mark('red', '✗', text)];
   }
 
-  #of(pod: Pod, texts: readonly string[]): string[] {
+  #podLines(pod: Pod, texts: readonly string[]): string[] {
     const name = manifestName(pod, this.#options.nodeName).padEnd(this.#options.nameWidth);
     return texts.map((text) => `${name}  ${text}`.trimEnd());
   }
 
   #stepTexts(pod: Pod, { name, subject = '', outcome, startedMs }: Step): string[] {
-    const told = this.#toldOf(pod);
-    told.beganMs ??= startedMs;
-    if (name === 'sandbox') told.isStopping = false;
+    const shown = this.#shownPod(pod);
+    shown.beganMs ??= startedMs;
+    if (name === 'sandbox') shown.isStopping = false;
     if (outcome.kind === 'running') return [];
     const label = stepLabel(pod, name, subject);
     if (outcome.kind === 'failed') {
-      if (outcome.error === ABANDONED) told.isStopping = true;
-      // A stop that is given up for a quicker one is no failure.
-      if (told.isStopping && (outcome.error === ABANDONED || name === 'stop container')) return [];
-      return this.#failure(told, label, subject, unwrapError(outcome.error), { shown: describeStepError(pod, outcome.error) });
+      const isAbandoned = outcome.cause?.kind === 'podEnding';
+      if (isAbandoned) shown.isStopping = true;
+      // A stop that is abandoned for one with a shorter grace period has not failed.
+      if (shown.isStopping && (isAbandoned || name === 'stop container')) return [];
+      const error = unwrapError(outcome.error);
+      return this.#errorLine(shown, label, subject, error, { text: describeStepError(outcome.cause, error) });
     }
     const isEmpty = name === 'volumes' && !pod.spec.volumes?.length;
     const key = `${name} ${subject}`;
-    if (name === 'start container') told.started.set(subject, startedMs);
-    if (name === 'stop container' && !told.isStopping) {
-      told.stopped.add(subject);
-      told.once.delete(`start container ${subject}`); // its next start is news again
-      told.once.delete(key);
+    if (name === 'start container') shown.started.set(subject, startedMs);
+    if (name === 'stop container' && !shown.isStopping) {
+      shown.stopped.add(subject);
+      shown.once.delete(`start container ${subject}`); // its next start is shown again
+      shown.once.delete(key);
     }
-    // Of an init container its end is what matters.
-    if (QUIET.has(name) || isEmpty || label === 'init' || told.once.has(key)) return [];
-    told.once.add(key);
-    const present = told.once.has(`present ${subject}`) ? 'already here  ' : '';
-    const shown = name === 'stop sandbox' ? 'sandbox' : subject;
-    return [this.#mark('green', '✓', row(label, shown, `${present}${elapsedText(outcome.tookMs)}`))];
+    // The start of an init container is not shown, only its end.
+    if (QUIET.has(name) || isEmpty || label === 'init' || shown.once.has(key)) return [];
+    shown.once.add(key);
+    const present = shown.once.has(`present ${subject}`) ? 'already here  ' : '';
+    const target = name === 'stop sandbox' ? 'sandbox' : subject;
+    return [this.#mark('green', '✓', row(label, target, `${present}${elapsedText(outcome.tookMs)}`))];
   }
 
   #eventTexts(pod: Pod, event: PodEvent): string[] {
-    const told = this.#toldOf(pod);
-    const { reason, message } = event;
-    const isEnd = reason === 'Killing' && message.startsWith('Stopping container');
-    // Sidecars are stopped when their pod is done, which is news.
-    if (isEnd && !isCompleting(pod, told.status)) told.isStopping = true;
-    const present = /^Container image "(.+)" already present on machine/.exec(message)?.[1];
-    if (present) told.once.add(`present ${present}`);
-    const pulling = /^Pulling image "(.+)"$/.exec(message)?.[1];
-    if (pulling) return this.#once(told, this.#mark('dim', '…', row('image', pulling, 'pulling')));
-    const news = eventLine(event);
-    if (news === undefined || told.isStopping) return [];
-    const { label, subject, text, always } = news;
+    const shown = this.#shownPod(pod);
+    const { cause } = event;
+    // A pod that is done stops its sidecars; its outcome is shown after that.
+    if (killCause(event) === 'podStopping' && !isCompleting(pod, shown.status)) shown.isStopping = true;
+    if (cause?.kind === 'imagePresent') shown.once.add(`present ${cause.image}`);
+    if (cause?.kind === 'imagePulling') {
+      return this.#once(shown, this.#mark('dim', '…', row('image', cause.image, 'pulling')));
+    }
+    const line = eventLine(event);
+    if (line === undefined || shown.isStopping) return [];
+    const { label, subject, text, always } = line;
     if (always) return [this.#mark('yellow', '!', row(label, subject, text))];
-    return this.#failure(told, label, subject, text, { colour: 'yellow' });
+    return this.#errorLine(shown, label, subject, text, { colour: 'yellow' });
   }
 
-  /** A step and the event about it tell of one failure, in either order: the first one is enough. */
-  #failure(
-    told: ShownPod,
+  /** A step and its event report the same error, in either order: the first one is shown. */
+  #errorLine(
+    shown: ShownPod,
     label: string,
     subject: string,
     error: string,
-    { colour = 'red', shown = error }: { readonly colour?: Colour; readonly shown?: string },
+    { colour = 'red', text = error }: { readonly colour?: Colour; readonly text?: string },
   ): string[] {
-    if (isShown(told, error)) return [];
-    told.errors.add(error);
-    return [this.#mark(colour, colour === 'red' ? '✗' : '!', row(label, subject, shown))];
+    if (isShown(shown, error)) return [];
+    shown.errors.add(error);
+    return [this.#mark(colour, colour === 'red' ? '✗' : '!', row(label, subject, text))];
   }
 
   #statusTexts(pod: Pod, status: PodStatus, nowMs: number): string[] {
-    const told = this.#toldOf(pod);
-    told.status = status;
-    if (told.isStopping) return [];
-    return [...this.#endTexts(status, told, nowMs), ...this.#outcomeTexts(pod, status, told, nowMs)];
+    const shown = this.#shownPod(pod);
+    shown.status = status;
+    if (shown.isStopping) return [];
+    return [...this.#endTexts(status, shown, nowMs), ...this.#outcomeTexts(pod, status, shown, nowMs)];
   }
 
   /** Containers that ended since the last status. */
-  #endTexts(status: PodStatus, told: ShownPod, nowMs: number): string[] {
+  #endTexts(status: PodStatus, shown: ShownPod, nowMs: number): string[] {
     return containerEnds(status).flatMap(({ label, name, count, end, isOver }) => {
       const key = `end ${name} ${count}`;
-      if (told.once.has(key)) return [];
-      told.once.add(key);
-      if (told.stopped.delete(name)) return [];
-      const startedMs = told.started.get(name);
+      if (shown.once.has(key)) return [];
+      shown.once.add(key);
+      if (shown.stopped.delete(name)) return [];
+      const startedMs = shown.started.get(name);
       const span = startedMs === undefined || !isOver ? '' : `  ${elapsedText(nowMs - startedMs)}`;
-      told.once.delete(`start container ${name}`); // its next start is news again
+      shown.once.delete(`start container ${name}`); // its next start is shown again
       const ok = end.exitCode === 0;
       const why = end.reason && end.reason !== 'Completed' && end.reason !== 'Error' ? ` (${end.reason})` : '';
       return [
@@ -207,37 +210,37 @@ export class Progress {
     });
   }
 
-  #outcomeTexts(pod: Pod, status: PodStatus, told: ShownPod, nowMs: number): string[] {
+  #outcomeTexts(pod: Pod, status: PodStatus, shown: ShownPod, nowMs: number): string[] {
     const outcome = podOutcome(status);
-    if (outcome === told.outcome) return [];
-    told.outcome = outcome;
-    const isFirst = !told.once.has(outcome);
-    told.once.add(outcome);
-    const span = told.beganMs === undefined || !isFirst ? '' : ` in ${elapsedText(nowMs - told.beganMs)}`;
+    if (outcome === shown.outcome) return [];
+    shown.outcome = outcome;
+    const isFirst = !shown.once.has(outcome);
+    shown.once.add(outcome);
+    const span = shown.beganMs === undefined || !isFirst ? '' : ` in ${elapsedText(nowMs - shown.beganMs)}`;
     switch (outcome) {
       case 'ready':
         return [
           this.#mark('green', '●', `ready${span}`),
-          ...podSummary(pod, status).flatMap((text) => this.#once(told, `  ${visibleText(text)}`)),
+          ...podSummary(pod, status).flatMap((text) => this.#once(shown, `  ${visibleText(text)}`)),
         ];
       case 'succeeded':
         return [this.#mark('green', '●', `done${span}`)];
       case 'failed':
-        return [this.#mark('red', '✗', failedText(status, told))];
+        return [this.#mark('red', '✗', failedText(status, shown))];
       case 'pending':
         return isCompleting(pod, status) ? [] : [this.#mark('yellow', '○', 'not ready any more')];
     }
   }
 
-  #toldOf({ metadata }: Pod): ShownPod {
-    const told = this.#pods.get(metadata.uid) ?? newShownPod(`${metadata.namespace}/${metadata.name}`);
-    this.#pods.set(metadata.uid, told);
-    return told;
+  #shownPod({ metadata }: Pod): ShownPod {
+    const shown = this.#pods.get(metadata.uid) ?? newShownPod(`${metadata.namespace}/${metadata.name}`);
+    this.#pods.set(metadata.uid, shown);
+    return shown;
   }
 
-  #once(told: ShownPod, text: string): string[] {
-    if (told.once.has(text)) return [];
-    told.once.add(text);
+  #once(shown: ShownPod, text: string): string[] {
+    if (shown.once.has(text)) return [];
+    shown.once.add(text);
     return [text];
   }
 
@@ -260,26 +263,26 @@ function newShownPod(name: string): ShownPod {
   };
 }
 
-function describeStepError({ spec }: Pod, error: string): string {
-  const text = unwrapError(error);
-  return (volumeTrouble(spec, text) ?? configTrouble(text))?.text ?? text;
+function describeStepError(cause: ErrorCause | undefined, error: string): string {
+  return (describeVolumeError(cause, error) ?? describeConfigError(cause, error))?.text ?? error;
 }
 
-/** Whether a failure has been told, perhaps with more words around it. */
+/** Whether an error has been shown, perhaps within a longer text. */
 function isShown({ errors }: ShownPod, error: string): boolean {
   return [...errors].some((known) => known.includes(error) || error.includes(known));
 }
 
-/** `failed: Evicted: The node was low on resource: memory`; without what an event has said already. */
-function failedText({ reason, message = '' }: PodStatus, told: ShownPod): string {
-  const refusal = /^Pod was rejected: (.*)$/s.exec(message)?.[1];
-  const what = refusal === undefined ? 'failed' : 'refused';
-  const why = refusal ?? message;
-  const said = why !== '' && isShown(told, unwrapError(why)) ? [] : [reason, why].filter(Boolean);
-  return [what, ...said].join(': ');
+/** `failed: Evicted: The node was low on resource: memory`; without the reason when an event has shown it. */
+function failedText(status: PodStatus, shown: ShownPod): string {
+  const { reason, message = '' } = status;
+  const rejection = rejectionMessage(status);
+  const what = rejection === undefined ? 'failed' : 'rejected';
+  const why = rejection ?? message;
+  const details = why !== '' && isShown(shown, unwrapError(why)) ? [] : [reason, why].filter(Boolean);
+  return [what, ...details].join(': ');
 }
 
-function stepLabel({ spec }: Pod, name: string, subject: string): string {
+function stepLabel({ spec }: Pod, name: Step['name'], subject: string): string {
   const init = name === 'start container' ? spec.initContainers?.find((one) => one.name === subject) : undefined;
   if (init) return init.restartPolicy === 'Always' ? 'sidecar' : 'init';
   return LABELS[name] ?? name;

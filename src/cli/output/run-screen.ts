@@ -48,8 +48,8 @@ export class RunScreen {
     this.#err.line(text);
   }
 
-  problem(location: string, message: string): void {
-    for (const line of this.#progress.problem(location, message)) void this.#err.writeRaw(`${line}\n`);
+  manifestError(location: string, message: string): void {
+    for (const line of this.#progress.manifestError(location, message)) void this.#err.writeRaw(`${line}\n`);
   }
 
   /** Whether the user has not been told of this failure of a pod. */
@@ -79,13 +79,13 @@ export class RunScreen {
   }
 
   async printLogs(): Promise<void> {
-    await this.#logs?.print(this.#over.signal).catch((error: unknown) => this.#tellLogFailure(error));
+    await this.#logs?.print(this.#over.signal).catch((error: unknown) => this.#reportLogError(error));
   }
 
   /** Resolves when the logs of ended containers are shown to their end. */
   async finishLogs(): Promise<void> {
     if (this.#options.followLogs) {
-      await this.#logs?.finish().catch((error: unknown) => this.#tellLogFailure(error));
+      await this.#logs?.finish().catch((error: unknown) => this.#reportLogError(error));
     }
     this.#over.abort();
     await this.flush();
@@ -95,7 +95,7 @@ export class RunScreen {
     await Promise.all([this.#err.flush(), this.#out.flush()]);
   }
 
-  #tellLogFailure(error: unknown): void {
+  #reportLogError(error: unknown): void {
     this.#err.line(`nodelet run: cannot read a container's log: ${errorText(error)}`);
   }
 }

@@ -65,7 +65,10 @@ function setRawMode(stdin: NodeJS.ReadStream, on: boolean): void {
   if (stdin instanceof ReadStream && !stdin.destroyed) stdin.setRawMode(on);
 }
 
-async function* terminalSizes(stdout: NodeJS.WriteStream, signal: AbortSignal): AsyncGenerator<TerminalSize, void, void> {
+async function* terminalSizes(
+  stdout: NodeJS.WriteStream,
+  signal: AbortSignal,
+): AsyncGenerator<TerminalSize, void, void> {
   if (stdout.isTTY !== true) return;
   let wake = (): void => {};
   let changed = true;

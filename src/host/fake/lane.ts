@@ -1,11 +1,11 @@
 import { NetworkError } from '../network.ts';
-import { PacedQueue } from '../paced-queue.ts';
+import { BackpressureQueue } from '../backpressure-queue.ts';
 
 const CLOSED = { bytes: 'the connection is closed', messages: 'the WebSocket connection is closed' };
 
 /** One direction of a connection. A sender waits while the reader is too far behind. */
 export class Lane {
-  readonly queue = new PacedQueue();
+  readonly queue = new BackpressureQueue();
   /** No bytes are nothing to read; a message may be empty. */
   readonly #carries: 'bytes' | 'messages';
   #state: 'open' | 'ended' | 'closed' = 'open';

@@ -18,7 +18,7 @@ export class MemoryFifos implements Fifos {
     return fifo?.written.join('') ?? '';
   }
 
-  async untilEnd(path: string, signal: AbortSignal): Promise<void> {
+  async untilWritersClose(path: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const fifo = this.#held.get(path);
     if (fifo) await unlessAborted(fifo.end.promise, signal);

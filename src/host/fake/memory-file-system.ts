@@ -180,7 +180,7 @@ export class MemoryFileSystem implements FileSystem {
     return this.#do('removeTree', path, remove, signal);
   }
 
-  giveTreeToGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void> {
+  setTreeGroup(root: string, access: GroupAccess, signal?: AbortSignal): Promise<void> {
     const found = () => unlessMissing(() => this.#files.find(root, false).inode);
     return this.#do('giveTreeToGroup', root, () => giveToGroup(found(), access), signal);
   }

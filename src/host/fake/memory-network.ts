@@ -4,7 +4,7 @@ import {
   type ByteStream,
   type Connection,
   type DialTarget,
-  type GrpcAnswer,
+  type GrpcResponse,
   type GrpcConnection,
   type GrpcRequest,
   type HttpHandler,
@@ -23,7 +23,7 @@ import {
   type WebSocketRequest,
 } from '../network.ts';
 import type { TcpAddress, TcpServer } from '../tcp-server.ts';
-import type { TlsHandler, TlsServer, TlsServing } from '../tls-server.ts';
+import type { TlsHandler, TlsServer, TlsServerSettings } from '../tls-server.ts';
 import { connectingUntil } from './connecting-until.ts';
 import { Errno } from './errno.ts';
 import { Faults } from './faults.ts';
@@ -52,7 +52,7 @@ export interface MemoryService {
 }
 
 /** A rejection breaks the connection. */
-export type MemoryGrpcHandler = (request: GrpcRequest & { readonly userAgent: string }) => Promise<GrpcAnswer>;
+export type MemoryGrpcHandler = (request: GrpcRequest & { readonly userAgent: string }) => Promise<GrpcResponse>;
 
 export interface MemoryWebSocketHandler {
   /** Those it speaks. */
@@ -159,9 +159,9 @@ export class MemoryNetwork implements Network {
     return this.#listenAt({ host: '127.0.0.1', port: 0 }, { http, offers: handler });
   }
 
-  async serveTls(address: TcpAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer> {
+  async serveTls(address: TcpAddress, serving: TlsServerSettings, handler: TlsHandler): Promise<TlsServer> {
     const service = memoryTlsService(serving, handler);
-    return { ...this.#listenAt(address, service), renew: service.renew };
+    return { ...this.#listenAt(address, service), updateSettings: service.updateSettings };
   }
 
   async serveTcp(address: TcpAddress, http: HttpHandler): Promise<TcpServer> {

@@ -1,4 +1,4 @@
-import type { DaemonHandle, Finished, ProcessSignal, ProcessStart } from '../processes.ts';
+import type { DaemonHandle, CommandResult, ProcessSignal, ProcessStart } from '../processes.ts';
 
 /** What a scripted program sees of its process. */
 export interface ProgramContext {
@@ -49,17 +49,17 @@ export class MemoryProcess implements DaemonHandle {
   readonly pid: number;
   readonly startTime: number;
   readonly start: ProcessStart;
-  readonly exited: Promise<Pick<Finished, 'exitCode'>>;
+  readonly exited: Promise<Pick<CommandResult, 'exitCode'>>;
   readonly #ended = new AbortController();
   readonly #handlers = new Map<number, () => void>();
-  readonly #exit: (result: Pick<Finished, 'exitCode'>) => void;
+  readonly #exit: (result: Pick<CommandResult, 'exitCode'>) => void;
 
   constructor(program: Program, launch: Launch) {
     this.pid = launch.pid;
     this.startTime = launch.startTime;
     const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`);
     this.start = { args: [launch.name, ...launch.args], env };
-    const { promise, resolve } = Promise.withResolvers<Pick<Finished, 'exitCode'>>();
+    const { promise, resolve } = Promise.withResolvers<Pick<CommandResult, 'exitCode'>>();
     this.exited = promise;
     this.#exit = resolve;
     void this.#run(program, launch);

@@ -3,9 +3,9 @@ import {
   type Command,
   type Daemon,
   type DaemonHandle,
-  type Finished,
+  type CommandResult,
   type MonitorCommand,
-  type MonitorWords,
+  type MonitorOutput,
   type Processes,
   type ProcessIdentity,
   ProcessOutputError,
@@ -51,7 +51,7 @@ export class MemoryProcesses implements Processes {
     this.#programs.set(name, program);
   }
 
-  async run(command: Command, signal: AbortSignal): Promise<Finished> {
+  async run(command: Command, signal: AbortSignal): Promise<CommandResult> {
     signal.throwIfAborted();
     const { program, args, env = {}, cwd = '/', input = '', maxOutputBytes = Number.POSITIVE_INFINITY } = command;
     const output = { stdout: '', stderr: '' };
@@ -129,7 +129,7 @@ export class MemoryProcesses implements Processes {
     return streams.of(this.#start('spawn', program, launch));
   }
 
-  async startMonitor({ program, args, env, cwd }: MonitorCommand, signal: AbortSignal): Promise<MonitorWords> {
+  async startMonitor({ program, args, env, cwd }: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput> {
     signal.throwIfAborted();
     const output = { stdout: '', stderr: '', words: '' };
     const told = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import { NetworkError, type UpgradedConnection, type UpgradeRequest } from '../network.ts';
-import type { TlsClient, TlsHandler, TlsRequest, TlsServer, TlsServing } from '../tls-server.ts';
-import { UpgradeRefused } from '../upgrade-refused.ts';
+import type { TlsClient, TlsHandler, TlsRequest, TlsServer, TlsServerSettings } from '../tls-server.ts';
+import { UpgradeRejectedError } from '../upgrade-rejected-error.ts';
 import { byteStreamPair } from './memory-byte-stream.ts';
 import type { MemoryCertificate } from './memory-certificate.ts';
 import type { MemoryRequest } from './memory-exchange.ts';
@@ -22,7 +22,7 @@ export function memoryClientCertificate(client: MemoryClient): string {
 }
 
 /** A server whose certificate is vouched for by itself. */
-export function memoryTlsService(start: TlsServing, handler: TlsHandler): MemoryService & Pick<TlsServer, 'renew'> {
+export function memoryTlsService(start: TlsServerSettings, handler: TlsHandler): MemoryService & Pick<TlsServer, 'renew'> {
   const isAsking = start.clientAuthorities !== undefined;
   let serving = start;
   const ask = (request: MemoryRequest, upgrade: string) => {
@@ -44,7 +44,7 @@ export function memoryTlsService(start: TlsServing, handler: TlsHandler): Memory
       const sent = { method, path, query: new URLSearchParams(query.join('?')), headers, certificates };
       return upgraded(await ask({ ...sent, body: nothing(), signal }, request.upgrade), signal);
     },
-    renew: (now) => {
+    updateSettings: (now) => {
       // In memory a name stands for PEM, and a name is one word.
       if (now.identity && /\s/.test(`${now.identity.certificate}${now.identity.key}`)) {
         throw new NetworkError('ERR_OSSL_PEM_NO_START_LINE', 'no start line');
@@ -54,7 +54,7 @@ export function memoryTlsService(start: TlsServing, handler: TlsHandler): Memory
   };
 }
 
-function clientOf([shown]: readonly string[], { clientAuthorities = [] }: TlsServing): TlsClient {
+function clientOf([shown]: readonly string[], { clientAuthorities = [] }: TlsServerSettings): TlsClient {
   if (shown === undefined) return { kind: 'none' };
   const client: MemoryClient = JSON.parse(shown);
   if (!clientAuthorities.includes(client.authority)) return { kind: 'untrusted', reason: 'SELF_SIGNED_CERT_IN_CHAIN' };
@@ -75,7 +75,7 @@ async function upgraded(answered: Awaited<ReturnType<TlsHandler>>, over: AbortSi
   if (answered.kind === 'response') {
     const { status, body, headers = {} } = answered.response;
     const words = typeof body === 'string' ? body : (await Array.fromAsync(body)).join('');
-    throw new UpgradeRefused(status, words, headers);
+    throw new UpgradeRejectedError(status, words, headers);
   }
   const { headers, serve } = answered.stream;
   const [client, server] = byteStreamPair(over);

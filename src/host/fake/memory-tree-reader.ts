@@ -1,4 +1,4 @@
-import { byFileName } from '../file-name.ts';
+import { compareFileNames } from '../file-name.ts';
 import type { GroupAccess } from '../file-system.ts';
 import type { TreeContent, TreeMember, TreeUsage } from '../tree.ts';
 import type { Inode } from './memory-inode.ts';
@@ -38,7 +38,7 @@ function* walk(path: string, inode: Inode): Generator<{ path: string; inode: Ino
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     yield next;
     if (next.inode.kind !== 'directory') continue;
-    for (const [name, child] of [...next.inode.entries].sort(([a], [b]) => byFileName(b, a))) {
+    for (const [name, child] of [...next.inode.entries].sort(([a], [b]) => compareFileNames(b, a))) {
       waiting.push({ path: next.path === '' ? name : `${next.path}/${name}`, inode: child });
     }
   }

@@ -3,13 +3,13 @@ import {
   type ServerResponse,
   type UpgradedConnection,
   type UpgradeHandler,
-  type UpgradeOffer,
+  type IncomingUpgrade,
   type UpgradeRequest,
-  type UpgradeVerdict,
+  type UpgradeDecision,
   type WebSocketConnection,
   type WebSocketRequest,
 } from '../network.ts';
-import { UpgradeRefused } from '../upgrade-refused.ts';
+import { UpgradeRejectedError } from '../upgrade-rejected-error.ts';
 import { byteStreamPair } from './memory-byte-stream.ts';
 import type { MemoryRequest } from './memory-exchange.ts';
 import { webSocketPair } from './memory-web-socket.ts';
@@ -20,7 +20,7 @@ interface Ends {
   readonly severed: AbortSignal;
 }
 
-const NOT_ASKED_FOR: Extract<UpgradeVerdict, { kind: 'refuse' }> = {
+const NOT_ASKED_FOR: Extract<UpgradeDecision, { kind: 'refuse' }> = {
   kind: 'refuse',
   status: 400,
   message: 'another upgrade was expected',
@@ -62,7 +62,7 @@ export function offerUpgrade(
   const verdict = handler({ ...urlOf(path), upgrade, protocols: streamProtocols(headers) });
   if (verdict.kind !== 'stream') {
     const { status, message, headers: told = [] } = verdict.kind === 'refuse' ? verdict : NOT_ASKED_FOR;
-    throw new UpgradeRefused(status, message, lowerCase(told));
+    throw new UpgradeRejectedError(status, message, lowerCase(told));
   }
   const [client, server] = byteStreamPair(AbortSignal.any([signal, severed]));
   verdict.serve(server);
@@ -74,7 +74,7 @@ function lowerCase(headers: ReadonlyArray<readonly [name: string, value: string]
   return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function urlOf(url: string): Pick<UpgradeOffer, 'path' | 'query'> {
+function urlOf(url: string): Pick<IncomingUpgrade, 'path' | 'query'> {
   const [path = '/', ...query] = url.split('?');
   return { path, query: new URLSearchParams(query.join('?')) };
 }

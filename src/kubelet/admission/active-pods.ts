@@ -12,9 +12,9 @@ export interface AdmittedPod extends WorkerView {
 }
 
 /**
- * Returns the pods whose resources and ports count: desired pods that have not terminated. As in kubelet, a pod that was
- * removed from its source does not count while it terminates. A pod whose phase is terminal counts only while something
- * of it runs.
+ * Returns the pods whose resources and ports count: desired pods that have not terminated. As in kubelet, a pod that
+ * was removed from its source does not count while it terminates. A pod whose phase is terminal counts only while
+ * something of it runs.
  */
 export function activePods(
   workers: Iterable<AdmittedPod>,

@@ -9,7 +9,8 @@ export const nodeAffinityHandler: PodAdmitHandler = (pod, view) => {
   return predicateFailed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
 };
 
-function matchesNode({ spec }: Pod, node: LabelledNode): boolean {
+/** Matches the node selector and the required node affinity. */
+export function matchesNode({ spec }: Pod, node: LabelledNode): boolean {
   const selector = Object.entries(spec.nodeSelector ?? {});
   if (!selector.every(([key, value]) => node.labels[key] === value)) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

@@ -14,9 +14,9 @@ export interface WatchedNode {
 }
 
 /**
- * Holds the pods of the API server back until the labels of the node are known: admission matches pods against them, and a
- * rejection is final. Gets the node object once more for a new pod that does not match: the label that the pod was
- * scheduled by may be newer than the last event of the watch.
+ * Holds the pods of the API server back until the labels of the node are known: admission matches pods against them,
+ * and a rejection is final. Gets the node object once more for a new pod that does not match: the label that the pod
+ * was scheduled by may be newer than the last event of the watch.
  */
 export function nodeAwareSource(source: PodSource, nodeName: string, node: WatchedNode): PodSource {
   async function* snapshots(signal: AbortSignal): AsyncGenerator<SourceSnapshot> {

@@ -12,8 +12,8 @@ import { SCHEMA } from '../../api/generated/core-v1-schema.ts';
 import { anything, only, type Shape, unsupportedPaths } from './supported-shape.ts';
 
 /**
- * Returns the paths of all fields that are set and that this node does not honour. Such a pod is rejected rather than run
- * differently from its manifest.
+ * Returns the paths of all fields that are set and that this node does not honour. Such a pod is rejected rather than
+ * run differently from its manifest.
  */
 export function unsupportedFields({ spec }: Pod): string[] {
   return unsupportedPaths(spec, POD_SPEC, 'spec');

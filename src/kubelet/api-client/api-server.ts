@@ -1,3 +1,4 @@
+import { ExpectedError } from '../../base/expected-error.ts';
 import type {
   CertificateSigningRequest,
   ConfigMap,
@@ -124,7 +125,7 @@ export type ApiErrorReason =
   | 'InternalError'
   | 'Unavailable';
 
-export class ApiError extends Error {
+export class ApiError extends ExpectedError {
   override readonly name = 'ApiError';
   readonly reason: ApiErrorReason;
   /** The server asks to be left alone for so long. */

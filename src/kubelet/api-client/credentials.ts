@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TlsSettings } from '../../host/network.ts';
-import { ChangingFiles, type ChangingFilesDeps } from './changing-files.ts';
+import { ChangingFiles, type ChangingFilesDeps } from './reloading-files.ts';
 import type { ClientConfig, ClientUser, ExecPlugin, Pem } from './client-config.ts';
 import { type ClientCertificate, CredentialError, checkedPair } from './exec-credential.ts';
 import { PluginCredentials, type PluginDeps } from './exec-plugin.ts';

@@ -1,5 +1,5 @@
 import type { CertificateSigningRequest } from '../../api/generated/core-v1.ts';
-import { type FollowDeps, followSelection } from '../api-client/follow-selection.ts';
+import { type FollowDeps, followSelection } from '../api-client/reflector.ts';
 import { CertificateRequestError, type PlacedRequest } from './request-certificate.ts';
 
 /**

@@ -2,12 +2,12 @@ import type { Pod, PodStatus } from '../../api/generated/core-v1.ts';
 import { podFullName } from '../../api/pod-names.ts';
 import type { PodEvent, PodEvents } from '../events/pod-events.ts';
 import type { Timeline } from '../events/timeline.ts';
-import type { AgentEvent, ManifestReport, OlderPod, PodReport, WorkerPhase } from './agent-view.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import type { SourceError } from '../sources/pod-source.ts';
 import type { StatusStore } from '../status/status-store.ts';
 import type { PodWorker } from '../workers/pod-worker.ts';
 import type { PodWorkers } from '../workers/pod-workers.ts';
+import type { AgentEvent, ManifestReport, OlderPod, PodReport, WorkerPhase } from './agent-view.ts';
 
 const EVENTS_PER_POD = 50;
 
@@ -17,11 +17,11 @@ export interface AgentReportsDeps {
   readonly statuses: StatusStore;
   readonly timeline: Timeline;
   readonly events: PodEvents;
-  /** Pods that were refused, by UID. */
-  readonly refused: () => ReadonlyMap<string, Pod>;
+  /** Rejected pods, by UID. */
+  readonly rejected: () => ReadonlyMap<string, Pod>;
 }
 
-/** Puts what the parts of the agent know together for whoever shows it, and passes on what happens. */
+/** Combines the state of all parts of the agent into reports, and passes on its events. */
 export class AgentReports {
   readonly #parts: AgentReportsDeps;
   readonly #listeners = new Set<(event: AgentEvent) => void>();
@@ -33,18 +33,18 @@ export class AgentReports {
     const { timeline, events, statuses } = parts;
     timeline.subscribe((uid, step) => {
       const pod = this.#podOf(uid);
-      if (pod) this.#tell({ kind: 'step', pod, step });
+      if (pod) this.#notify({ kind: 'step', pod, step });
     });
     events.subscribe((pod, event) => {
       const { uid } = pod.metadata;
       this.#events.set(uid, [...(this.#events.get(uid) ?? []).slice(1 - EVENTS_PER_POD), event]);
-      this.#tell({ kind: 'event', pod, event });
+      this.#notify({ kind: 'event', pod, event });
     });
-    statuses.subscribe(({ pod, status }) => this.#tell({ kind: 'status', pod, status }));
+    statuses.subscribe(({ pod, status }) => this.#notify({ kind: 'status', pod, status }));
   }
 
   pods(): readonly PodReport[] {
-    const { workers, refused } = this.#parts;
+    const { workers, rejected: refused } = this.#parts;
     const running = [...workers.all.values()].map((worker) => this.#workerReport(worker));
     return [...running, ...[...refused().values()].map((pod) => this.#report(pod, 'finished'))];
   }
@@ -60,17 +60,17 @@ export class AgentReports {
 
   podGone(pod: Pod): void {
     this.#events.delete(pod.metadata.uid);
-    this.#tell({ kind: 'gone', pod });
+    this.#notify({ kind: 'gone', pod });
   }
 
-  /** What a source cannot use now; it replaces what it said before. */
-  setSourceErrors(name: string, problems: readonly SourceError[]): void {
+  /** Replaces the errors of a source. */
+  setSourceErrors(name: string, errors: readonly SourceError[]): void {
     const before = new Set(this.#manifests.get(name)?.map((report) => JSON.stringify(report)));
-    const byLocation = Map.groupBy(problems, ({ location }) => location);
-    const now = [...byLocation].map(([source, all]) => ({ source, problems: all.map(({ message }) => message) }));
+    const byLocation = Map.groupBy(errors, ({ location }) => location);
+    const now = [...byLocation].map(([source, all]) => ({ source, errors: all.map(({ message }) => message) }));
     this.#manifests.set(name, now);
     for (const report of now) {
-      if (!before.has(JSON.stringify(report))) this.#tell({ kind: 'manifest', report });
+      if (!before.has(JSON.stringify(report))) this.#notify({ kind: 'manifest', report });
     }
   }
 
@@ -80,7 +80,7 @@ export class AgentReports {
     return { ...this.#report(pod, state.phase), progress, ...(waitsFor && { waitsFor }) };
   }
 
-  /** The first one to arrive under a name has it; workers are kept in that order. */
+  /** The first worker of a name holds it; workers are kept in the order of arrival. */
   #olderPod(waiting: PodWorker): OlderPod | undefined {
     const name = podFullName(waiting.pod);
     const first = [...this.#parts.workers.all.values()].find(({ pod }) => podFullName(pod) === name);
@@ -99,7 +99,7 @@ export class AgentReports {
     return this.#parts.workers.all.get(uid)?.pod;
   }
 
-  #tell(event: AgentEvent): void {
+  #notify(event: AgentEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 }

@@ -2,11 +2,11 @@ import type { ContainerState } from '../../api/generated/core-v1.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import type { PodEvent } from '../events/pod-events.ts';
 import { specGracePeriod } from '../pod/grace-period.ts';
+import { unwrapError } from './error-texts.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import { killCause, killingProbe, killText } from './kill-cause.ts';
 import { agoText, quotedSuffix } from './plain-text.ts';
-import { unwrapError } from './error-texts.ts';
-import { killingProbeOutput, killingProbe } from './probe-output.ts';
+import { killingProbeOutput } from './probe-output.ts';
 
 type End = NonNullable<ContainerState['terminated']>;
 

@@ -13,10 +13,7 @@ const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
     { kind: 'objectNotFound', object: 'configmap', name: 'settings' },
     { text: 'needs ConfigMap "settings", which does not exist' },
   ],
-  [
-    { kind: 'objectNotFound', object: 'secret', name: 'login' },
-    { text: 'needs Secret "login", which does not exist' },
-  ],
+  [{ kind: 'objectNotFound', object: 'secret', name: 'login' }, { text: 'needs Secret "login", which does not exist' }],
   [
     { kind: 'keyNotFound', object: 'secret', name: 'shop/login', key: 'user' },
     { text: 'needs key "user" of Secret shop/login, which does not have it' },
@@ -25,10 +22,7 @@ const configErrors: readonly (readonly [ErrorCause, ErrorDescription])[] = [
     { kind: 'objectNotSynced', object: 'configmap' },
     { text: 'needs a ConfigMap, and the API server has not answered yet' },
   ],
-  [
-    { kind: 'servicesNotSynced' },
-    { text: 'needs the variables of services, and the API server has not answered yet' },
-  ],
+  [{ kind: 'servicesNotSynced' }, { text: 'needs the variables of services, and the API server has not answered yet' }],
   [
     { kind: 'envFileInvalid' },
     { text: "takes variables from a file that is missing, or has other lines than NAME='value'" },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agoText, inText, listText, quoted, sentence, shortened, durationText, timesText } from './plain-text.ts';
+import { agoText, durationText, inText, listText, quoted, sentence, shortened, timesText } from './plain-text.ts';
 
 const spans: Record<string, number> = {
   '0 ms': -5,

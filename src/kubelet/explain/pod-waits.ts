@@ -32,8 +32,8 @@ function waitsIn({ fromMs, tookMs, after, before }: StepGap, report: PodReport):
   const toMs = fromMs + tookMs;
   const runs = runsIn(report, fromMs, toMs);
   const restMs = runs.at(-1)?.toMs ?? fromMs;
-  const why = reasonIn(report.events, restMs, toMs);
-  if (why !== '') return [...runs, { kind: 'wait', fromMs: restMs, toMs, reason: why }];
+  const reason = reasonIn(report.events, restMs, toMs);
+  if (reason !== '') return [...runs, { kind: 'wait', fromMs: restMs, toMs, reason }];
   if (runs.length > 0) return runs;
   if (before.name === 'stop container') return [{ kind: 'run', fromMs, toMs, reason: ranUntil(before, report.events) }];
   return [{ kind: 'wait', fromMs, toMs, reason: retryOf(after) }];
@@ -45,8 +45,8 @@ function presentWaits(report: PodReport, nowMs: number): PodWait[] {
   if (last === undefined || last.outcome.kind === 'running') return [];
   const runs = runsIn(report, stepEnd(last), nowMs);
   const fromMs = runs.at(-1)?.toMs ?? stepEnd(last);
-  const why = reasonIn(report.events, fromMs, nowMs) || (runs.length === 0 ? retryOf(last) : '');
-  return why === '' ? runs : [...runs, { kind: 'wait', fromMs, reason: why }];
+  const reason = reasonIn(report.events, fromMs, nowMs) || (runs.length === 0 ? retryOf(last) : '');
+  return reason === '' ? runs : [...runs, { kind: 'wait', fromMs, reason }];
 }
 
 function runsIn(report: PodReport, fromMs: number, toMs: number): PodWait[] {
@@ -55,7 +55,7 @@ function runsIn(report: PodReport, fromMs: number, toMs: number): PodWait[] {
     kind: 'run',
     fromMs: ends[index - 1]?.atMs ?? fromMs,
     toMs: atMs,
-    why: `${name} ran, and ended with exit code ${exitCode}`,
+    reason: `${name} ran, and ended with exit code ${exitCode}`,
   }));
 }
 

@@ -1,7 +1,7 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { Step } from '../events/timeline.ts';
-import { shortened, durationText } from './plain-text.ts';
 import { unwrapError } from './error-texts.ts';
+import { durationText, shortened } from './plain-text.ts';
 import type { PodWait } from './pod-waits.ts';
 import { stepEnd } from './step-gaps.ts';
 
@@ -91,13 +91,13 @@ function barText(fromMs: number, toMs: number, scale: Scale): string {
   return ' '.repeat(from) + ('█'.repeat(Math.max(0, cell(toMs) - from)) || '▏');
 }
 
-function waitRow({ kind, fromMs, toMs, reason: why }: PodWait, beganMs: number, nowMs: number): Row {
-  const waited = `${toMs === undefined ? 'waits' : 'waited'}${why === '' ? '' : `: ${why}`}`;
+function waitRow({ kind, fromMs, toMs, reason }: PodWait, beganMs: number, nowMs: number): Row {
+  const waited = `${toMs === undefined ? 'waits' : 'waited'}${reason === '' ? '' : `: ${reason}`}`;
   return {
     at: `+${durationText(fromMs - beganMs)}`,
     took: durationText((toMs ?? nowMs) - fromMs),
     bar: '·'.repeat(BAR_WIDTH),
-    step: kind === 'run' ? why : waited,
+    step: kind === 'run' ? reason : waited,
     rest: '',
   };
 }

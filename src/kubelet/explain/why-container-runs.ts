@@ -3,10 +3,10 @@ import { parseTime } from '../../base/rfc3339.ts';
 import type { ProbeKind } from '../probes/probe-results.ts';
 import { probeOf, probeSpec } from '../probes/probe-state.ts';
 import { endText, lastEnd } from './container-end.ts';
+import { unwrapError } from './error-texts.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
-import { agoText, forText, inText, quotedSuffix, sentence, durationText, timesText } from './plain-text.ts';
-import { unwrapError } from './error-texts.ts';
+import { agoText, durationText, forText, inText, quotedSuffix, sentence, timesText } from './plain-text.ts';
 import { failedProbeOutput } from './probe-output.ts';
 
 /** Why a running container is not ready, and notes about it. */
@@ -60,7 +60,11 @@ function failureLimit(kind: ProbeKind, probe: Probe): string[] {
 }
 
 /** `has failed 12 times, the last time 3 s ago: "…"`; `undefined` when no failure of this run is known. */
-function probeFailures({ report, spec, nowMs }: ExplainedContainer, kind: ProbeKind, sinceMs: number): string | undefined {
+function probeFailures(
+  { report, spec, nowMs }: ExplainedContainer,
+  kind: ProbeKind,
+  sinceMs: number,
+): string | undefined {
   const failures = report.events.flatMap((event) => {
     const isOfThisRun = isEventOf(event, spec.name) && event.atMs >= sinceMs;
     const output = isOfThisRun ? failedProbeOutput(event, kind) : undefined;
@@ -85,7 +89,9 @@ function failingLiveness(container: ExplainedContainer, sinceMs: number): Findin
   const { periodMs, failureThreshold } = probeSpec('liveness', probe);
   const isRecent = report.events.some(
     (event) =>
-      isEventOf(event, spec.name) && failedProbeOutput(event, 'liveness') !== undefined && event.atMs >= nowMs - 2 * periodMs,
+      isEventOf(event, spec.name) &&
+      failedProbeOutput(event, 'liveness') !== undefined &&
+      event.atMs >= nowMs - 2 * periodMs,
   );
   const failures = probeFailures(container, 'liveness', sinceMs);
   if (!isRecent || failures === undefined) return [];

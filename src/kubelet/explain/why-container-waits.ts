@@ -2,14 +2,13 @@ import { formatDurationMs } from '../../base/duration.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { activeTimeLeft } from '../pod/active-deadline.ts';
 import type { ErrorCause } from '../pod/pod-cause.ts';
+import { endText, hookFailure, killedByProbe, lastEnd, wasKilledByAgent } from './container-end.ts';
 import { describeConfigError, type SummarizedError } from './describe-error.ts';
-import { endText, hookFailure, lastEnd, killedByProbe, wasKilledByAgent } from './container-end.ts';
+import { pullHelp, unwrapError } from './error-texts.ts';
 import { type ExplainedContainer, isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
 import { inText, quoted, sentence, timesText } from './plain-text.ts';
-import { unwrapError } from './error-texts.ts';
 import { podName } from './pod-name.ts';
-import { pullHelp } from './error-texts.ts';
 
 /** Waiting reasons that are no errors of the container. */
 const NOT_YET: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing', 'RestartingAllContainers']);

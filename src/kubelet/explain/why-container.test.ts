@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, type Change, ended, event, killed, NOW, reportWith, running, statusOf, step, waiting } from './fake/reports.ts';
+import {
+  ago,
+  type Change,
+  ended,
+  event,
+  killed,
+  NOW,
+  reportWith,
+  running,
+  statusOf,
+  step,
+  waiting,
+} from './fake/reports.ts';
 import { why } from './why.ts';
 
 const probe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5, failureThreshold: 3, successThreshold: 1 };
@@ -259,10 +271,7 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
       unreadyFor: 42,
       container: crashed(42, 0, 'bye', 'Completed'),
       report: {
-        events: [
-          unhealthy('startup', 'the answer is 42', 44),
-          killed('startupFailed', ago(44)),
-        ],
+        events: [unhealthy('startup', 'the answer is 42', 44), killed('startupFailed', ago(44))],
       },
     },
     says: [

@@ -104,7 +104,11 @@ const cases: Record<string, { given: Change; says: readonly string[] }> = {
   },
   'an error before its end does not count': {
     given: {
-      progress: { phaseSinceMs: ago(1), removed: true, lastError: { error: 'no network', atMs: ago(3), consecutive: 4 } },
+      progress: {
+        phaseSinceMs: ago(1),
+        removed: true,
+        lastError: { error: 'no network', atMs: ago(3), consecutive: 4 },
+      },
       report: { worker: 'terminating' },
     },
     says: ['hello is ending (for 1 s): it left its source, or was stopped by hand.'],

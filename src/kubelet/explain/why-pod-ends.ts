@@ -1,10 +1,10 @@
 import { specGracePeriod } from '../pod/grace-period.ts';
-import { isSidecar } from '../pod/restart-rules.ts';
 import { rejectionMessage } from '../pod/pod-failure.ts';
+import { isSidecar } from '../pod/restart-rules.ts';
 import type { PodReport } from './agent-view.ts';
 import { endText, lastEnd } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
-import { forText, inText, listText, sentence, durationText } from './plain-text.ts';
+import { durationText, forText, inText, listText, sentence } from './plain-text.ts';
 import { podName } from './pod-name.ts';
 import { failedSync, runningSteps } from './why-pod-waits.ts';
 
@@ -76,7 +76,9 @@ function stillRunning(report: PodReport, nowMs: number): string[] {
     const hook = steps.findLast((step) => step.name === 'preStop hook' && step.subject === name);
     const stop = steps.findLast((step) => step.name === 'stop container' && step.subject === name);
     if (stop?.outcome.kind !== 'running' && hook?.outcome.kind === 'running') {
-      return sentence(`${title} still runs: its preStop hook has been running for ${durationText(nowMs - hook.startedMs)}`);
+      return sentence(
+        `${title} still runs: its preStop hook has been running for ${durationText(nowMs - hook.startedMs)}`,
+      );
     }
     if (stop?.outcome.kind !== 'running') {
       return sentence(sidecars.includes(name) ? `${title} runs until the others have ended` : `${title} still runs`);

@@ -1,13 +1,14 @@
 import type { PodEvent } from '../events/pod-events.ts';
 import type { Step } from '../events/timeline.ts';
 import { activeTimeLeft } from '../pod/active-deadline.ts';
+import type { SyncError } from '../workers/worker-progress.ts';
 import type { PodReport } from './agent-view.ts';
+import { describeSandboxError, describeVolumeError, type ErrorDescription } from './describe-error.ts';
+import { unwrapError } from './error-texts.ts';
 import { isEventOf } from './explained-container.ts';
 import type { Finding } from './finding.ts';
-import { describeSandboxError, describeVolumeError, type ErrorDescription } from './describe-error.ts';
 import { killText } from './kill-cause.ts';
-import { agoText, forText, inText, listText, sentence, durationText } from './plain-text.ts';
-import { unwrapError } from './error-texts.ts';
+import { agoText, durationText, forText, inText, listText, sentence } from './plain-text.ts';
 import { killingProbeOutput } from './probe-output.ts';
 import { stepActivity, stepNoun } from './step-phrases.ts';
 

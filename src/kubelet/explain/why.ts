@@ -5,7 +5,7 @@ import { isTerminal } from '../status/pod-phase.ts';
 import type { OlderPod, PodReport } from './agent-view.ts';
 import { endText } from './container-end.ts';
 import { type ExplainedContainer, explainedContainers } from './explained-container.ts';
-import { type Finding, byImportance } from './finding.ts';
+import { byImportance, type Finding } from './finding.ts';
 import { forText, inText, sentence } from './plain-text.ts';
 import { podName } from './pod-name.ts';
 import { whyContainerRuns } from './why-container-runs.ts';
@@ -98,7 +98,9 @@ function whyContainerEnded(container: ExplainedContainer): Finding[] {
   const { title, status, role } = container;
   const end = status.state?.terminated;
   if (end === undefined || (role === 'init' && end.exitCode === 0)) return [];
-  return [{ kind: 'ended', summary: `${title} has ended`, sentences: [sentence(`${title} ${endText(end, container)}`)] }];
+  return [
+    { kind: 'ended', summary: `${title} has ended`, sentences: [sentence(`${title} ${endText(end, container)}`)] },
+  ];
 }
 
 function nextCheck({ progress }: PodReport, nowMs: number): string {

@@ -25,18 +25,19 @@ export interface ContainerCollectorDeps extends RemovalDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly policy: DeadContainerPolicy;
-  /** The worker of a pod; absent: it has none. */
+  /** The worker of a pod, if it has one. */
   readonly workerOf: (uid: string) => WorkerView | undefined;
   readonly recordNodeEvent: RecordNodeEvent;
 }
 
 /**
- * Keeps the dead containers and sandboxes of pods few: at the end of each container, and on the whole node each minute.
+ * Container GC: removes excess dead containers and sandboxes, of one pod after each exit, and of the whole node each
+ * minute.
  *
- * 1. A pod that ends is its worker's, and so is one that is to leave no trace; of a pod without a worker nobody knows yet
- *    whether it is wanted. Nothing of them is touched here.
- * 2. Nothing that a worker decides by is removed: see `dead-containers.ts`.
- * 3. One removal at a time. What cannot be removed is told, and tried again in the next minute.
+ * 1. Skips pods that are terminating or removed, which their workers clean up, and pods without a worker, which may be
+ *    desired.
+ * 2. Keeps everything that pod workers base decisions on: see `dead-containers.ts`.
+ * 3. One removal at a time. Errors are logged and retried in the next minute.
  */
 export class ContainerCollector {
   readonly #deps: ContainerCollectorDeps;
@@ -50,14 +51,14 @@ export class ContainerCollector {
     this.#life = life;
   }
 
-  /** The runtime has the pod otherwise than before: a container of it may have ended. */
+  /** Called when an observed pod changed: a container may have exited. */
   onPodObserved(uid: string): void {
     if (this.#life.aborted) return;
     this.#changed.add(uid);
     this.#slot.offer();
   }
 
-  /** Works until the agent ends. */
+  /** Runs until the agent stops. */
   async run(): Promise<void> {
     while (!this.#life.aborted) {
       this.#isDue = true;
@@ -91,7 +92,7 @@ export class ContainerCollector {
     await this.#removeLinks();
   }
 
-  /** Also asked again before each removal, for the pod may have begun to end since. */
+  /** Checked again before each removal: the pod may have started to terminate. */
   #isCollectable(uid: string): boolean {
     const worker = this.#deps.workerOf(uid);
     if (this.#life.aborted || !worker || worker.removed) return false;
@@ -111,22 +112,22 @@ export class ContainerCollector {
   async #removeSandboxes(uid: string): Promise<void> {
     const { observed, runtime } = this.#deps;
     const pod = observed.get(uid);
-    const past = pod && this.#isCollectable(uid) ? unusedSandboxes(pod) : [];
-    for (const { id: podSandboxId } of past) {
+    const unused = pod && this.#isCollectable(uid) ? unusedSandboxes(pod) : [];
+    for (const { id: podSandboxId } of unused) {
       await this.#attempt(
         'Failed to remove sandbox',
         { sandboxID: podSandboxId, pod: pod && formatName(pod) },
         async () => {
-          // It may hold a network though it is not ready.
+          // A sandbox that is not ready may still hold a network.
           await ignoreNotFound(runtime.stopPodSandbox({ podSandboxId }, this.#life));
           await ignoreNotFound(runtime.removePodSandbox({ podSandboxId }, this.#life));
         },
       );
     }
-    if (past.length > 0) await this.#refresh(uid);
+    if (unused.length > 0) await this.#refresh(uid);
   }
 
-  /** A look that fails is remembered by whoever looks; the pod's worker looks again. */
+  /** Errors are ignored: the pod is marked stale, and its worker inspects it again. */
   async #refresh(uid: string): Promise<void> {
     await this.#deps.observed.refresh(uid, this.#life).catch(() => undefined);
   }

@@ -1,21 +1,20 @@
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../pod/observed-pod.ts';
 
 /**
- * What the runtime remembers of the past of pods, and may forget.
+ * Selects dead containers and sandboxes for removal.
  *
- * 1. Only the dead: a container that has ended never runs again, and a sandbox that is not ready never gets ready. So a
- *    decision that was made from an older look at the pod is still right when it is carried out.
- * 2. Of a pod whose worker may still start containers the newest container under each name stays, whatever it is and
- *    whatever the limits say. That one alone is what a worker decides by: whether to restart, how far the init
- *    containers are, how long the pause is, what the next restart count is.
- * 3. Of every pod the newest sandbox stays: the next one counts on from its attempt.
+ * 1. Only dead ones: an exited container never runs again, and a sandbox that is not ready never becomes ready. A
+ *    selection from an older observation is therefore still valid when it is executed.
+ * 2. If the pod's worker may still start containers, the newest container of each name stays, whatever the limits. The
+ *    worker derives from it whether to restart, the progress of init containers, the back-off and the restart count.
+ * 3. The newest sandbox of each pod stays: the next one continues its attempt number.
  */
 
-/** How many dead containers stay. kubelet's `--minimum-container-ttl-duration` and `--maximum-dead-containers…`. */
+/** Which dead containers stay. kubelet's `--minimum-container-ttl-duration` and `--maximum-dead-containers…`. */
 export interface DeadContainerPolicy {
-  /** A container that was made more recently stays. */
+  /** Younger containers stay. */
   readonly minimumAgeMs: number;
-  /** Under each name of each pod; absent: no limit. */
+  /** Per container name and pod; absent: no limit. */
   readonly maxPerContainer: number | undefined;
   /** On the whole node; absent: no limit. */
   readonly maxTotal: number | undefined;
@@ -23,20 +22,20 @@ export interface DeadContainerPolicy {
 
 export interface CollectablePod {
   readonly pod: ObservedPod;
-  /** Its worker may still start containers. */
+  /** The pod's worker may still start containers. */
   readonly isLive: boolean;
 }
 
 export interface DeadContainer {
   readonly pod: ObservedPod;
   readonly container: ObservedContainer;
-  /** The newest under its name in a pod that is live. */
+  /** The newest container of its name in a live pod. */
   readonly isNeeded: boolean;
 }
 
 /**
- * At the end of a container: of those that have ended under one name, all but so many, the oldest first. kubelet keeps at
- * least one here, whatever its limits are.
+ * The exited containers of a pod beyond the limit per name, oldest first. Used after an exit. kubelet keeps at least one
+ * here, whatever its limits.
  */
 export function excessExitedContainers(pod: ObservedPod, { maxPerContainer }: DeadContainerPolicy): readonly DeadContainer[] {
   const keep = Math.max(maxPerContainer ?? 0, 1);
@@ -50,7 +49,7 @@ export function excessExitedContainers(pod: ObservedPod, { maxPerContainer }: De
   });
 }
 
-/** Now and then, on the whole node: what is beyond the limits, in the order in which it goes. */
+/** The dead containers of the node beyond the limits, in the order of removal. */
 export function excessDeadContainers(
   pods: readonly CollectablePod[],
   { minimumAgeMs, maxPerContainer, maxTotal }: DeadContainerPolicy,
@@ -63,14 +62,14 @@ export function excessDeadContainers(
   );
   if (maxTotal === undefined || left.flat().length <= maxTotal) return removed;
 
-  // First the same number for every name, then by age alone.
+  // First the same number for every name, then by age.
   const [more, fewer] = splitExcess(left, Math.max(1, Math.floor(maxTotal / left.length)));
   const rest = fewer.flat().sort(byAge);
   const excess = Math.max(0, rest.length - maxTotal);
   return [...removed, ...more, ...rest.filter(({ isNeeded }) => !isNeeded).slice(0, excess)];
 }
 
-/** Sandboxes of the past that nothing is left of. */
+/** Old sandboxes without containers, oldest first. */
 export function unusedSandboxes({ sandboxes, containers }: ObservedPod): readonly ObservedSandbox[] {
   const inUse = new Set(containers.map(({ sandboxId }) => sandboxId));
   return sandboxes
@@ -80,8 +79,8 @@ export function unusedSandboxes({ sandboxes, containers }: ObservedPod): readonl
 }
 
 /**
- * The dead under each name, newest first. One that was made and never started is dead when there is a newer one; else it
- * is about to start, or could not be, and what ended before it tells more of the pod.
+ * Dead containers of each name, newest first. A created container counts as dead only if a newer one exists; otherwise it
+ * is about to start, or its start failed.
  */
 function deadUnits({ pod, isLive }: CollectablePod): DeadContainer[][] {
   const units = Map.groupBy(pod.containers, ({ name }) => name);
@@ -94,7 +93,7 @@ function deadUnits({ pod, isLive }: CollectablePod): DeadContainer[][] {
   );
 }
 
-/** What goes of each unit when so many stay, oldest first, and what stays of it. */
+/** Splits each unit into the containers beyond `max`, oldest first, and those that stay. */
 function splitExcess(units: readonly DeadContainer[][], max: number): readonly [DeadContainer[], DeadContainer[][]] {
   const stays = ({ isNeeded }: DeadContainer, index: number): boolean => isNeeded || index < max;
   const removed = units.flatMap((unit) => unit.filter((dead, index) => !stays(dead, index)).reverse());

@@ -1,12 +1,12 @@
 import type { FileSystem } from '../../host/file-system.ts';
 
 const SUFFIX = '.log';
-/** As kubelet: what is shorter is no id. */
+/** As in kubelet: a shorter text is not a container id. */
 const SHORTEST_ID = 6;
 
 /**
- * Removes links to logs that are not there. The log of a container that lives may be missing for a moment, while it is
- * rotated: its link stays. `isAlive` is asked with an id, or with the beginning of one that a long name has cut.
+ * Removes links to missing logs. The log of a running container may be missing briefly while it is rotated: its link
+ * stays. `isAlive` gets a container id, or the prefix of one that was truncated in a long file name.
  */
 export async function removeDeadLogLinks(
   folder: string,

@@ -27,14 +27,14 @@ export interface ImageCollectorDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly policy: ImagePolicy;
-  /** Names of images that stay though nothing uses them. */
+  /** Names of images that are never removed. */
   readonly kept: readonly string[];
   readonly recordNodeEvent: RecordNodeEvent;
-  /** Images were removed for their space, and these are left; what else is remembered of images may go with them. */
+  /** Called with the remaining images after images were removed to free space, so that their records can be removed. */
   readonly collected?: (imageIds: readonly string[], beganMs: number) => Promise<void>;
 }
 
-/** Removes images that no container uses: those that are too old, and when the disk is full the one not used longest. */
+/** Image GC: removes unused images that are too old, and, when the disk is full, the least recently used ones. */
 export class ImageCollector {
   readonly #deps: ImageCollectorDeps;
   #records: ImageRecords = new Map();
@@ -44,12 +44,12 @@ export class ImageCollector {
     this.#deps = deps;
   }
 
-  /** Why the disk was still too full after the last look that could tell. */
+  /** Why the disk was still too full after the last collection that could measure it. */
   get diskError(): string | undefined {
     return this.#diskError;
   }
 
-  /** Looks every five minutes until the signal aborts. A failure is told, and over when its cause is. */
+  /** Collects every five minutes until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, recordNodeEvent: tell, policy } = this.#deps;
     if (isImageCollectionOff(policy)) {
@@ -75,17 +75,17 @@ export class ImageCollector {
     }
   }
 
-  /** One look. `beganMs`: since when there are looks. Rejects when the disk stays too full, or with what went wrong. */
+  /** Collects once. `beganMs`: when collections began. Rejects when the disk stays too full. */
   async collect(beganMs: number, signal: AbortSignal): Promise<void> {
     const { policy, log, recordNodeEvent: tell, clock } = this.#deps;
     const nowMs = clock.monotonic();
     const unused = await this.#listUnused(nowMs, signal);
     await this.#removeTooOld(unused, beganMs, nowMs, signal);
     const disk = await this.#disk(signal);
-    const verdict = checkDisk(disk, policy);
+    const check = checkDisk(disk, policy);
     let freed = 0n;
-    if (verdict.kind === 'full') {
-      const { usedPercent: usage, bytesToFree: amountToFree } = verdict;
+    if (check.kind === 'full') {
+      const { usedPercent: usage, bytesToFree: amountToFree } = check;
       const { highPercent: highThreshold, lowPercent: lowThreshold } = policy;
       const fields = { usage, highThreshold, amountToFree, lowThreshold };
       log.info(
@@ -94,19 +94,19 @@ export class ImageCollector {
       );
       freed = await this.#free(amountToFree, nowMs, unused, signal);
     }
-    const failure = diskCheckError(verdict, disk.capacityBytes, freed);
-    this.#diskError = failure?.message;
-    if (!failure) return;
-    tell('Warning', failure.reason, failure.message);
-    throw new Error(failure.message);
+    const error = diskCheckError(check, disk.capacityBytes, freed);
+    this.#diskError = error?.message;
+    if (!error) return;
+    tell('Warning', error.reason, error.message);
+    throw new Error(error.message);
   }
 
   async #listUnused(nowMs: number, signal: AbortSignal): Promise<readonly ImageRecord[]> {
     const { cri, kept } = this.#deps;
     const { images } = await cri.images.listImages({ filter: undefined }, signal);
-    const { used, preserved: spared } = await imagesInUse(cri, kept, images, signal);
+    const { used, preserved } = await imagesInUse(cri, kept, images, signal);
     this.#records = updateImageRecords(this.#records, images, used, nowMs);
-    return unusedImages(this.#records, used.union(spared));
+    return unusedImages(this.#records, used.union(preserved));
   }
 
   async #removeTooOld(
@@ -127,7 +127,7 @@ export class ImageCollector {
     );
   }
 
-  /** Removes images one after the other until so much is free; answers with what was freed. */
+  /** Removes images one after the other until `bytes` are freed; returns the freed bytes. */
   async #free(bytes: bigint, nowMs: number, unused: readonly ImageRecord[], signal: AbortSignal): Promise<bigint> {
     const { policy, collected } = this.#deps;
     const failures: unknown[] = [];
@@ -159,7 +159,7 @@ export class ImageCollector {
     this.#records = left;
   }
 
-  /** Of the file system that has the images: the first one, if the runtime has several. */
+  /** Usage of the image file system; the first one, if the runtime has several. */
   async #disk(signal: AbortSignal): Promise<FileSystemUsage> {
     const { cri, fs } = this.#deps;
     const [first] = (await cri.images.imageFsInfo({}, signal)).imageFilesystems;

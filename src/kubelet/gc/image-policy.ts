@@ -2,44 +2,44 @@ import { assertNever } from '../../base/assert-never.ts';
 import { sizeText } from '../../base/size-text.ts';
 import type { ImageRecord } from './image-records.ts';
 
-/** When unused images go. kubelet's `imageGC*` and `image*GCAge`. */
+/** When unused images are removed. kubelet's `imageGC*` and `image*GCAge`. */
 export interface ImagePolicy {
-  /** From this use of the disk on, images are removed; 100: never for want of space. */
+  /** Disk usage that starts a collection; 100: never collect to free space. */
   readonly highPercent: number;
-  /** Down to this use of it. */
+  /** Disk usage that the collection aims for. */
   readonly lowPercent: number;
-  /** An image that was first seen more recently is left alone: it may be about to be used. */
+  /** Younger images stay: a container may be about to use them. */
   readonly minimumAgeMs: number;
-  /** An image that was not used for longer goes, however much space there is; 0: age alone is no reason. */
+  /** Images that are unused for longer are removed; 0: never by age. */
   readonly maximumAgeMs: number;
 }
 
-/** With both of its reasons switched off there is nothing to do, not even to look. */
+/** Whether both reasons to collect are disabled. */
 export function isImageCollectionOff({ highPercent, maximumAgeMs }: ImagePolicy): boolean {
   return highPercent === 100 && maximumAgeMs === 0;
 }
 
-/** Not used for so long that it goes. `beganMs`: since when somebody looks; what was used before that is not known. */
+/** Whether the image is unused for too long. `beganMs`: when collections began; earlier use is unknown. */
 export function isTooOld(image: ImageRecord, policy: ImagePolicy, beganMs: number, nowMs: number): boolean {
   const { lastUsedMs = Number.NEGATIVE_INFINITY } = image;
   const { maximumAgeMs } = policy;
   if (maximumAgeMs === 0 || nowMs - beganMs <= maximumAgeMs) return false;
-  // kubelet would take one that a pod has just pulled and is about to use for one that was never used.
+  // Unlike kubelet: an image that was just pulled and is about to be used does not count as never used.
   return nowMs - lastUsedMs > maximumAgeMs && isOldEnough(image, policy, nowMs);
 }
 
-/** Seen for long enough that it may go. */
+/** Whether the image was first seen long enough ago to be removed. */
 export function isOldEnough({ firstSeenMs }: ImageRecord, { minimumAgeMs }: ImagePolicy, nowMs: number): boolean {
   return nowMs - firstSeenMs >= minimumAgeMs;
 }
 
 export type DiskCheck =
   | { readonly kind: 'enough' }
-  /** Nothing can be said of a disk without a size. */
+  /** The file system reports no capacity. */
   | { readonly kind: 'noCapacity' }
   | { readonly kind: 'full'; readonly usedPercent: number; readonly bytesToFree: bigint };
 
-/** Whether the disk with the images is fuller than it may be, and how much has to go then. Rounds as kubelet does. */
+/** Compares disk usage with the high threshold, and computes the bytes to free. Rounds as kubelet does. */
 export function checkDisk(
   disk: { readonly capacityBytes: number; readonly availableBytes: number },
   { highPercent, lowPercent }: ImagePolicy,
@@ -52,26 +52,26 @@ export function checkDisk(
   return { kind: 'full', usedPercent, bytesToFree: (capacity * BigInt(100 - lowPercent)) / 100n - available };
 }
 
-/** What kubelet says of a disk that cannot be helped; `undefined` when it can. */
+/** kubelet's error when not enough space was freed; `undefined` otherwise. */
 export function diskCheckError(
-  verdict: DiskCheck,
+  check: DiskCheck,
   capacityBytes: number,
   freedBytes: bigint,
 ): { readonly reason: 'InvalidDiskCapacity' | 'FreeDiskSpaceFailed'; readonly message: string } | undefined {
-  switch (verdict.kind) {
+  switch (check.kind) {
     case 'enough':
       return undefined;
     case 'noCapacity':
       return { reason: 'InvalidDiskCapacity', message: 'invalid capacity 0 on image filesystem' };
     case 'full': {
-      if (freedBytes >= verdict.bytesToFree) return undefined;
+      if (freedBytes >= check.bytesToFree) return undefined;
       const message =
-        `Insufficient free disk space on the node's image filesystem (${verdict.usedPercent}% of ${sizeText(capacityBytes)} used). ` +
+        `Insufficient free disk space on the node's image filesystem (${check.usedPercent}% of ${sizeText(capacityBytes)} used). ` +
         `Failed to free sufficient space by deleting unused images (freed ${freedBytes} bytes). ` +
         'Investigate disk usage, as it could be used by active images, logs, volumes, or other data.';
       return { reason: 'FreeDiskSpaceFailed', message };
     }
     default:
-      return assertNever(verdict);
+      return assertNever(check);
   }
 }

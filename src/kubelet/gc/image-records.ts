@@ -1,20 +1,20 @@
 import type { Image } from '../../cri/generated/runtime-v1.ts';
 
-/** What is remembered of an image. Times are monotonic milliseconds. */
+/** Usage of an image. Times are monotonic milliseconds. */
 export interface ImageRecord {
   readonly id: string;
   readonly sizeBytes: bigint;
-  /** The runtime itself wants to keep it. */
+  /** Pinned by the runtime. */
   readonly pinned: boolean;
   readonly firstSeenMs: number;
-  /** When a container was last seen to use it; absent: never. */
+  /** When a container was last observed to use it; absent: never. */
   readonly lastUsedMs: number | undefined;
 }
 
 /** By image id. */
 export type ImageRecords = ReadonlyMap<string, ImageRecord>;
 
-/** What is known after another look at the runtime: `used` are the ids that some container has. */
+/** Updates the records from the runtime's image list. `used`: ids of images that containers use. */
 export function updateImageRecords(
   before: ImageRecords,
   listed: readonly Image[],
@@ -39,7 +39,7 @@ function updateRecord(
   };
 }
 
-/** What may go, in that order: what was never used, then what was not used for longest; among equals the older one. */
+/** Removable images in order of removal: never used first, then least recently used; older ones first among equals. */
 export function unusedImages(records: ImageRecords, inUse: ReadonlySet<string>): readonly ImageRecord[] {
   return [...records.values()].filter(({ id, pinned }) => !pinned && !inUse.has(id)).sort(byLastUse);
 }

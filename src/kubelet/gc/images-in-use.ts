@@ -2,13 +2,13 @@ import { type Image, ImageSpec } from '../../cri/generated/runtime-v1.ts';
 import type { Cri } from '../../cri/services.ts';
 
 export interface ImagesInUse {
-  /** Ids of images that some container has, whether it runs or not. */
+  /** Ids of images of all containers, running or not. */
   readonly used: ReadonlySet<string>;
-  /** Ids of images that nobody may be seen to use and that are needed yet. */
+  /** Ids of images that are needed although no container uses them. */
   readonly preserved: ReadonlySet<string>;
 }
 
-/** Which of the runtime's images have to stay. */
+/** Determines which images must not be removed. */
 export async function imagesInUse(
   cri: Cri,
   kept: readonly string[],
@@ -16,7 +16,7 @@ export async function imagesInUse(
   signal: AbortSignal,
 ): Promise<ImagesInUse> {
   const { containers } = await cri.runtime.listContainers({ filter: undefined }, signal);
-  // Runtimes differ in where they put the id: containerd 1.6 has it as the image of the container.
+  // Runtimes report the id in different fields: containerd 1.6 in the container's `image`.
   const names = new Set(containers.flatMap(({ imageId, image, imageRef }) => [imageId, image?.image ?? '', imageRef]));
   const used = images.filter((each) => namesOf(each).some((name) => names.has(name)));
   return {
@@ -29,25 +29,25 @@ function namesOf({ id, repoTags, repoDigests }: Image): readonly string[] {
   return [id, ...repoTags, ...repoDigests];
 }
 
-/** Every sandbox needs the image that the runtime makes them from, and not every runtime pins it. */
+/** The sandbox image is preserved too: not every runtime pins it. */
 async function preservedNames({ runtime }: Cri, kept: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
   const { info } = await runtime.status({ verbose: true }, signal);
   const sandboxImage = sandboxImageIn(info['config'] ?? '');
   return sandboxImage === undefined ? kept : [...kept, sandboxImage];
 }
 
-/** containerd tells its configuration, as JSON, to whoever asks for all that it knows. */
+/** The sandbox image in containerd's configuration, which its verbose status contains as JSON. */
 export function sandboxImageIn(config: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(config);
     if (typeof parsed !== 'object' || parsed === null || !('sandboxImage' in parsed)) return undefined;
     return typeof parsed.sandboxImage === 'string' && parsed.sandboxImage !== '' ? parsed.sandboxImage : undefined;
   } catch {
-    return undefined; // another runtime, with a configuration of its own
+    return undefined; // another runtime with another format
   }
 }
 
-/** The runtime itself says what a name stands for. */
+/** Resolves image names to ids through the runtime. */
 async function idsOf(names: readonly string[], { images }: Cri, signal: AbortSignal): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for (const image of names) {

@@ -1,2 +1,2 @@
-/** Tells something about the node as a whole, as kubelet's events of its node do. Never fails. */
+/** Records an event of the node object. Never throws. */
 export type RecordNodeEvent = (type: 'Normal' | 'Warning', reason: string, message: string) => void;

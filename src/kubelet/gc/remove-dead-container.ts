@@ -7,7 +7,7 @@ import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import { orphanPod } from '../pod/orphan-pod.ts';
 import { containerDirectory } from '../pod/pod-paths.ts';
 
-/** For a container of which nobody knows whether it runs: it was asked to end before a newer one was made. */
+/** For a container in `unknown` state, which may run: it was already stopped before a newer one was created. */
 const GRACE_SECONDS = 2n;
 
 export interface RemovalDeps {
@@ -17,8 +17,8 @@ export interface RemovalDeps {
 }
 
 /**
- * Removes a dead container with its logs, also the rotated ones, the link to them and its termination message. The
- * runtime forgets it last: what fails half-way is found again there.
+ * Removes a dead container with its logs, rotated ones included, its log link and its termination message. It is removed
+ * from the runtime last, so that a failed removal is found again.
  */
 export async function removeDeadContainer(
   pod: ObservedPod,
@@ -37,7 +37,7 @@ export async function removeDeadContainer(
   await ignoreNotFound(runtime.removeContainer({ containerId }, signal));
 }
 
-/** The link of a container is known by its name; one that is gone is fine. */
+/** Removes the log link of a container, if any. */
 export async function removeLogLink(
   pod: ObservedPod,
   { name, id }: ObservedContainer,
@@ -56,7 +56,7 @@ async function removeLogs(logPath: string, fs: FileSystem): Promise<void> {
   }
 }
 
-/** A pod may mount a file of its own at that place: only what the agent has made itself is removed. */
+/** Removes the message file only if the agent created it: a pod may mount its own file there. */
 async function removeTerminationMessage(
   { uid }: ObservedPod,
   { name, terminationMessageFile: file }: ObservedContainer,

@@ -3,9 +3,9 @@ import { errorText } from '../../base/error-text.ts';
 import { type Image, ImageSpec, ImageStatusRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
 import type { ImageUser } from '../sync/config/security-context.ts';
-import { imageFailure } from './image-failure.ts';
+import { imageFailure } from './image-error.ts';
 import type { ImageRequest } from './image-request.ts';
-import { judgePodCredentials, judgePresentImage } from './judge-present-image.ts';
+import { judgePodCredentials, judgePresentImage } from './image-access.ts';
 import { type PullDeps, pulledFor, pullImage } from './pull-image.ts';
 import type { PullCredential } from './registry-login.ts';
 

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
 import type { PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { EventCause } from '../pod/pod-cause.ts';
-import type { VerificationPolicy } from './judge-present-image.ts';
+import type { VerificationPolicy } from './image-access.ts';
 import type { PullRecords } from './pull-records.ts';
 import type { LoginSource } from './registry-login.ts';
 

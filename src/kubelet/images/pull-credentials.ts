@@ -1,5 +1,5 @@
 import { type CredentialProvider, loginsOfProviders } from './credential-provider.ts';
-import { credentialsFor } from './credentials-for.ts';
+import { credentialsFor } from './matching-credentials.ts';
 import type { ImageRequest } from './image-request.ts';
 import type { NodeLogins } from './node-logins.ts';
 import type { PullCredential } from './registry-login.ts';

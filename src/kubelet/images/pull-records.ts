@@ -5,7 +5,7 @@ import { ListImagesRequest } from '../../cri/generated/runtime-v1.ts';
 import type { ImageService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { PullEvidence } from './judge-present-image.ts';
+import type { PullEvidence } from './image-access.ts';
 import { asCredentials, type PulledFor, withPulledFor } from './merge-pull-record.ts';
 import { encodeIntent, encodePulled, type ImagePulledRecord, recordFileName } from './pull-record.ts';
 import { type FoundRecords, type RecordFolders, readRecordFolders, recordFolders } from './read-pull-records.ts';

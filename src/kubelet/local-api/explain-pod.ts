@@ -33,10 +33,10 @@ function podOrProblems(view: AgentView, reference: PodReference): PodReport {
   try {
     return findPod(view, reference);
   } catch (error) {
-    const problems = view.manifests().flatMap((manifest) => manifest.errors.map((each) => [manifest.source, each]));
+    const errors = view.manifests().flatMap((manifest) => manifest.errors.map((each) => [manifest.source, each]));
     const isMissing = error instanceof ApiError && error.code === 'NotFound' && !isPutAside(view, reference);
-    if (!isMissing || problems.length === 0) throw error;
-    const list = problems.map(([source = '', problem = '']) => `\n  ${manifestErrorText(source, problem)}`).join('');
+    if (!isMissing || errors.length === 0) throw error;
+    const list = errors.map(([source = '', text = '']) => `\n  ${manifestErrorText(source, text)}`).join('');
     const message = `${error.message}; not all of the manifests can be used:${list}`;
     throw new ApiError('NotFound', message, { cause: error });
   }

@@ -11,7 +11,7 @@ export interface PodReference {
   readonly namespace: string | undefined;
 }
 
-type PodsOfAgent = Pick<AgentView, 'pods' | 'putAside' | 'nodeName'>;
+type PodsOfAgent = Pick<AgentView, 'pods' | 'manuallyStopped' | 'nodeName'>;
 
 /** The one pod that is meant; throws an `ApiError` when there is none, or more than one. */
 export function findPod(view: PodsOfAgent, reference: PodReference): PodReport {

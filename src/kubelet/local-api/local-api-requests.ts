@@ -1,4 +1,4 @@
-import { limitBytes, collectText } from '../../base/byte-chunks.ts';
+import { collectText, limitBytes } from '../../base/byte-chunks.ts';
 import type { ServerRequest } from '../../host/network.ts';
 import { ApiError } from './api-error.ts';
 import type { PodReference } from './find-pod.ts';

@@ -86,7 +86,7 @@ for (const world of Object.keys(worlds)) {
       { nodeName, manifests, pods: pods.map(({ pod, worker }) => [pod.metadata.name, pod.status?.phase, worker]) },
       {
         nodeName: 'box',
-        manifests: [{ source: '/m/x.yaml', problems: ['/m/x.yaml:1:1: no'] }],
+        manifests: [{ source: '/m/x.yaml', errors: ['/m/x.yaml:1:1: no'] }],
         pods: [
           ['a-box', 'Pending', 'syncing'],
           ['c-box', 'Running', 'syncing'],

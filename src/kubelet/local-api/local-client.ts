@@ -1,3 +1,4 @@
+import { ExpectedError } from '../../base/expected-error.ts';
 import { collectText } from '../../base/byte-chunks.ts';
 import { type HttpRequest, type HttpResponse, type Network, NetworkError } from '../../host/network.ts';
 import { ApiError, isApiErrorCode } from './api-error.ts';
@@ -42,7 +43,7 @@ export interface LogsAnswer {
 }
 
 /** Nobody listens on the socket, or not for us. */
-export class NoAgentError extends Error {
+export class NoAgentError extends ExpectedError {
   override readonly name = 'NoAgentError';
 
   constructor(socketPath: string, { code }: NetworkError, options: ErrorOptions) {

@@ -2,14 +2,14 @@ import { Buffer } from 'node:buffer';
 
 export type LogStream = 'stdout' | 'stderr';
 
-/** One line of a CRI log file, or a piece of one that is too long to be held. */
+/** One line of a CRI log file, or a part of a very long one. */
 export interface LogEntry {
   /** RFC 3339, as the runtime wrote it. */
   readonly time: string;
   readonly stream: LogStream;
   /** Without a line feed. */
   readonly text: Uint8Array;
-  /** The line of the container goes on in the next entry of its stream. */
+  /** The container's line continues in the next entry of its stream. */
   readonly partial: boolean;
 }
 
@@ -17,17 +17,17 @@ type Header = Omit<LogEntry, 'text'> & { readonly length: number };
 
 const LINE_FEED = 0x0a;
 
-/** How much is read at once. A line of the file that is longer is told in pieces: it must not fill our memory. */
+/** Read size. Longer lines of the file are returned in parts, which bounds memory. */
 export const BLOCK_BYTES = 256 * 1024;
 
-/** All that comes before the text fits in so many bytes. */
+/** Upper bound of the bytes before the text. */
 export const MAX_HEADER_BYTES = 256;
 
-/** `2016-10-06T00:17:09.669794202Z stdout F text`; tags after the first (`F:a:b`) mean nothing yet. */
+/** `2016-10-06T00:17:09.669794202Z stdout F text`; tags after the first (`F:a:b`) are ignored. */
 const HEADER =
   /^(\d{4}-(?:0\d|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([^ :]*)(?::[^ ]*)? /;
 
-/** What stands before the text of a line of the file. `undefined`: it is no line of a CRI log. */
+/** Parses the part of a line before its text. `undefined` when it is not a CRI log line. */
 export function parseHeader(line: Uint8Array): Header | undefined {
   const start = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, MAX_HEADER_BYTES));
   const [head, time, stream, tag] = HEADER.exec(start.toString('latin1')) ?? [];
@@ -36,13 +36,13 @@ export function parseHeader(line: Uint8Array): Header | undefined {
 }
 
 /**
- * Cuts the bytes of one log file into entries, however they come. A line that is no entry is skipped: a crash of the
- * runtime, or a full disk, may leave such lines.
+ * Splits the bytes of one log file into entries, at any chunk boundaries. Invalid lines are skipped: a crash of the
+ * runtime or a full disk may leave them.
  */
 export class LogEntryParser {
-  /** The start of a line whose end has not come yet. */
+  /** The start of an incomplete line. */
   #rest: Uint8Array = new Uint8Array();
-  /** The line whose beginning has been told already, or skipped (`undefined`). */
+  /** The line whose start was already returned, or skipped (`header: undefined`). */
   #within: { readonly header: Header | undefined } | undefined;
 
   add(bytes: Uint8Array): LogEntry[] {
@@ -58,7 +58,7 @@ export class LogEntryParser {
     return entries;
   }
 
-  /** No more will come: the last line of the file may have no end. */
+  /** Returns the last line of the file if it has no line feed. Call when no more bytes follow. */
   end(): LogEntry[] {
     const entries: LogEntry[] = [];
     if (this.#rest.length > 0) this.#push(entries, this.#takeRest(), true);

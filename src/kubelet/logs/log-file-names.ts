@@ -1,14 +1,14 @@
-/** `0.log.20060102-150405`: a log that was rotated, and when. */
+/** `0.log.20060102-150405`: a rotated log and its time. */
 const ROTATED = /^\.(\d{8}-\d{6})(\.gz|\.tmp)?$/;
 
 export interface RotatedLog {
   readonly name: string;
-  /** `20060102-150405`: their order is that of the logs. */
+  /** `20060102-150405`; sorts in log order. */
   readonly stamp: string;
   readonly form: 'plain' | 'compressed' | 'temporary';
 }
 
-/** What became of the log `name` earlier, oldest first; other files in its folder are none of our business. */
+/** The rotated files of log `name`, oldest first; other files in the directory are ignored. */
 export function rotatedLogs(name: string, folder: readonly string[]): RotatedLog[] {
   return folder
     .filter((each) => each.startsWith(name))
@@ -23,8 +23,8 @@ function formOf(suffix: string | undefined): RotatedLog['form'] {
 }
 
 /**
- * Those that hold lines of their own. A temporary was left by a compression that did not end; a log beside its own
- * compressed form is a copy, for that form has its name only since it was complete.
+ * The rotated logs that hold lines of their own. Temporary files are left by interrupted compressions. A plain log beside
+ * its compressed form is a copy: the compressed form gets its name when it is complete.
  */
 export function logsInUse(logs: readonly RotatedLog[]): RotatedLog[] {
   const names = new Set(logs.map(({ name }) => name));

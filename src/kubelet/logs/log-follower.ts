@@ -6,11 +6,11 @@ import { OpenLog } from './open-log.ts';
 import type { Tail } from './tail-offset.ts';
 
 /**
- * A place in the log of a container that writes while its log is rotated.
- * 1. Every entry is told once, whichever file it is in by the time it is read.
- * 2. A file is read to its end before the next one is begun, and a last time afterwards: the runtime may finish a line
- *    in the old file after it has opened the new one.
- * 3. Who is more than one rotated file behind loses those that were compressed before they were opened.
+ * A position in a container's log that survives rotation.
+ * 1. Every entry is returned once, whichever file it is in when it is read.
+ * 2. A file is read to its end before the next one, and once more afterwards: the runtime may finish a line in the old
+ *    file after it has opened the new one.
+ * 3. A follower that is more than one rotated file behind loses files that were compressed before it opened them.
  */
 export class LogFollower implements AsyncDisposable {
   readonly #fs: FileSystem;
@@ -19,14 +19,14 @@ export class LogFollower implements AsyncDisposable {
   #previous: OpenLog | undefined;
   #current: OpenLog | undefined;
 
-  /** `tail` is of the first file. */
+  /** `tail` applies to the first file. */
   constructor(fs: FileSystem, path: string, tail: Tail | undefined) {
     this.#fs = fs;
     this.#path = path;
     this.#tail = tail;
   }
 
-  /** What has come since the last call. */
+  /** Entries since the last call. */
   async *entries(): AsyncGenerator<readonly LogEntry[], void, void> {
     this.#current ??= await this.#openFirst();
     if (!this.#current) return;
@@ -44,7 +44,7 @@ export class LogFollower implements AsyncDisposable {
     }
   }
 
-  /** Last lines without an end, when no more will come. */
+  /** Last lines without a line feed. Call when no more entries follow. */
   unfinished(): readonly LogEntry[] {
     return [this.#previous, this.#current].flatMap((log) => log?.unfinished() ?? []);
   }
@@ -60,13 +60,13 @@ export class LogFollower implements AsyncDisposable {
     return log;
   }
 
-  /** The file after this one; `undefined` while this is the one that is written to. */
+  /** The file after this one; `undefined` while this one is being written. */
   async #next({ stat }: OpenLog): Promise<OpenLog | undefined> {
     if ((await this.#fs.stat(this.#path))?.inode === stat.inode) return undefined;
     return OpenLog.open(this.#fs, await this.#pathAfter(stat.inode));
   }
 
-  /** Rotated files go from the oldest on: if the one with this inode is gone, those that are left are newer. */
+  /** The oldest rotated files are removed first: if the file with this inode is gone, all remaining ones are newer. */
   async #pathAfter(inode: number): Promise<string> {
     const folder = dirname(this.#path);
     if ((await this.#fs.stat(folder)) === undefined) return this.#path;

@@ -2,19 +2,19 @@ import { Buffer } from 'node:buffer';
 import { parseTime, TimeError } from '../../base/rfc3339.ts';
 import type { LogEntry, LogStream } from './log-entries.ts';
 
-/** A line as the container wrote it, or a piece of one that is too long to be held. */
+/** A line as the container wrote it, or a part of a very long one. */
 export interface LogLine {
-  /** RFC 3339, as the runtime wrote it, of the line's first piece. */
+  /** RFC 3339, as the runtime wrote it; the time of the line's first part. */
   readonly time: string;
   readonly stream: LogStream;
-  /** Without the line feed. Bytes, for nobody promises that it is text. */
+  /** Without the line feed. Bytes: containers may write anything. */
   readonly text: Uint8Array;
-  /** Whether the line begins and ends with this piece. */
+  /** Whether this part begins and ends the line. */
   readonly begins: boolean;
   readonly ends: boolean;
 }
 
-/** A container that never writes a line feed must not fill our memory: such a line is told in pieces of about this size. */
+/** Longer lines are returned in parts of about this size: a container may never write a line feed. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
 /** Milliseconds since 1970. */
@@ -22,7 +22,7 @@ export function logTimeMs({ time }: Pick<LogLine, 'time'>): number {
   try {
     return parseTime(time);
   } catch (error) {
-    if (error instanceof TimeError) return 0; // the 30th of February
+    if (error instanceof TimeError) return 0; // an impossible date, such as 30 February
     throw error;
   }
 }
@@ -34,11 +34,11 @@ interface OpenLine {
   begun: boolean;
 }
 
-/** Joins the pieces of long lines, of each stream by itself, whichever files they are in. */
+/** Joins the partial entries of each stream into lines, also across files. */
 export class LogLineJoiner {
   readonly #open = new Map<LogStream, OpenLine>();
 
-  /** The line that `entry` completes, or a piece of one that grows too long. */
+  /** Returns the line that `entry` completes, or a part of one that is too long. */
   add(entry: LogEntry): LogLine | undefined {
     const { stream, time, text, partial } = entry;
     const open = this.#open.get(stream);
@@ -54,7 +54,7 @@ export class LogLineJoiner {
     return line.bytes >= MAX_LINE_BYTES ? take(stream, line, false) : undefined;
   }
 
-  /** What never got its end, when no more will come: a container's last words without a line feed. */
+  /** The last line of each stream without a line feed. Call when no more entries follow. */
   *rest(): Generator<LogLine> {
     for (const [stream, line] of this.#open) yield take(stream, line, false);
     this.#open.clear();

@@ -5,10 +5,10 @@ import { podLogDirectory } from '../pod/pod-paths.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 
 const SUFFIX = '.log';
-/** Of a name in a folder, in bytes; names are ASCII here. */
+/** Maximum length of a file name in bytes; these names are ASCII. */
 const MAX_NAME = 255;
 
-/** The name of a container's link: `web_default_main-0123….log`, cut where a file system could not take it. */
+/** The link name of a container: `web_default_main-0123….log`, truncated to the file name limit. */
 export function logLinkName(pod: Pod, container: string, id: string): string {
   return `${podFullName(pod)}_${container}-${id}`.slice(0, MAX_NAME - SUFFIX.length) + SUFFIX;
 }
@@ -17,16 +17,15 @@ export interface LogLinksDeps {
   readonly fs: FileSystem;
   readonly settings: {
     readonly podLogsDir: string;
-    /** Absent: nobody on this machine looks there. */
+    /** Absent: no links are created. */
     readonly containerLogsDir?: string | undefined;
   };
 }
 
 /**
- * Links to the log files of containers in one flat folder, /var/log/containers: where log collectors look for them. The
- * folder has those of all pods, so it is not read for one of them: a link goes by its name with its container
- * (`remove-dead-container.ts`), and links whose container the runtime forgot are found on the whole node each minute
- * (`dead-log-links.ts`), as in kubelet.
+ * Links to container logs in one flat directory, /var/log/containers, where log collectors find them. The directory is
+ * not listed per pod: a link is removed by name with its container (`remove-dead-container.ts`), and dangling links are
+ * collected each minute (`dead-log-links.ts`), as in kubelet.
  */
 export class LogLinks implements PodStep {
   readonly name = 'log links';
@@ -43,7 +42,7 @@ export class LogLinks implements PodStep {
     if (containerLogsDir !== undefined) await this.#fs.makeDirectory(containerLogsDir, 0o755);
   }
 
-  /** A container has started; its log file is there. Again is fine. */
+  /** Links the log of a started container. Idempotent. */
   async add(pod: Pod, container: string, id: string, logPath: string): Promise<void> {
     const { containerLogsDir, podLogsDir } = this.#settings;
     if (containerLogsDir === undefined) return;

@@ -21,14 +21,14 @@ interface Watched {
 
 /**
  * Keeps the logs of running containers within their limits.
- * 1. Each running container is looked at by itself, from when it is seen until it has ended; a look costs a stat.
- * 2. A log is rotated by one at a time, and at most `maxWorkers` logs at once.
- * 3. What fails is told, tried again after the interval, and holds up no other container.
+ * 1. Each running container is monitored separately until it exits; a check costs one stat.
+ * 2. One rotation per log at a time, and at most `maxWorkers` rotations at once.
+ * 3. Errors are logged and retried after the interval, and do not delay other containers.
  */
 export class LogRotation {
   readonly #deps: LogRotationDeps;
   readonly #rotations: Semaphore;
-  /** By container. */
+  /** By container id. */
   readonly #watched = new Map<string, Watched>();
   #life: AbortSignal | undefined;
 
@@ -37,7 +37,7 @@ export class LogRotation {
     this.#rotations = new Semaphore(deps.policy.maxWorkers);
   }
 
-  /** Works until the signal aborts. By then it has to be known what the runtime has. */
+  /** Runs until the signal aborts. Call after the first relist. */
   async run(signal: AbortSignal): Promise<void> {
     const { observed, policy } = this.#deps;
     if (policy.maxBytes < 0 || signal.aborted) return;
@@ -50,13 +50,13 @@ export class LogRotation {
     await Promise.all([...this.#watched.values()].map(({ done }) => done));
   }
 
-  /** The pod is not as it was. */
+  /** Called when an observed pod changed. */
   onPodObserved(uid: string): void {
     const life = this.#life;
     if (!life || life.aborted) return;
     const running = new Map(this.#containers(uid).flatMap((each) => (isLogging(each) ? [[each.id, each]] : [])));
     for (const [id, watched] of this.#watched) {
-      if (watched.uid === uid && !running.has(id)) watched.end.abort(new Error('the container has ended'));
+      if (watched.uid === uid && !running.has(id)) watched.end.abort(new Error('the container has exited'));
     }
     for (const { id, logPath } of running.values()) {
       if (!this.#watched.has(id)) this.#begin(uid, { id, path: logPath }, life);
@@ -75,7 +75,7 @@ export class LogRotation {
     this.#watched.set(container.id, { uid, end, done });
   }
 
-  /** A rotation that has begun is finished, also when its container ends meanwhile. */
+  /** A rotation in progress is completed even if its container exits. */
   async #watch(container: ContainerLog, signal: AbortSignal, life: AbortSignal): Promise<void> {
     const { clock, log, policy } = this.#deps;
     let before: LogSize | undefined;
@@ -88,7 +88,7 @@ export class LogRotation {
         wait = nextSizeCheckMs(isFull ? undefined : before, now, policy);
         before = isFull ? undefined : now;
       } catch (error) {
-        if (!signal.aborted) log.warn('cannot rotate the log of a container, will try again', { ...container, error });
+        if (!signal.aborted) log.warn('cannot rotate the log of a container, will retry', { ...container, error });
       }
       await clock.sleep(wait, signal).catch(() => undefined);
     }
@@ -101,11 +101,11 @@ export class LogRotation {
       await restoreLog(container, true, this.#deps, signal);
       stat = await fs.stat(container.path);
     }
-    if (!stat) throw new Error('there is no log after the runtime was told to open it');
+    if (!stat) throw new Error('the runtime reopened the log, but the file is missing');
     return { atMs: clock.monotonic(), size: stat.size };
   }
 
-  /** Once: who has ended writes no more, and its log is rotated no more. */
+  /** Runs once at start-up: logs of exited containers are not rotated later. */
   async #restoreEnded(signal: AbortSignal): Promise<void> {
     const { fs, log, observed } = this.#deps;
     for (const { id, logPath: path, state } of [...observed.all.values()].flatMap(({ containers }) => containers)) {
@@ -113,7 +113,7 @@ export class LogRotation {
       try {
         if (!(await fs.stat(path))) await restoreLog({ id, path }, false, this.#deps, signal);
       } catch (error) {
-        log.warn('cannot give the log of an ended container its name back', { id, path, error });
+        log.warn('cannot restore the log of an exited container', { id, path, error });
       }
     }
   }

@@ -2,15 +2,15 @@ import { Buffer } from 'node:buffer';
 import type { LogLine } from './log-lines.ts';
 
 export interface LogTextOptions {
-  /** Puts the time that the runtime noted before each line. */
+  /** Prefixes each line with its time. */
   readonly timestamps: boolean;
-  /** Ends after so many bytes, in the middle of a line if need be. */
+  /** Stops after this many bytes, even within a line. */
   readonly limitBytes?: number | undefined;
 }
 
 const LINE_FEED = Buffer.from('\n');
 
-/** Log lines as `kubectl logs` shows them, byte for byte. */
+/** Formats log lines exactly as `kubectl logs` shows them. */
 export async function* logText(
   batches: AsyncIterable<readonly LogLine[]>,
   { timestamps, limitBytes = Number.POSITIVE_INFINITY }: LogTextOptions,
@@ -35,7 +35,7 @@ function formatLines(lines: readonly LogLine[], timestamps: boolean): Uint8Array
   return Buffer.concat(parts);
 }
 
-/** Always nine digits, so that lines stand below each other; runtimes leave zeros at the end out. */
+/** Formats the time with nine fractional digits, so that lines align; runtimes omit trailing zeros. */
 export function shownTime(time: string): string {
   const [, seconds = time, fraction = '', zone = ''] = /^([^.,]{19})(?:[.,](\d+))?(.*)$/.exec(time) ?? [];
   return `${seconds}.${fraction.slice(0, 9).padEnd(9, '0')}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;

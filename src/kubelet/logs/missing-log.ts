@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { FileSystem } from '../../host/file-system.ts';
 
-/** kubelet's words for a log that is not there; `undefined` when it is. */
+/** kubelet's message for a missing log; `undefined` when the log exists. */
 export async function missingLogMessage(path: string, fs: FileSystem): Promise<string | undefined> {
   let missing: string | undefined;
   for (let at = path; at !== dirname(at) && (await fs.stat(at)) === undefined; at = dirname(at)) missing = at;

@@ -2,11 +2,11 @@ import { type FileStat, type FileSystem, FileSystemError, type OpenFile } from '
 import { BLOCK_BYTES, type LogEntry, LogEntryParser } from './log-entries.ts';
 import { type Tail, tailOffset } from './tail-offset.ts';
 
-/** A log file that stays readable while it is rotated, compressed and removed. */
+/** An open log file; stays readable while it is rotated, compressed and removed. */
 export class OpenLog implements AsyncDisposable {
   readonly #file: OpenFile;
   readonly #parser = new LogEntryParser();
-  /** When it was opened. */
+  /** As of opening. */
   readonly stat: FileStat;
   #offset = 0;
 
@@ -15,7 +15,7 @@ export class OpenLog implements AsyncDisposable {
     this.stat = stat;
   }
 
-  /** `undefined` when nothing is there. */
+  /** `undefined` when the file does not exist. */
   static async open(fs: FileSystem, path: string): Promise<OpenLog | undefined> {
     try {
       const file = await fs.openFile(path);
@@ -30,7 +30,7 @@ export class OpenLog implements AsyncDisposable {
     this.#offset = await tailOffset(this.#file, this.stat.size, tail);
   }
 
-  /** What has come since the last call, a block at a time; up to this size, where one is given. */
+  /** Entries since the last call, a block at a time, up to file offset `size`. */
   async *entries(size = Number.POSITIVE_INFINITY): AsyncGenerator<readonly LogEntry[], void, void> {
     while (this.#offset < size) {
       const bytes = await this.#file.read(this.#offset, Math.min(BLOCK_BYTES, size - this.#offset));
@@ -41,7 +41,7 @@ export class OpenLog implements AsyncDisposable {
     }
   }
 
-  /** A last line without an end, when no more will come. */
+  /** A last line without a line feed. Call when no more entries follow. */
   unfinished(): readonly LogEntry[] {
     return this.#parser.end();
   }
@@ -50,7 +50,7 @@ export class OpenLog implements AsyncDisposable {
     return this.#file[Symbol.asyncDispose]();
   }
 
-  /** A file that shrank was emptied in place: it is read from its start. */
+  /** A file that shrank was truncated in place: it is read from its start again. */
   async #startsOver(): Promise<boolean> {
     const { size } = await this.#file.stat();
     if (size >= this.#offset) return false;

@@ -7,20 +7,20 @@ import { OpenLog } from './open-log.ts';
 import type { Tail } from './tail-offset.ts';
 
 export interface ReadLogsOptions {
-  /** Goes on with what is written later, until the signal aborts or `ended` resolves. */
+  /** Continues with later lines until the signal aborts or `ended` resolves. */
   readonly follow: boolean;
-  /** Only the end of what is in the current file at the start: rotated files are not looked at, as in kubelet. */
+  /** Starts at the tail of the current file. As in kubelet, rotated files are not read. */
   readonly tail?: Tail | undefined;
-  /** Only lines from this wall-clock time on. */
+  /** Only lines since this wall-clock time. */
   readonly sinceMs?: number | undefined;
-  /** Resolves when the container has ended: what it wrote is then read to its end, and the lines end too. */
+  /** Resolves when the container has exited: the log is then read to its end. */
   readonly ended?: Promise<void> | undefined;
 }
 
 /**
- * The lines of one container's log file, a block at a time. A follower waits for a file that is not there yet and goes on
- * in the new file after a rotation; without `follow` a missing file has no lines, and what is written meanwhile is left
- * out. Aborting ends the lines without an error.
+ * Reads the lines of a container's log, a block at a time. With `follow` it waits for a missing file and continues in the
+ * new file after a rotation. Without `follow` a missing file has no lines, and lines written meanwhile are not returned.
+ * Aborting ends the lines without an error.
  */
 export async function* readLogs(
   { fs }: { readonly fs: FileSystem },
@@ -43,7 +43,7 @@ export async function* readLogs(
   if (rest.length > 0) yield rest;
 }
 
-/** What is there now. A rotation meanwhile does not matter. */
+/** Entries of the current file. A rotation meanwhile has no effect. */
 async function* existingEntries(
   fs: FileSystem,
   path: string,
@@ -67,7 +67,7 @@ async function* followedEntries(
   yield follower.unfinished();
 }
 
-/** Yields whenever the files in `folder` may have changed, and a last time once `ended` has resolved. */
+/** Yields when files in `folder` may have changed, and once more after `ended` has resolved. */
 async function* changesUntilEnd(
   fs: FileSystem,
   folder: string,
@@ -80,7 +80,7 @@ async function* changesUntilEnd(
   if (!signal.aborted) yield;
 }
 
-/** Watches `folder`, or what comes nearest to it while it is not there. */
+/** Watches `folder`, or its nearest existing ancestor. */
 async function* changes(fs: FileSystem, folder: string, stop: AbortSignal): AsyncGenerator<void, void, void> {
   while (!stop.aborted) {
     const { existing, next } = await nearestFolder(fs, folder);
@@ -90,13 +90,13 @@ async function* changes(fs: FileSystem, folder: string, stop: AbortSignal): Asyn
         if (next !== undefined && (await fs.stat(next)) !== undefined) break;
       }
     } catch (error) {
-      // Removed between two looks: what is nearest now is found anew.
+      // Removed before the watch started: find the nearest ancestor again.
       if (!(error instanceof FileSystemError && error.code === 'ENOENT')) throw error;
     }
   }
 }
 
-/** The deepest folder on the way to `folder` that exists, and the one below it that does not. */
+/** The deepest existing ancestor of `folder`, and the missing directory below it. */
 async function nearestFolder(
   fs: FileSystem,
   folder: string,

@@ -5,7 +5,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { logsInUse, rotatedLogs } from './log-file-names.ts';
 import { planRotation } from './rotation-plan.ts';
 
-/** The log of a container that runs or has run. */
+/** The log of a running or exited container. */
 export interface ContainerLog {
   readonly id: string;
   readonly path: string;
@@ -18,9 +18,9 @@ export interface RotateLogDeps {
 }
 
 /**
- * Gives a running container a new log. Whatever fails or wherever the process ends, no line is lost, and the next
- * rotation goes on from there. The new log comes before the rest, other than in kubelet: it needs no space, so that logs
- * stay bounded on a full disk too, where nothing can be compressed; and no old log goes for one that is not begun.
+ * Rotates the log of a running container. No line is lost on errors or crashes; the next rotation continues. Unlike in
+ * kubelet, the new log is started first: this needs no space, so that logs stay bounded on a full disk, where compression
+ * fails. Old logs are removed only after the new one is started.
  */
 export async function rotateLog(
   { id, path }: ContainerLog,
@@ -44,32 +44,32 @@ async function startNewLog(
   signal: AbortSignal,
 ): Promise<void> {
   if (!(await fs.renameUnlessTaken(path, rotated)))
-    throw new Error(`cannot rotate ${path}: ${rotated} is there already`);
+    throw new Error(`cannot rotate ${path}: ${rotated} already exists`);
   try {
     await runtime.reopenContainerLog({ containerId: id }, signal);
   } catch (error) {
-    // Unless the runtime opened a new log all the same, and only its answer was lost; or does so in this moment.
+    // Fails if the runtime opened a new log and only its answer was lost.
     await fs.renameUnlessTaken(rotated, path);
     throw error;
   }
 }
 
-/** The compressed log gets its name when it is whole; until then the log itself stays. */
+/** The compressed log gets its name when it is complete; the plain log is removed after that. */
 async function compressLog(path: string, fs: FileSystem, signal: AbortSignal): Promise<void> {
   const temporary = `${path}.tmp`;
   try {
     await fs.compressFile(path, temporary, signal);
     await fs.rename(temporary, `${path}.gz`);
   } catch (error) {
-    await fs.remove(temporary).catch(() => undefined); // the next rotation takes it away
+    await fs.remove(temporary).catch(() => undefined); // the next rotation removes it
     throw error;
   }
   await fs.remove(path);
 }
 
 /**
- * For a log that is missing: the process may have ended in the middle of a rotation. A running container goes on in a new
- * log; the last log of one that has ended gets its name back.
+ * Restores a missing log after an interrupted rotation. A running container gets a new log; the last rotated log of an
+ * exited container is renamed back.
  */
 export async function restoreLog(
   { id, path }: ContainerLog,

@@ -1,26 +1,26 @@
 import { formatTime, parseTime, TimeError } from '../../base/rfc3339.ts';
 import { logsInUse, type RotatedLog, rotatedLogs } from './log-file-names.ts';
 
-/** How much of a container's output is kept. Milliseconds and bytes. */
+/** Limits of a container's logs. Milliseconds and bytes. */
 export interface LogRotationPolicy {
-  /** From this size on a log is rotated; a negative number: never. */
+  /** Size from which a log is rotated; negative: never. */
   readonly maxBytes: number;
-  /** With the one that is written to. */
+  /** Includes the log that is being written. */
   readonly maxFiles: number;
-  /** How many logs are rotated at once. */
+  /** Maximum number of concurrent rotations. */
   readonly maxWorkers: number;
   readonly monitorIntervalMs: number;
 }
 
-/** What a rotation does in the folder of a log. Names. */
+/** The file names that a rotation removes, renames and compresses. */
 export interface RotationPlan {
-  /** Left by what was interrupted: nothing in them is not elsewhere too. */
+  /** Left by interrupted rotations; their lines exist in other files too. */
   readonly leftovers: readonly string[];
-  /** What the log that is written to is called from now on. */
+  /** The new name of the current log. */
   readonly rotateTo: string;
-  /** What is too much by then, from the oldest on: a follower may read the newest. */
+  /** Logs beyond the limit, oldest first: a follower may read the newest. */
   readonly excess: readonly string[];
-  /** The one rotated now is left as it is: log collectors, and the runtime itself, may not be done with it. */
+  /** Does not contain the log rotated now: log collectors and the runtime may still use it. */
   readonly compress: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export function planRotation(name: string, folder: readonly string[], maxFiles: 
   const logs = rotatedLogs(name, folder);
   const inUse = logsInUse(logs);
   const leftovers = logs.filter((log) => !inUse.includes(log));
-  // The log rotated now and the new one come on top.
+  // The log rotated now and the new one count too.
   const excess = Math.max(0, inUse.length - Math.max(0, maxFiles - 2));
   const kept = inUse.slice(excess);
   return {
@@ -39,7 +39,7 @@ export function planRotation(name: string, folder: readonly string[], maxFiles: 
   };
 }
 
-/** Always behind the others, also twice within a second or after the clock was set back: the order is in the names. */
+/** Later than all existing stamps, even within one second or after the clock was set back: names define the order. */
 function nextStamp(logs: readonly RotatedLog[], nowMs: number): string {
   const taken = logs.map(({ stamp }) => timeOf(stamp)).filter((time) => time !== undefined);
   return formatTime(Math.max(nowMs, ...taken.map((time) => time + 1000)))
@@ -51,7 +51,7 @@ function timeOf(stamp: string): number | undefined {
   try {
     return parseTime(stamp.replace(/(....)(..)(..)-(..)(..)(..)/, '$1-$2-$3T$4:$5:$6Z'));
   } catch (error) {
-    if (error instanceof TimeError) return undefined; // no time of ours
+    if (error instanceof TimeError) return undefined; // not one of our names
     throw error;
   }
 }

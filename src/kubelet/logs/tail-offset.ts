@@ -5,24 +5,21 @@ import { MAX_HEADER_BYTES, parseHeader } from './log-entries.ts';
 const BLOCK_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 
-/**
- * What is counted: lines of the container, whose pieces are one line, or lines of the file. What is no log line does
- * not count.
- */
+/** The number of lines at the end of a log. `lines`: lines of the container, joined. `entries`: lines of the file. */
 export interface Tail {
   readonly count: number;
   readonly of: 'lines' | 'entries';
 }
 
 /**
- * Where the tail of a CRI log of `size` bytes begins. It reads blocks from the end backwards, no more of them than it
- * needs, and of a line of any length it keeps no more than its start.
+ * The offset at which the tail of a CRI log of `size` bytes begins. Reads blocks backwards from the end, only as many as
+ * needed, and keeps only the start of each line. Invalid lines do not count.
  */
 export async function tailOffset(file: Pick<OpenFile, 'read'>, size: number, tail: Tail): Promise<number> {
   if (tail.count <= 0) return size;
   const counter = new TailCounter(tail);
   let lineEnd = size;
-  let carry: Uint8Array = new Uint8Array(); // the start of what is known of a line whose start is in the block before
+  let carry: Uint8Array = new Uint8Array(); // the first bytes of the line that starts in the previous block
   for (let end = size; end > 0; ) {
     const start = Math.max(0, end - BLOCK_BYTES);
     const block = Buffer.concat([await file.read(start, end - start), carry]);
@@ -54,11 +51,11 @@ class TailCounter {
     this.#left = tail.count;
   }
 
-  /** Whether this entry belongs to a line that comes before the wanted ones. */
+  /** Whether this entry belongs to a line before the tail. */
   isBeforeTail(raw: Uint8Array): boolean {
     const header = parseHeader(raw);
     if (header === undefined) return false;
-    // Going backwards, an entry with `F` is the end of a line not seen yet, and so is an open one at the file's end.
+    // Backwards, an `F` entry ends a new line, and so does a partial entry at the end of the file.
     if (this.#tail.of === 'entries' || !header.partial || !this.#sawEntry) {
       if (this.#left === 0) return true;
       this.#left--;

@@ -4,7 +4,7 @@ import { formatNanoTime } from '../../base/rfc3339.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { logsInUse, rotatedLogs } from './log-file-names.ts';
 
-/** A container's log as its runtime writes it: into the file that it opened, whatever that is called by now. */
+/** A container's log as the runtime writes it: into the file that it opened, even if that was renamed. */
 export class WrittenLog {
   readonly #fs: FileSystem;
   readonly path: string;
@@ -16,12 +16,12 @@ export class WrittenLog {
     this.path = path;
   }
 
-  /** How many lines were written: they are `line 0`, `line 1`, … */
+  /** Number of written lines: `line 0`, `line 1`, … */
   get lines(): number {
     return this.#lines;
   }
 
-  /** Opens the file of that name, as at the start of a container and after a rotation. */
+  /** Opens the file by name, as when a container starts and after a rotation. */
   async open(): Promise<void> {
     await this.#fs.makeDirectory(dirname(this.path));
     await this.#fs.appendFile(this.path, '');
@@ -39,7 +39,7 @@ export class WrittenLog {
     if (path !== undefined) await this.#fs.appendFile(path, text);
   }
 
-  /** Every line that is kept, oldest first, as whoever reads all files finds them. */
+  /** All lines in all log files, oldest first. */
   async kept(): Promise<string[]> {
     const folder = dirname(this.path);
     const names = (await this.#fs.readDirectory(folder)).map(({ name }) => name);
@@ -65,7 +65,7 @@ export class WrittenLog {
 
 let time = 1_800_000_000_000_000_000n;
 
-/** One line of a CRI log; no two have the same time. */
+/** One line of a CRI log with a unique time. */
 export function entry(text: string, tag: 'F' | 'P' = 'F', stream: 'stdout' | 'stderr' = 'stdout'): string {
   return `${formatNanoTime(time++)} ${stream} ${tag} ${text}\n`;
 }

@@ -1,6 +1,6 @@
 import type { ConfigMap, Pod, Secret } from '../../api/generated/core-v1.ts';
 import type { ApiObjects, ApiServer } from '../api-client/api-server.ts';
-import type { FollowDeps } from '../api-client/follow-selection.ts';
+import type { FollowDeps } from '../api-client/reflector.ts';
 import { fetchObject } from './fetch-object.ts';
 import { type ObjectRef, ObjectReferences, objectRef } from './object-references.ts';
 import type { PodObjects } from './pod-objects.ts';

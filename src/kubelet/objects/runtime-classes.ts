@@ -1,7 +1,7 @@
 import type { Pod, RuntimeClass } from '../../api/generated/core-v1.ts';
 import { abortable } from '../../base/abortable.ts';
 import type { Clock } from '../../host/clock.ts';
-import { type FollowDeps, followSelection } from '../api-client/follow-selection.ts';
+import { type FollowDeps, followSelection } from '../api-client/reflector.ts';
 import { CausedError } from '../pod/pod-cause.ts';
 
 /** How long a pod waits for an API server that has not told of its classes yet; then it fails, and is tried again. */

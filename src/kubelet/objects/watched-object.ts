@@ -1,6 +1,6 @@
 import { abortable } from '../../base/abortable.ts';
 import type { ApiObjects } from '../api-client/api-server.ts';
-import { type FollowDeps, followSelection } from '../api-client/follow-selection.ts';
+import { type FollowDeps, followSelection } from '../api-client/reflector.ts';
 import type { ObjectRef } from './object-references.ts';
 import { missingObject, ObjectError } from './pod-objects.ts';
 

@@ -25,8 +25,8 @@ export interface InspectDeps {
 }
 
 /**
- * Asks the runtime about each part of a pod. A part that disappears meanwhile is left out: it is gone. Containers that
- * were seen dead before are not asked again, for nothing about them changes.
+ * Gets the status of each sandbox and container of a pod. Those that disappear meanwhile are left out. Containers that
+ * were observed as exited are not queried again: they do not change.
  */
 export async function inspectPod(
   parts: PodParts,
@@ -52,7 +52,7 @@ export async function inspectPod(
   };
 }
 
-/** Only for what the attempts do not tell: the runtime's clock may have jumped between two of them. */
+/** Used only between equal attempts: the runtime's clock may have jumped between two attempts. */
 function byAge(a: { readonly createdAt: bigint }, b: { readonly createdAt: bigint }): number {
   if (a.createdAt === b.createdAt) return 0;
   return a.createdAt > b.createdAt ? -1 : 1;
@@ -89,8 +89,8 @@ async function inspectContainer(
   if (!answer?.status) return undefined;
   const observed = observedContainer(answer.status, sandboxId);
   if (observed.state !== 'exited') return observed;
-  const said = await terminationMessage(observed, fs, signal);
-  return { ...observed, message: [observed.message, said].filter((text) => text !== '').join(': ') };
+  const written = await terminationMessage(observed, fs, signal);
+  return { ...observed, message: [observed.message, written].filter((text) => text !== '').join(': ') };
 }
 
 export function observedContainer(status: ContainerStatus, sandboxId: string): ObservedContainer {
@@ -119,7 +119,7 @@ export function observedContainer(status: ContainerStatus, sandboxId: string): O
   };
 }
 
-/** On the host. The path in the spec may be relative; that of the mount is not. */
+/** The host path of the termination message file. The path in the spec may be relative; the mount's is absolute. */
 function messageFile({ mounts }: ContainerStatus, messagePath: string): string | undefined {
   if (messagePath === '') return undefined;
   const path = resolve('/', messagePath);

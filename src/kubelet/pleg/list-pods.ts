@@ -2,7 +2,7 @@ import { type Container, ContainerState, type PodSandbox, PodSandboxState } from
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 
-/** What the runtime's lists say of one pod: enough to see whether it has to be looked at. */
+/** One pod in the runtime's lists: enough to decide whether it has to be inspected. */
 export interface PodParts {
   readonly uid: string;
   readonly name: string;
@@ -26,7 +26,7 @@ const UID = 'io.kubernetes.pod.uid';
 const NAME = 'io.kubernetes.pod.name';
 const NAMESPACE = 'io.kubernetes.pod.namespace';
 
-/** All pods that the runtime knows, by UID; what is no pod of Kubernetes is left out. */
+/** All pods in the runtime, by UID. Sandboxes and containers without Kubernetes labels are ignored. */
 export async function listPods(runtime: RuntimeService, signal: AbortSignal): Promise<ReadonlyMap<string, PodParts>> {
   return list(runtime, undefined, signal);
 }
@@ -45,7 +45,7 @@ async function list(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PodParts>> {
   const labelSelector: Record<string, string> = uid === undefined ? {} : { [UID]: uid };
-  // Containers first: a sandbox that is listed afterwards may be missing its newest containers, never the reverse.
+  // Containers first: a listed sandbox may lack its newest containers, but a listed container never lacks its sandbox.
   const { containers } = await runtime.listContainers(
     { filter: { id: '', state: undefined, podSandboxId: '', labelSelector } },
     signal,

@@ -1,6 +1,6 @@
 import type { RuntimeService } from '../../cri/services.ts';
 
-/** Why the runtime's network cannot take pods now, in kubelet's words; `undefined` when it can. */
+/** kubelet's message while the runtime's network is not ready; `undefined` when it is. */
 export async function networkNotReadyReason(runtime: RuntimeService, signal: AbortSignal): Promise<string | undefined> {
   const { status } = await runtime.status({ verbose: false }, signal);
   const condition = status?.conditions.find(({ type }) => type === 'NetworkReady');

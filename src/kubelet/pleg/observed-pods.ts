@@ -6,23 +6,23 @@ import type { ObservedPod } from '../pod/observed-pod.ts';
 import { type InspectDeps, inspectPod } from './inspect-pod.ts';
 import { listPod, listPods, type PodParts } from './list-pods.ts';
 
-/** How many ids of containers that stopped before we had heard of them are remembered. */
+/** Maximum number of stop events that are kept for containers not observed yet. */
 const EARLY_STOPS = 1000;
 
 export interface ObservedPodsDeps extends InspectDeps {
   readonly clock: Clock;
-  /** The pod is not as it was when it was last looked at. */
+  /** Called when a pod differs from its last inspection. */
   readonly onChange: (uid: string) => void;
 }
 
 /**
- * The pods as the runtime has them; the only writer of that knowledge.
+ * The observed pods: the cache of the PLEG, and its only writer.
  *
- * 1. One inspection of a pod at a time. `refresh` answers with one that began after the call.
+ * 1. One inspection of a pod at a time. `refresh` resolves with an inspection that began after the call.
  * 2. `onChange` is called after the new value can be read, and only when it differs from the old one.
- * 3. A container's end is never missed between two looks: a stop that was told before its container was known makes
- *    the inspection that finds it running look once more.
- * 4. A look that fails leaves what was known before, and is remembered: `known` looks again.
+ * 3. No exit is missed between two inspections: if a stop event arrived before its container was observed, the inspection
+ *    that finds the container running is repeated.
+ * 4. A failed inspection keeps the old value and marks it stale: `getCurrent` inspects again.
  */
 export class ObservedPods {
   readonly #deps: ObservedPodsDeps;
@@ -30,7 +30,7 @@ export class ObservedPods {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #inspections = new Map<string, Inspection>();
   readonly #earlyStops = new Set<string>();
-  /** Pods whose last look failed: what is known of them may be old. */
+  /** Pods whose last inspection failed. */
   readonly #stale = new Set<string>();
 
   constructor(deps: ObservedPodsDeps, life: AbortSignal) {
@@ -46,27 +46,27 @@ export class ObservedPods {
     return this.#pods.get(uid);
   }
 
-  /** What is known of a pod, for whoever acts on it: it is looked at first if the last look failed. */
+  /** Returns the observed pod; inspects it first if the last inspection failed. */
   async getCurrent(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
     signal.throwIfAborted();
     return this.#stale.has(uid) ? this.refresh(uid, signal) : this.#pods.get(uid);
   }
 
-  /** Looks at one pod now. `undefined`: the runtime knows nothing of it. */
+  /** Inspects one pod now. `undefined` when the runtime has nothing of it. */
   async refresh(uid: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
     return abortable(this.#upcoming(uid), signal);
   }
 
-  /** Looks at everything. */
+  /** Lists all pods and inspects those that changed. */
   async relist(signal: AbortSignal): Promise<void> {
     const changed = await this.#listChanged(signal);
     await Promise.all(changed.map((uid) => this.refresh(uid, signal)));
   }
 
-  /** Lists everything and begins to look at what is not as it was. A pod that takes long holds up no other. */
+  /** Lists all pods and starts to inspect those that changed, without waiting for the inspections. */
   async beginRelist(signal: AbortSignal): Promise<void> {
     for (const uid of await this.#listChanged(signal)) {
-      this.refresh(uid, signal).catch(() => undefined); // whoever acts on the pod looks again, and tells
+      this.refresh(uid, signal).catch(() => undefined); // the pod is stale: its worker inspects it again and reports the error
     }
   }
 
@@ -77,7 +77,7 @@ export class ObservedPods {
     return [...gone, ...changed.map(({ uid }) => uid)];
   }
 
-  /** Takes a word from the runtime; resolves when its effect is known. */
+  /** Handles a runtime event; resolves when the affected pod is inspected. */
   async handleEvent(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
     if (event.kind === 'subscribed') return this.relist(signal);
     const uid = event.podUid ?? this.#ownerOf(event.id);
@@ -88,7 +88,7 @@ export class ObservedPods {
     }
   }
 
-  /** When the look fails it is left to whoever acts on the pod to look again. */
+  /** Calls `onChange` when the inspection fails, so that the pod's worker inspects it again. */
   async #refreshOrNotify(uid: string, signal: AbortSignal): Promise<void> {
     try {
       await this.refresh(uid, signal);
@@ -98,7 +98,7 @@ export class ObservedPods {
     }
   }
 
-  /** The next inspection of the pod that has not begun yet; those who wait share it. */
+  /** The next inspection that has not begun yet; concurrent callers share it. */
   #upcoming(uid: string): Promise<ObservedPod | undefined> {
     const current = this.#inspections.get(uid);
     if (!current) return this.#inspect(uid);
@@ -116,7 +116,7 @@ export class ObservedPods {
       this.#stale.add(uid);
       throw error;
     } finally {
-      // While another one waits to begin, the place stays taken.
+      // Keep the entry while another inspection waits.
       if (!inspection.next) this.#inspections.delete(uid);
       resolve();
     }
@@ -156,7 +156,7 @@ interface Inspection {
   next: Promise<ObservedPod | undefined> | undefined;
 }
 
-/** Whether the lists alone show that a pod is not as it was seen. */
+/** Whether the lists differ from the observed pod. */
 function differs(parts: PodParts, seen: ObservedPod | undefined): boolean {
   if (!seen) return true;
   if (parts.sandboxes.length !== seen.sandboxes.length || parts.containers.length !== seen.containers.length)

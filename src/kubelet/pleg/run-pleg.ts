@@ -4,11 +4,11 @@ import type { Clock } from '../../host/clock.ts';
 import type { ObservedPods } from './observed-pods.ts';
 import type { RuntimeHealth } from './runtime-health.ts';
 
-/** The net under the events: as seldom as kubelet's evented PLEG relists. */
+/** Safety net beside events: kubelet's evented PLEG relist period. */
 const RELIST_MS = 300_000;
-/** Where the runtime tells nothing by itself: as often as kubelet's generic PLEG relists. */
+/** For runtimes without events: kubelet's generic PLEG relist period. */
 const RELIST_WITHOUT_EVENTS_MS = 1_000;
-/** After a broken stream: at once, then ever more slowly. */
+/** Delays before subscribing again after the event stream broke. */
 const RESUBSCRIBE_MS = [0, 100, 500, 2_000, 5_000] as const;
 
 export interface PlegDeps {
@@ -19,7 +19,7 @@ export interface PlegDeps {
   readonly log: Log;
 }
 
-/** Keeps the observed pods true until the signal aborts. */
+/** Keeps the observed pods up to date until the signal aborts. */
 export async function runPleg(deps: PlegDeps, signal: AbortSignal): Promise<void> {
   await Promise.all([relistPeriodically(deps, signal), deps.events && followEvents(deps, deps.events, signal)]);
 }
@@ -36,7 +36,7 @@ async function relistPeriodically(deps: PlegDeps, signal: AbortSignal): Promise<
     } catch (error) {
       if (signal.aborted) return;
       health.recordFailure(error);
-      log.warn('cannot list the pods of the runtime', { error });
+      log.warn('cannot list pods of the runtime', { error });
     }
   }
 }
@@ -49,15 +49,15 @@ async function followEvents(deps: PlegDeps, events: RuntimeEvents, signal: Abort
       for await (const event of events.watch(signal)) {
         failures = 0;
         deps.health.recordSuccess();
-        // Not awaited: a slow look at one pod must not hold up the word of another.
+        // Not awaited: a slow inspection must not delay events of other pods.
         deps.observed.handleEvent(event, signal).catch((error: unknown) => {
-          if (!signal.aborted) deps.log.warn('cannot look at a pod after a runtime event', { error });
+          if (!signal.aborted) deps.log.warn('cannot inspect a pod after a runtime event', { error });
         });
       }
     } catch (error) {
       if (signal.aborted) return;
       deps.health.recordFailure(error);
-      deps.log.warn('the event stream of the runtime broke, subscribing anew', { error });
+      deps.log.warn('the event stream of the runtime broke, subscribing again', { error });
     }
   }
 }

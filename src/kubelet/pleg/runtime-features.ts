@@ -1,20 +1,20 @@
 import type { StatusResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 
-/** What one of the runtime's handlers can do beyond what every one can. */
+/** Optional features of a runtime handler. */
 export interface HandlerFeatures {
   readonly recursiveReadOnlyMounts: boolean;
   readonly userNamespaces: boolean;
 }
 
-/** What a handler is known for; `unlisted` of a runtime that tells of its handlers, and not of this one. */
+/** The features of a handler; `unlisted` when the runtime lists its handlers but not this one. */
 export type HandlerKnowledge = HandlerFeatures | 'unlisted';
 
 const NONE: HandlerFeatures = { recursiveReadOnlyMounts: false, userNamespaces: false };
 
 /**
- * What the runtime says it can do. It is asked again for each pod that depends on it: a runtime may be replaced by a
- * newer one while pods run.
+ * Features of the runtime's handlers. They are queried again for each pod that depends on them: the runtime may be
+ * upgraded while pods run.
  */
 export class RuntimeFeatures {
   readonly #runtime: Pick<RuntimeService, 'status'>;
@@ -30,7 +30,7 @@ export class RuntimeFeatures {
     return this.known(handler);
   }
 
-  /** As of the last answer. A runtime from before handlers had features has none. */
+  /** As of the last status. Runtimes that list no handlers have no features. */
   known(handler: string): HandlerKnowledge {
     return this.#handlers.get(handler) ?? (this.#handlers.size === 0 ? NONE : 'unlisted');
   }

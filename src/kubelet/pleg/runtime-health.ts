@@ -1,12 +1,12 @@
 import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
 
-/** How long the runtime may be away before it counts: a restart of it is no trouble. */
+/** Shorter outages are not reported: the runtime may restart. */
 const UNHEALTHY_AFTER_MS = 5_000;
 
 /**
- * Whether the runtime as a whole answers. Only its stream of events and its lists count: a pod that is stuck, or a
- * container that does not stop, says nothing about the node.
+ * Whether the runtime answers. Only the event stream and list calls count: a stuck pod or a container that does not stop
+ * says nothing about the node.
  */
 export class RuntimeHealth {
   readonly #clock: Clock;
@@ -29,20 +29,20 @@ export class RuntimeHealth {
     if (!wasFailing) this.#notify();
   }
 
-  /** Calls back at the first failure and when the runtime answers again. Returns the function that ends it. */
+  /** Calls the listener at the first failure and when the runtime answers again. Returns the unsubscribe function. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What is wrong with the runtime, for a user to read; `undefined` when nothing is. */
+  /** Why the runtime is unhealthy, for users; `undefined` when it is healthy. */
   unhealthyReason(): string | undefined {
-    const forMs = this.downForMs();
-    if (!this.#failing || forMs < UNHEALTHY_AFTER_MS) return undefined;
-    return `the runtime has not answered for ${Math.floor(forMs / 1000)} s: ${this.#failing.error}`;
+    const downMs = this.downForMs();
+    if (!this.#failing || downMs < UNHEALTHY_AFTER_MS) return undefined;
+    return `the runtime has not answered for ${Math.floor(downMs / 1000)} s: ${this.#failing.error}`;
   }
 
-  /** Since the first failure; zero while it answers. */
+  /** Milliseconds since the first failure; zero while the runtime answers. */
   downForMs(): number {
     return this.#failing ? this.#clock.monotonic() - this.#failing.sinceMs : 0;
   }

@@ -5,14 +5,14 @@ import { missingLogMessage } from '../logs/missing-log.ts';
 import { readLogs } from '../logs/read-logs.ts';
 import type { ObservedContainer } from '../pod/observed-pod.ts';
 
-/** kubelet's limits: of the message file, and of what is taken from the log in its place. */
+/** kubelet's limits for the message file and for the log tail that replaces it. */
 const FILE_BYTES = 4096;
 const LOG_BYTES = 2048;
 const LOG_TAIL = { count: 80, of: 'entries' } as const;
 
 const LOG_FAILURE = 'Error on reading termination message from logs';
 
-/** As Go words what the kernel refuses. */
+/** Go's texts for system call errors. */
 const GO_ERRORS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'open PATH: permission denied'],
   ['EIO', 'read PATH: input/output error'],
@@ -24,9 +24,9 @@ const GO_ERRORS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What an ended container wants to be known for: the end of its termination message file; with the policy
- * `FallbackToLogsOnError`, after a failure without such a message, the end of its log. Empty when there is neither.
- * A file that cannot be read is told in the message, in kubelet's words.
+ * The termination message of an exited container: the end of its message file, or, with `FallbackToLogsOnError` after a
+ * failure without a message, the end of its log. Empty when there is neither. Read errors become the message, in
+ * kubelet's words.
  */
 export async function terminationMessage(
   container: ObservedContainer,
@@ -34,13 +34,13 @@ export async function terminationMessage(
   signal: AbortSignal,
 ): Promise<string> {
   const { terminationMessageFile, terminationMessagePolicy, logPath } = container;
-  const said = terminationMessageFile === undefined ? '' : await readFileTail(terminationMessageFile, fs);
+  const message = terminationMessageFile === undefined ? '' : await readFileTail(terminationMessageFile, fs);
   const failed = container.state === 'exited' && container.exitCode !== 0 && container.reason !== 'ContainerCannotRun';
-  if (said !== '' || !failed || terminationMessagePolicy !== 'FallbackToLogsOnError') return said;
+  if (message !== '' || !failed || terminationMessagePolicy !== 'FallbackToLogsOnError') return message;
   return readLogTail(logPath, fs, signal);
 }
 
-/** The container may have put anything there: a link leads nowhere, and nobody waits for the writer of a pipe. */
+/** The container controls the file: symbolic links are not followed, and opening a pipe does not block. */
 async function readFileTail(path: string, fs: FileSystem): Promise<string> {
   try {
     await using file = await fs.openFile(path, { followLink: false });

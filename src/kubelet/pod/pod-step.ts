@@ -25,11 +25,14 @@ export interface PodStep {
   readonly name?: StepName;
   /** Idempotent: after a restart of the agent every running pod is prepared again. */
   prepare(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** Whether `prepare` could only keep the resources of an earlier version of the pod, so that `refresh` should retry soon. */
+  /**
+   * Whether `prepare` could only keep the resources of an earlier version of the pod, so that `refresh` should retry
+   * soon.
+   */
   isStale?(uid: string): boolean;
   /**
-   * Called by later syncs of the same pod version, to update what changes by itself, such as volume content. An error is
-   * reported as an event and retried; what was prepared stays usable.
+   * Called by later syncs of the same pod version, to update what changes by itself, such as volume content. An error
+   * is reported as an event and retried; what was prepared stays usable.
    */
   refresh?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Called when no container runs any more. Safe when `prepare` never ran or failed half-way. */

@@ -4,7 +4,7 @@ import type { GRPCAction } from '../../api/generated/core-v1.ts';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
 import { type MemoryGrpcHandler, MemoryNetwork } from '../../host/fake/memory-network.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
-import type { GrpcAnswer } from '../../host/network.ts';
+import type { GrpcResponse } from '../../host/network.ts';
 import type { CheckOutcome } from './check-outcome.ts';
 import { checkProbe } from './check-probe.ts';
 import { healthRequest, healthStatus } from './grpc-health.ts';
@@ -33,7 +33,7 @@ async function check({ action, network: arrange, signal = new AbortController().
   return { outcome, tookMs: clock.monotonic() };
 }
 
-function answers(answer: Partial<GrpcAnswer>): Given {
+function answers(answer: Partial<GrpcResponse>): Given {
   const grpc: MemoryGrpcHandler = async () => ({ code: 0, details: '', message: new Uint8Array(), ...answer });
   return { network: (network) => network.listen(server, { grpc }) };
 }

@@ -3,7 +3,7 @@ import { formatDurationMs } from '../../base/duration.ts';
 import { errorText } from '../../base/error-text.ts';
 import { type CriCode, codeFromNumber } from '../../cri/cri-error.ts';
 import type { Clock } from '../../host/clock.ts';
-import { type GrpcAnswer, type GrpcConnection, type NetworkClient, NetworkError } from '../../host/network.ts';
+import { type GrpcResponse, type GrpcConnection, type NetworkClient, NetworkError } from '../../host/network.ts';
 import type { CheckOutcome, ProbeTarget } from './check-outcome.ts';
 import { dialFailureText, hostPort } from './failure-text.ts';
 import { HEALTH_CHECK, healthRequest, healthStatus } from './grpc-health.ts';
@@ -62,7 +62,7 @@ async function connect(
   }
 }
 
-function verdictOn({ code, details, message }: GrpcAnswer, limit: TimeLimit): CheckOutcome {
+function verdictOn({ code, details, message }: GrpcResponse, limit: TimeLimit): CheckOutcome {
   if (code === 0) return verdictOnHealth(message);
   const name = codeFromNumber(code);
   if (name === 'DeadlineExceeded') return overdue(limit);

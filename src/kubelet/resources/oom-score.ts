@@ -2,7 +2,7 @@ import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { containerRequests } from '../../api/pod-resources.ts';
 import { qosClass } from '../../api/qos.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import { isNodeCriticalPod } from './node-critical.ts';
+import { isNodeCriticalPod } from './critical-pod.ts';
 
 const GUARANTEED = -997;
 const BEST_EFFORT = 1000;

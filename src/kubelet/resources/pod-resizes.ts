@@ -3,11 +3,11 @@ import type { Clock } from '../../host/clock.ts';
 import type { PodEvents } from '../events/pod-events.ts';
 import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import type { HostFacts } from './host-facts.ts';
-import { byUrgency, type PendingResize } from './pending-order.ts';
+import { byUrgency, type PendingResize } from './resize-order.ts';
 import { isSameResources } from './pod-allocation.ts';
 import { ResizeConditions } from './resize-conditions.ts';
 import { resizeMessage } from './resize-message.ts';
-import { resizeView } from './resize-view.ts';
+import { resizeView } from './resize-plan.ts';
 import type { ResourceRecords } from './resource-records.ts';
 import { type SwapSettings, swapLimit } from './swap-limit.ts';
 

@@ -1,10 +1,11 @@
+import { ExpectedError } from '../../base/expected-error.ts';
 import { errorText } from '../../base/error-text.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { PodResources } from './pod-allocation.ts';
 import { decodeResources, encodeResources } from './resources-checkpoint.ts';
 
 /** What an earlier agent wrote cannot be trusted; the message says what is to be done. */
-export class CheckpointError extends Error {
+export class CheckpointError extends ExpectedError {
   override readonly name = 'CheckpointError';
 }
 

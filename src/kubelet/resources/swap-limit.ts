@@ -2,7 +2,7 @@ import type { Container, Pod } from '../../api/generated/core-v1.ts';
 import { qosClass } from '../../api/qos.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { HostFacts } from './host-facts.ts';
-import { isCriticalPod } from './node-critical.ts';
+import { isCriticalPod } from './critical-pod.ts';
 
 export interface SwapSettings {
   /** Absent: nothing may be swapped out. */

@@ -1,7 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import type { ByteStream, Network } from '../../host/network.ts';
-import type { StreamAnswer, TlsRequest } from '../../host/tls-server.ts';
-import { UpgradeRefused } from '../../host/upgrade-refused.ts';
+import type { StreamResponse, TlsRequest } from '../../host/tls-server.ts';
+import { UpgradeRejectedError } from '../../host/upgrade-rejected-error.ts';
 import { HttpProblem, LINE_HEADERS } from './answers.ts';
 import { withoutToken } from './bearer-token.ts';
 
@@ -26,7 +26,7 @@ export async function carryStream(
   address: string,
   request: Pick<TlsRequest, 'method' | 'headers' | 'upgrade'>,
   signal: AbortSignal,
-): Promise<StreamAnswer> {
+): Promise<StreamResponse> {
   if (request.upgrade === '') throw new HttpProblem(500, 'Upgrade request required\n', { headers: LINE_HEADERS });
   const { protocol, hostname, port, pathname, search } = new URL(address);
   const [host] = await network.lookup(hostname.replace(/^\[|\]$/g, ''), signal);
@@ -45,15 +45,15 @@ export async function carryStream(
     );
     return { headers: Object.entries(headers), serve: (client) => void carry(client, stream) };
   } catch (error) {
-    if (error instanceof UpgradeRefused) throw refusalOf(error);
+    if (error instanceof UpgradeRejectedError) throw refusalOf(error);
     throw new HttpProblem(500, errorText(error), { cause: error });
   }
 }
 
 /** As the runtime said it. */
-function refusalOf(cause: UpgradeRefused): HttpProblem {
+function refusalOf(cause: UpgradeRejectedError): HttpProblem {
   const told = Object.entries(cause.headers).filter(([name]) => !OWN_HEADERS.has(name));
-  return new HttpProblem(cause.status, cause.words, { cause, headers: Object.fromEntries(told) });
+  return new HttpProblem(cause.status, cause.bodyText, { cause, headers: Object.fromEntries(told) });
 }
 
 /** Until both sides have ended, or one has failed. */

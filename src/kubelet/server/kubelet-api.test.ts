@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import type { UpgradeOffer } from '../../host/network.ts';
+import type { IncomingUpgrade } from '../../host/network.ts';
 import {
   exitedContainer,
   observedOf,
@@ -27,7 +27,7 @@ async function setUp(more: Partial<KubeletApiParts> = {}) {
   const { fs, network, clock } = host;
   const view = new ScriptedView();
   const calls: unknown[] = [];
-  const offers: UpgradeOffer[] = [];
+  const offers: IncomingUpgrade[] = [];
   /** The runtime has seen the end of a client. */
   const left = Promise.withResolvers<void>();
   const streaming = await network.serveUpgrades((offer) => {

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network, ServerResponse } from '../../host/network.ts';
-import type { TlsAnswer, TlsHandler, TlsRequest } from '../../host/tls-server.ts';
+import type { TlsResponse, TlsHandler, TlsRequest } from '../../host/tls-server.ts';
 import type { AgentView } from '../explain/agent-view.ts';
 import { agentMetrics, type BuildInfo } from './agent-metrics.ts';
 import { HttpProblem, json, jsonLine, NO_SNIFFING, plainLine, plainText } from './answers.ts';
@@ -114,7 +114,7 @@ async function answer(
   }
 }
 
-function respond(response: ServerResponse): TlsAnswer {
+function respond(response: ServerResponse): TlsResponse {
   return { kind: 'response', response };
 }
 

@@ -1,43 +1,62 @@
 import { byCodePoint } from '../../base/code-point-order.ts';
 import type { ServerResponse } from '../../host/network.ts';
-
-/** One figure, or several that differ in their labels. */
-export interface Metric {
-  readonly name: string;
-  readonly type: 'counter' | 'gauge';
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
-
-export interface Sample {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-}
+import type { HistogramSeries, Labels, Metric } from './metric-registry.ts';
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-export function metricsAnswer(metrics: readonly Metric[]): ServerResponse {
-  const started = metrics.find(({ name }) => name === 'process_start_time_seconds')?.samples[0]?.value;
+export function metricsResponse(metrics: readonly Metric[]): ServerResponse {
+  const started = startTimeSeconds(metrics);
   const since = started === undefined ? {} : { 'process-start-time-unix': String(Math.trunc(started)) };
   return { status: 200, headers: { 'content-type': CONTENT_TYPE, ...since }, body: metricsText(metrics) };
 }
 
-/** The format that Prometheus reads, by name and labels. */
-function metricsText(metrics: readonly Metric[]): string {
-  const byName = metrics.filter(({ samples }) => samples.length > 0).toSorted((a, b) => byCodePoint(a.name, b.name));
-  return byName
-    .map(({ name, type, help, samples }) => {
-      const lines = samples.map(({ labels = {}, value }) => `${name}${labelsText(labels)} ${value}\n`);
-      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.toSorted(byCodePoint).join('')}`;
+function startTimeSeconds(metrics: readonly Metric[]): number | undefined {
+  const metric = metrics.find(({ name }) => name === 'process_start_time_seconds');
+  return metric?.type === 'gauge' ? metric.samples[0]?.value : undefined;
+}
+
+/** Prometheus' text format, ordered by name and labels. A metric without values is left out. */
+export function metricsText(metrics: readonly Metric[]): string {
+  return metrics
+    .toSorted((a, b) => byCodePoint(a.name, b.name))
+    .map((metric) => {
+      const { name, type, help } = metric;
+      const lines = linesOf(metric);
+      return lines === '' ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}`;
     })
     .join('');
 }
 
-function labelsText(labels: Readonly<Record<string, string>>): string {
+function linesOf(metric: Metric): string {
+  const { name } = metric;
+  const lines =
+    metric.type === 'histogram'
+      ? metric.series.map((series) => histogramLines(name, series))
+      : metric.samples.map(({ labels = {}, value }) => `${name}${labelsText(labels)} ${value}\n`);
+  return lines.toSorted(byCodePoint).join('');
+}
+
+/** Buckets in ascending order with `+Inf` last, then the sum and the count. */
+function histogramLines(name: string, { labels = {}, buckets, sum, count }: HistogramSeries): string {
+  const bucket = (le: string, value: number): string => `${name}_bucket${labelsText({ ...labels, le })} ${value}\n`;
+  const all = buckets.map(([bound, value]) => bucket(goFloat(bound), value));
+  const own = labelsText(labels);
+  return `${all.join('')}${bucket('+Inf', count)}${name}_sum${own} ${sum}\n${name}_count${own} ${count}\n`;
+}
+
+function labelsText(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
 function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+/** A bound as Go's `strconv.FormatFloat(value, 'g', -1, 64)` writes it: `0.005`, `1`, `1e+06`. */
+function goFloat(value: number): string {
+  const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (value === 0 || (power >= -4 && power < 21 && (power < 6 || String(value).length <= 6))) return String(value);
+  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }

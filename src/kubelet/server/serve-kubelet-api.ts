@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts';
 import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Network } from '../../host/network.ts';
-import type { TlsHandler, TlsServer, TlsServing, TlsVersion } from '../../host/tls-server.ts';
+import type { TlsHandler, TlsServer, TlsServerSettings, TlsVersion } from '../../host/tls-server.ts';
 import type { ServingCertificate } from '../certificates/serving-certificate.ts';
 
 export interface KubeletApiAddress {
@@ -39,7 +39,7 @@ export async function serveKubeletApi(
   const { address: host, port, clientCaFile } = settings;
   let authorities = clientCaFile === undefined ? undefined : await readAuthorities(clientCaFile, deps.fs);
   if (signal.aborted) return;
-  const serving = (): TlsServing => servingOf(settings, certificate, authorities);
+  const serving = (): TlsServerSettings => servingOf(settings, certificate, authorities);
   const server = await network.serveTls({ host, port }, serving(), handler);
   const over = new AbortController();
   const stop = AbortSignal.any([signal, over.signal]);
@@ -67,7 +67,7 @@ function servingOf(
   { minVersion, cipherSuites }: KubeletApiAddress,
   certificate: ServingCertificate,
   authorities: string | undefined,
-): TlsServing {
+): TlsServerSettings {
   const identity = certificate.current();
   return {
     ...(identity && { identity }),
@@ -77,9 +77,9 @@ function servingOf(
   };
 }
 
-function renew(server: TlsServer, serving: TlsServing, log: Log): void {
+function renew(server: TlsServer, serving: TlsServerSettings, log: Log): void {
   try {
-    server.renew(serving);
+    server.updateSettings(serving);
   } catch (error) {
     log.error('cannot use a new certificate, the one before stays in use', { error });
   }

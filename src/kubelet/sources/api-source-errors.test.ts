@@ -5,7 +5,7 @@ import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
-import { boundApiServer } from '../api-client/bounded-api-server.ts';
+import { boundApiServer } from '../api-client/api-timeouts.ts';
 import type { ApiFault } from '../api-client/fake/api-faults.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { createApiSource } from './api-source.ts';

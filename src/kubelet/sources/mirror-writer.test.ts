@@ -6,7 +6,7 @@ import { silentLog } from '../../base/log.ts';
 import { SeededRandom } from '../../host/fake/seeded-random.ts';
 import { VirtualClock } from '../../host/fake/virtual-clock.ts';
 import { ApiError } from '../api-client/api-server.ts';
-import { boundApiServer } from '../api-client/bounded-api-server.ts';
+import { boundApiServer } from '../api-client/api-timeouts.ts';
 import { createMemoryApiServer, type MemoryApiServer } from '../api-client/fake/memory-api-server.ts';
 import { StatusStore } from '../status/status-store.ts';
 import { createStatusWriter } from '../status/status-writer.ts';

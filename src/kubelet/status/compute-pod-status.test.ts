@@ -71,7 +71,7 @@ function viewIn(recording: Recording, changes: Partial<PodStatusView> = {}): Pod
     probes: { result: (kind) => (kind === 'startup' ? 'success' : undefined) },
     previous: undefined,
     troubles: new Map(troubles),
-    verdict: undefined,
+    failure: undefined,
     worker: 'syncing',
     nowMs: parseTime(recording.status.startTime ?? ''),
     hostIPs: ['192.0.2.1'],
@@ -137,15 +137,15 @@ test('computePodStatus() never leaves a terminal phase, and keeps what was said 
 
 test('computePodStatus() of a pod that was refused tells nothing of its containers', () => {
   const verdict = { phase: 'Failed', reason: 'NodeAffinity', message: 'Pod was rejected: no' } as const;
-  const refused = computePodStatus({ ...base, observed: undefined, verdict });
+  const refused = computePodStatus({ ...base, observed: undefined, failure: verdict });
   const expected = { ...verdict, qosClass: 'BestEffort', startTime: '2026-11-15T09:01:49Z', observedGeneration: 1 };
   assert.deepEqual(refused, expected);
-  assert.deepEqual(computePodStatus({ ...later, observed: undefined, verdict, previous: refused }), expected);
+  assert.deepEqual(computePodStatus({ ...later, observed: undefined, failure: verdict, previous: refused }), expected);
 });
 
 test('computePodStatus() of a pod that was evicted tells it beside its containers', () => {
   const verdict = { phase: 'Failed', reason: 'Evicted', message: 'low on memory' } as const;
-  const evicted = computePodStatus({ ...base, verdict, previous: status });
+  const evicted = computePodStatus({ ...base, failure: verdict, previous: status });
   assert.deepEqual(
     { ...evicted, conditions: [] },
     { ...status, phase: 'Failed', reason: 'Evicted', message: 'low on memory', conditions: [] },

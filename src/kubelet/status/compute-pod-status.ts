@@ -38,16 +38,16 @@ function isOver({ pod, worker }: PodStatusView): boolean {
 }
 
 /** Refused before anything of it was made: there are no containers to tell of. */
-function isRefused({ verdict, observed }: PodStatusView, previous: PodStatus | undefined): boolean {
+function isRefused({ failure: verdict, observed }: PodStatusView, previous: PodStatus | undefined): boolean {
   return verdict !== undefined && observed === undefined && previous?.containerStatuses === undefined;
 }
 
 function refusedStatus(view: PodStatusView, previous: PodStatus | undefined): PodStatus {
-  return { ...view.verdict, ...constantsOf(view, previous) };
+  return { ...view.failure, ...constantsOf(view, previous) };
 }
 
 function phaseOf(view: PodStatusView, statuses: ContainerStatuses, previous: PodStatus | undefined): PodPhase {
-  const { pod, verdict, worker } = view;
+  const { pod, failure: verdict, worker } = view;
   for (const final of [pod.status?.phase, previous?.phase]) if (isTerminal(final)) return final;
   if (verdict) return verdict.phase;
   const phase = podPhase({
@@ -67,7 +67,7 @@ function hasRegularContainer({ pod, observed }: PodStatusView): boolean {
 }
 
 /** A verdict's own, else what was said of the phase before. */
-function reasonOf({ verdict }: PodStatusView, phase: PodPhase, previous: PodStatus | undefined) {
+function reasonOf({ failure: verdict }: PodStatusView, phase: PodPhase, previous: PodStatus | undefined) {
   const said = verdict?.phase === phase ? verdict : previous?.phase === phase ? previous : undefined;
   const { reason, message } = said ?? {};
   return { ...(reason && { reason }), ...(message && { message }) };

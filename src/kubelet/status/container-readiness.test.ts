@@ -26,7 +26,7 @@ function podView(container: Container, results: Partial<Record<ProbeKind, ProbeR
     probes: { result: (kind, id) => (id === 'web-0' ? results[kind] : undefined) },
     previous: undefined,
     troubles: new Map(),
-    verdict: undefined,
+    failure: undefined,
     worker: 'syncing',
     nowMs: 0,
     hostIPs: [],

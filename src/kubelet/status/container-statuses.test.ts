@@ -52,7 +52,7 @@ function statusOf(name: string, given: Given): ContainerStatus | undefined {
     probes: { result: () => undefined },
     previous: undefined,
     troubles: new Map(trouble ? [[name, trouble]] : []),
-    verdict: undefined,
+    failure: undefined,
     worker,
     nowMs: 0,
     hostIPs: [],

@@ -20,7 +20,7 @@ export interface PodStatusView {
   readonly previous: PodStatus | undefined;
   readonly troubles: ReadonlyMap<string, ContainerTrouble>;
   /** Set when the pod was refused or evicted: overrides phase, reason and message. */
-  readonly verdict: PodFailure | undefined;
+  readonly failure: PodFailure | undefined;
   /** What the worker is doing with the pod; a terminating pod's containers do not restart. */
   readonly worker: 'syncing' | 'terminating' | 'terminated';
   readonly nowMs: number;

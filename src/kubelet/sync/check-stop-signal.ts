@@ -12,8 +12,8 @@ export interface StopSignalDeps {
 }
 
 /**
- * Tells of a container that will be stopped with another signal than it asked for: a runtime from before there were
- * stop signals takes no notice of them, and shows it only by not telling one back.
+ * Records an event when the runtime ignored the container's stop signal. Old runtimes ignore the field, which shows
+ * only in the missing `stopSignal` of the container status.
  */
 export async function checkStopSignal(
   pod: Pod,
@@ -23,13 +23,13 @@ export async function checkStopSignal(
   signal: AbortSignal,
 ): Promise<void> {
   const container = findContainer(pod.spec, name);
-  const asked = container && stopSignalName(stopSignalOf(container, settings));
-  if (asked === undefined) return;
-  // A runtime that cannot be asked now is not told of: the container runs all the same.
+  const requested = container && stopSignalName(stopSignalOf(container, settings));
+  if (requested === undefined) return;
+  // An error is ignored: the container runs.
   const answer = await runtime.containerStatus({ containerId, verbose: false }, signal).catch(() => undefined);
   if (!answer?.status || stopSignalName(answer.status.stopSignal) !== undefined) return;
   const message =
-    `Container ${name} asks to be stopped with ${asked}. The runtime does not support that: it will use the signal of ` +
-    'the image, or SIGTERM.';
+    `Container ${name} asks to be stopped with ${requested}. The runtime does not support that: it will use the ` +
+    'signal of the image, or SIGTERM.';
   events.record(pod, 'Warning', 'StopSignalIgnored', message, containerFieldPath(pod, name));
 }

@@ -7,12 +7,12 @@ import { planInitContainers } from './plan-init-containers.ts';
 import { planRemoval } from './plan-removal.ts';
 import { killForResize, planResize } from './plan-resize.ts';
 import type { ContainerKill, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
+import { podSandboxChanged, type SandboxChange } from './pod-sandbox-changed.ts';
 import { exitCodeOf, type PodView, restartPolicyOf, restartsWhenKilled } from './pod-view.ts';
-import { type SandboxChange, podSandboxChanged } from './pod-sandbox-changed.ts';
 
 type SandboxNeed = Extract<SandboxChange, { readonly kind: 'create' }>;
 
-/** Decides what a pod needs now. Values in, a plan out. */
+/** Computes what a pod needs now. Pure. */
 export function computePodActions(view: PodView): PodPlan {
   const sandbox = podSandboxChanged(view);
   if (sandbox.kind === 'create') return planNewSandbox(view, sandbox);
@@ -23,12 +23,12 @@ export function computePodActions(view: PodView): PodPlan {
   const ephemeral = ephemeralStarts(view);
   if (init.progress === 'running') return adjust(view, init.kill, [...ephemeral, ...init.start]);
 
-  const verdicts = view.spec.containers.map((container) => decideContainer(container, view));
-  const start = verdicts.flatMap((verdict) => (verdict.start ? [mainStart(verdict.name)] : []));
-  const anyKept = verdicts.some((verdict) => verdict.keep);
-  // Sidecars alone do not keep a pod alive.
+  const decisions = view.spec.containers.map((container) => decideContainer(container, view));
+  const start = decisions.flatMap((decision) => (decision.start ? [mainStart(decision.name)] : []));
+  const anyKept = decisions.some((decision) => decision.keep);
+  // Sidecars alone do not keep a pod running.
   if (!anyKept && start.length === 0) return { kind: 'end' };
-  const kill = verdicts.flatMap((verdict) => verdict.kill ?? []);
+  const kill = decisions.flatMap((decision) => decision.kill ?? []);
   return adjust(view, [...init.kill, ...kill], [...ephemeral, ...init.start, ...start]);
 }
 
@@ -37,17 +37,22 @@ function adjust(view: PodView, kill: readonly ContainerKill[], start: readonly C
   return { kind: 'adjust', kill, start, ...(resize && { resize }) };
 }
 
-/** They start whatever the others do, once: one that the runtime has heard of is never started again. */
+/** Ephemeral containers start independently of the others, and only once: the runtime must not list them. */
 function ephemeralStarts({ spec, containers }: PodView): ContainerStart[] {
   const missing = (spec.ephemeralContainers ?? []).filter(({ name }) => !containers.has(name));
   return missing.map(({ name }) => ({ name, role: 'ephemeral' }));
 }
 
-/** Everything begins anew, init containers too, except what has run its course. */
+/** Starts everything again, init containers included, except containers that are done. */
 function planNewSandbox(view: PodView, { attempt, reason: because }: SandboxNeed): PodPlan {
   const { spec, containers } = view;
-  const newSandbox = (start: readonly ContainerStart[]): PodPlan => ({ kind: 'newSandbox', attempt, reason: because, start });
-  // What is in the way of a new beginning is removed in the next pass.
+  const newSandbox = (start: readonly ContainerStart[]): PodPlan => ({
+    kind: 'newSandbox',
+    attempt,
+    reason: because,
+    start,
+  });
+  // The next sync removes the containers.
   if (view.restartsAll) return newSandbox([]);
   const anyRan = [...containers.values()].some(({ state }) => state !== 'created');
   if (spec.restartPolicy === 'Never' && attempt > 0 && anyRan) return { kind: 'end' };
@@ -63,7 +68,7 @@ function planNewSandbox(view: PodView, { attempt, reason: because }: SandboxNeed
   return newSandbox(left.map(({ name }) => mainStart(name)));
 }
 
-/** What becomes of one main container. At most one of `keep` and `start` is set; neither: it is done. */
+/** The decision for one main container. At most one of `keep` and `start` is set; neither means that it is done. */
 interface ContainerDecision {
   readonly name: string;
   readonly keep?: true;
@@ -79,7 +84,7 @@ function decideContainer(container: Container, view: PodView): ContainerDecision
     case 'created':
       return { name, start: true };
     case 'unknown':
-      // It may still run: it is killed first, so that there are never two.
+      // It may still run: it is killed first, so that two instances never run at once.
       return {
         name,
         start: true,

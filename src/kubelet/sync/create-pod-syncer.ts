@@ -5,14 +5,13 @@ import { networkNotReadyReason } from '../pleg/network-ready.ts';
 import type { ObservedPods } from '../pleg/observed-pods.ts';
 import { activeTimeLeft, DEADLINE_EXCEEDED } from '../pod/active-deadline.ts';
 import { type ObservedPod, runningContainers } from '../pod/observed-pod.ts';
-import { podErrorEvent, PodError } from '../pod/pod-error.ts';
+import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import type { PodStep } from '../pod/pod-step.ts';
 import type { Probes } from '../probes/probes.ts';
-import { resizeView } from '../resources/resize-view.ts';
+import { resizeView } from '../resources/resize-plan.ts';
 import { isTerminal } from '../status/pod-phase.ts';
 import { isRestartingAll } from '../status/restart-of-all.ts';
 import type { KillPodOptions, PodSyncer, SyncOutcome } from '../workers/pod-syncer.ts';
-import { waitForAll } from './wait-for-all.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { type ExecuteDeps, executePodPlan } from './execute-pod-plan.ts';
 import type { PodPlan } from './pod-plan.ts';
@@ -22,11 +21,12 @@ import { removePod } from './remove-containers.ts';
 import type { StartFailures } from './start-containers.ts';
 import { StartProgress } from './start-progress.ts';
 import { stopPod } from './stop-pod.ts';
+import { waitForAll } from './wait-for-all.ts';
 
-/** kubelet's backOffOnTransientErrorPeriod: a network that comes up is worth another look soon. */
+/** kubelet's backOffOnTransientErrorPeriod: the network is expected to come up soon. */
 const NETWORK_RETRY_MS = 1_000;
 
-/** Of a pod that never restarts: some of its containers have run, and the others can run no more. */
+/** A pod with `restartPolicy: Never` lost its sandbox before all of its containers had run. */
 const LOST_SANDBOX = {
   phase: 'Failed',
   reason: 'SandboxLost',
@@ -37,16 +37,16 @@ export interface PodSyncerDeps extends Omit<ExecuteDeps, 'refresh' | 'tried'> {
   readonly observed: ObservedPods;
   readonly probes: Probes;
   readonly publisher: PodStatusPublisher;
-  /** In the order in which a starting pod goes through them. */
+  /** In the order in which a starting pod prepares them. */
   readonly steps: readonly PodStep[];
 }
 
 export interface ObservingPodSyncer extends PodSyncer {
-  /** Something about a pod was seen that its worker may be too busy to look at. */
+  /** Publishes a change of a pod while its worker is busy starting other containers. */
   onPodObserved(uid: string): void;
 }
 
-/** One pass of a worker over its pod: look, decide, act, look again, tell. */
+/** Creates the syncer. One sync: observe, plan, execute, observe again, publish the status. */
 export function createPodSyncer(deps: PodSyncerDeps): ObservingPodSyncer {
   return new Syncer(deps);
 }
@@ -54,7 +54,7 @@ export function createPodSyncer(deps: PodSyncerDeps): ObservingPodSyncer {
 class Syncer implements ObservingPodSyncer {
   readonly #deps: PodSyncerDeps;
   readonly #startProgress: StartProgress;
-  /** The version of each pod whose steps were prepared in this life of the agent. */
+  /** The pod version for which this process prepared the steps, by UID. */
   readonly #prepared = new Map<string, Pod>();
 
   constructor(deps: PodSyncerDeps) {
@@ -87,16 +87,16 @@ class Syncer implements ObservingPodSyncer {
     return syncOutcome(failures, isFresh, activeMs);
   }
 
-  async terminate(pod: Pod, { graceSeconds, failure: verdict }: KillPodOptions, signal: AbortSignal): Promise<void> {
+  async terminate(pod: Pod, { graceSeconds, failure }: KillPodOptions, signal: AbortSignal): Promise<void> {
     const { observed, probes, publisher } = this.#deps;
     const { uid } = pod.metadata;
     probes.terminating(pod);
-    publisher.publish(pod, 'terminating', verdict);
+    publisher.publish(pod, 'terminating', failure);
     await this.#stop(pod, await observed.refresh(uid, signal), graceSeconds, signal);
     const left = runningContainers(await observed.refresh(uid, signal));
-    if (left.length > 0) throw new Error(`containers still run: ${left.map(({ name }) => name).join(', ')}`);
+    if (left.length > 0) throw new Error(`containers are still running: ${left.map(({ name }) => name).join(', ')}`);
     probes.forget(uid);
-    publisher.publish(pod, 'terminating', verdict);
+    publisher.publish(pod, 'terminating', failure);
   }
 
   async #stop(pod: Pod, seen: ObservedPod | undefined, graceSeconds: number, signal: AbortSignal): Promise<void> {
@@ -118,10 +118,11 @@ class Syncer implements ObservingPodSyncer {
   async purge(pod: Pod, signal: AbortSignal): Promise<void> {
     const { observed, publisher, backoff } = this.#deps;
     const { uid } = pod.metadata;
-    // Nothing of it runs: what the runtime remembers and what is on disk go side by side.
+    // Nothing of the pod runs: runtime and disk are cleaned up concurrently.
     await waitForAll([removePod(pod, observed.get(uid), this.#deps, signal), this.#purgeSteps(pod, signal)]);
-    // Also what nobody knew of has to go; the next attempt knows it.
-    if (await observed.refresh(uid, signal)) throw new Error('the runtime still has something of the pod');
+    // The pod may have had more in the runtime than was observed; the retry removes it.
+    if (await observed.refresh(uid, signal))
+      throw new Error('the runtime still lists containers or sandboxes of the pod');
     backoff.forget(`${uid}/`);
     publisher.forget(uid);
     this.restart(pod);
@@ -143,11 +144,11 @@ class Syncer implements ObservingPodSyncer {
     return { kind: 'ended', failure: DEADLINE_EXCEEDED };
   }
 
-  /** A pod with a network of its own waits until the runtime can give it one. */
+  /** Throws while the runtime's network is not ready. */
   async #requireNetwork(pod: Pod, signal: AbortSignal): Promise<void> {
-    const trouble = await networkNotReadyReason(this.#deps.runtime, signal);
-    if (trouble === undefined) return;
-    const message = `network is not ready: ${trouble}`;
+    const reason = await networkNotReadyReason(this.#deps.runtime, signal);
+    if (reason === undefined) return;
+    const message = `network is not ready: ${reason}`;
     await this.#withErrorEvent(pod, async () => {
       const podCause = { kind: 'networkNotReady' } as const;
       throw new PodError('NetworkNotReady', message, { retryAfterMs: NETWORK_RETRY_MS, podCause });
@@ -169,7 +170,9 @@ class Syncer implements ObservingPodSyncer {
     };
   }
 
-  /** Whether everything around the containers is as of now; a first preparation that fails rejects. */
+  /**
+   * Prepares or refreshes all steps. Resolves to whether all are up to date; rejects when a first preparation fails.
+   */
   async #prepare(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<boolean> {
     const { uid } = pod.metadata;
     if (this.#prepared.get(uid) === pod && plan.kind !== 'newSandbox') return this.#refresh(pod, signal);
@@ -182,7 +185,7 @@ class Syncer implements ObservingPodSyncer {
     return !this.#deps.steps.some((step) => step.isStale?.(uid));
   }
 
-  /** Containers that run keep what they have: a step that cannot be brought up to date is told of, and tried again. */
+  /** Running containers keep their resources: a failed refresh is reported as an event and retried. */
   async #refresh(pod: Pod, signal: AbortSignal): Promise<boolean> {
     let isFresh = true;
     for (const step of this.#deps.steps) {
@@ -216,12 +219,12 @@ class Syncer implements ObservingPodSyncer {
       throw error;
     } finally {
       this.#startProgress.end(uid);
-      // Also after a failure half-way: what it left is to be seen.
+      // Also after an error: the plan may have been executed in part.
       if (!signal.aborted) probes.follow(pod, await observed.refresh(uid, signal));
     }
   }
 
-  /** Lets the pod's own event tell of a failure that concerns all of it. */
+  /** Records the event of a pod error that concerns the whole pod. */
   async #withErrorEvent<T>(pod: Pod, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -235,7 +238,7 @@ class Syncer implements ObservingPodSyncer {
   }
 }
 
-/** The newest container under each name of the spec, and those before them. */
+/** The newest container of each name in the spec, and the older ones. */
 function observedContainers({ spec }: Pod, seen: ObservedPod | undefined): Pick<PodView, 'containers' | 'older'> {
   const names = new Set(allContainers(spec).map(({ name }) => name));
   const known = seen?.containers.filter(({ name }) => names.has(name)) ?? [];
@@ -243,19 +246,19 @@ function observedContainers({ spec }: Pod, seen: ObservedPod | undefined): Pick<
   return { containers: newest, older: known.filter((each) => newest.get(each.name) !== each) };
 }
 
-/** As Go prints one error, or several. */
+/** Formats one error or several as Go does. */
 function formatKillErrors(error: unknown): string {
   return error instanceof AggregateError ? `[${error.errors.map(formatKillErrors).join(', ')}]` : errorText(error);
 }
 
-/** Looks again as soon as the first pause ends; what failed without a pause is tried again in the worker's own time. */
+/** The next sync comes when the first back-off ends; errors without a back-off are retried after the worker's delay. */
 function syncOutcome(failures: StartFailures, isFresh: boolean, activeMs: number | undefined): SyncOutcome {
   const all = [...failures.values()];
-  const pauses = all.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
-  const waits = activeMs === undefined ? pauses : [...pauses, activeMs];
+  const backoffs = all.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
+  const waits = activeMs === undefined ? backoffs : [...backoffs, activeMs];
   return {
     kind: 'settled',
     ...(waits.length > 0 && { resyncAfterMs: Math.min(...waits) }),
-    ...((all.length > pauses.length || !isFresh) && { failed: true }),
+    ...((all.length > backoffs.length || !isFresh) && { failed: true }),
   };
 }

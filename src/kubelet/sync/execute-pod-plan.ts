@@ -10,7 +10,7 @@ import { pruneInitContainers, removeContainer, removeInitContainers } from './re
 import { type ResizeDeps, tryResize } from './resize-pod.ts';
 import { podSandboxConfig, runSandbox, type SandboxDeps } from './run-sandbox.ts';
 import { type StartAllDeps, type StartFailures, startContainers } from './start-containers.ts';
-import { type StopOptions, type StopDeps, stopContainer, stopPod } from './stop-pod.ts';
+import { type StopDeps, type StopOptions, stopContainer, stopPod } from './stop-pod.ts';
 import { waitForAll } from './wait-for-all.ts';
 
 export interface ExecuteDeps
@@ -22,11 +22,11 @@ export interface ExecuteDeps
     StartAllDeps['settings'] &
     ResizeDeps['settings'] &
     RemovalDeps['settings'];
-  /** Looks at the pod now. */
+  /** Inspects the pod now. */
   readonly refresh: (uid: string, signal: AbortSignal) => Promise<ObservedPod | undefined>;
 }
 
-/** Carries a plan out and says what did not come up; the failure of a sandbox or of an end is thrown. */
+/** Executes a plan and returns the containers that did not start. Errors of the sandbox and of kills are thrown. */
 export async function executePodPlan(
   pod: Pod,
   plan: PodPlan,
@@ -50,7 +50,7 @@ export async function executePodPlan(
   }
 }
 
-/** A pod that cannot be resized is otherwise looked after as ever. */
+/** A failed resize does not prevent the other changes; it is thrown last. */
 async function adjust(
   pod: Pod,
   { kill: kills, resize, start }: Extract<PodPlan, { readonly kind: 'adjust' }>,
@@ -67,8 +67,8 @@ async function adjust(
 }
 
 /**
- * Answers with the pod in its new sandbox, and with its containers as they were before: one that ended only because its
- * sandbox did has not crashed, and an init container that was removed counts on, as with kubelet.
+ * Returns the pod with its new sandbox and with its containers as observed before. A container that exited with its
+ * sandbox did not crash, and removed init containers keep their restart count, as in kubelet.
  */
 async function replaceSandbox(
   pod: Pod,
@@ -81,12 +81,12 @@ async function replaceSandbox(
     deps.events.record(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
   }
   await stopPod(pod, observed, specGracePeriod(pod), deps, signal);
-  // In the new sandbox they all run again; what they did in the old one must not be taken for it.
+  // Init containers run again in the new sandbox; their old results must not count.
   await removeInitContainers(pod, observed, deps, signal);
   await runSandbox(pod, attempt, deps, signal);
   try {
-    const inPlace = await deps.refresh(pod.metadata.uid, signal);
-    return inPlace && { ...inPlace, containers: observed?.containers ?? [] };
+    const refreshed = await deps.refresh(pod.metadata.uid, signal);
+    return refreshed && { ...refreshed, containers: observed?.containers ?? [] };
   } catch (error) {
     signal.throwIfAborted();
     const text = goErrorText(error);
@@ -95,12 +95,12 @@ async function replaceSandbox(
   }
 }
 
-/** kubelet says nothing of a first sandbox, and nothing when the network mode is another. */
+/** kubelet records no event for the first sandbox, nor for a changed network mode. */
 function isReportedToUsers(because: SandboxChangeReason): boolean {
   return because !== 'none yet' && because !== 'network mode changed';
 }
 
-/** Without a grace period, as kubelet does it. Its log stays: its next instance counts on from it. */
+/** Kills without a grace period, as in kubelet. The log stays: the next instance continues its restart count. */
 async function killAndRemove(
   pod: Pod,
   { id, name, stopFirst }: ContainerRemoval,
@@ -112,7 +112,7 @@ async function killAndRemove(
   await removeContainer(id, deps.runtime, signal);
 }
 
-/** A probe may have a grace period of its own. */
+/** A probe may set its own grace period. */
 function killOptions(pod: Pod, { name, reason, message }: ContainerKill): StopOptions {
   const container = findContainer(pod.spec, name);
   const own = {

@@ -6,15 +6,15 @@ import { killForResize } from './plan-resize.ts';
 import type { ContainerKill, ContainerStart } from './pod-plan.ts';
 import { type PodView, restartsWhenKilled } from './pod-view.ts';
 
-/** How far a pod's init containers are, and what they need. */
+/** Progress of the init containers, and what to kill and start. */
 export interface InitPlan {
-  /** `done`: main containers may run. `failed`: they never will. */
+  /** `done`: main containers may run. `failed`: main containers never run. */
   readonly progress: 'running' | 'done' | 'failed';
   readonly kill: readonly ContainerKill[];
   readonly start: readonly ContainerStart[];
 }
 
-/** What one init container needs, and whether the next one may start. */
+/** The decision for one init container; `passed`: the next one may start. */
 interface InitDecision {
   readonly passed: boolean;
   readonly failed?: true;
@@ -25,8 +25,8 @@ interface InitDecision {
 const FAILED: InitPlan = { progress: 'failed', kill: [], start: [] };
 
 /**
- * Init containers run one after the other. The last one that the runtime knows tells how far the pod is: those before
- * it are through, though the runtime may have forgotten them. Only sidecars among them are kept running.
+ * Init containers run one after the other. The last one that the runtime lists is the current one: those before it have
+ * completed, even if the runtime no longer lists them. Sidecars among them are kept running.
  */
 export function planInitContainers(view: PodView): InitPlan {
   const inits = view.spec.initContainers ?? [];
@@ -34,21 +34,21 @@ export function planInitContainers(view: PodView): InitPlan {
   const current = wasDone ? inits.length : inits.findLastIndex((init) => view.containers.has(init.name));
   if (inits.length > 0 && current === -1) return { progress: 'running', kill: [], start: starts(inits.slice(0, 1)) };
 
-  const verdicts = inits.map((init, index): InitDecision => {
+  const decisions = inits.map((init, index): InitDecision => {
     if (index > current) return { passed: false };
     return index === current ? decideCurrent(init, view) : decidePassed(init, view);
   });
-  if (verdicts.some((verdict) => verdict.failed)) return FAILED;
+  if (decisions.some((decision) => decision.failed)) return FAILED;
 
-  const next = verdicts[current]?.passed ? current + 1 : -1;
+  const next = decisions[current]?.passed ? current + 1 : -1;
   return {
-    progress: wasDone || verdicts.every((verdict) => verdict.passed) ? 'done' : 'running',
-    kill: verdicts.flatMap((verdict) => verdict.kill ?? []),
-    start: starts(inits.filter((_, index) => verdicts[index]?.start || index === next)),
+    progress: wasDone || decisions.every((decision) => decision.passed) ? 'done' : 'running',
+    kill: decisions.flatMap((decision) => decision.kill ?? []),
+    start: starts(inits.filter((_, index) => decisions[index]?.start || index === next)),
   };
 }
 
-/** The container that the pod has come to. */
+/** The container that the pod has reached. */
 function decideCurrent(init: Container, view: PodView): InitDecision {
   const seen = view.containers.get(init.name);
   if (isSidecar(init)) return decideSidecar(init, seen, view);
@@ -63,12 +63,12 @@ function decideCurrent(init: Container, view: PodView): InitDecision {
       if (!restartsWhenKilled(init, view.spec)) return { passed: false, failed: true };
       return { passed: false, start: true, kill: killUnknown(init, seen) };
     default:
-      // Created but never started: the runtime failed in between.
+      // Created but never started: the start failed.
       return { passed: false, start: true };
   }
 }
 
-/** A container before the current one: its work is done, unless it is a sidecar. */
+/** A container before the current one: completed, unless it is a sidecar. */
 function decidePassed(init: Container, view: PodView): InitDecision {
   if (!isSidecar(init)) return { passed: true };
   return { ...decideSidecar(init, view.containers.get(init.name), view), passed: true };
@@ -105,7 +105,10 @@ function starts(containers: readonly Container[]): ContainerStart[] {
   return containers.map((init) => ({ name: init.name, role: isSidecar(init) ? 'sidecar' : 'init' }));
 }
 
-/** In the present sandbox: what was made in an older one says nothing, nor does what has ended (before a reboot). */
+/**
+ * Whether the container is created or running in the current sandbox. Older sandboxes and exited containers (reboot) do
+ * not count.
+ */
 function isLive(container: ObservedContainer | undefined, { sandboxes }: PodView): boolean {
   if (container === undefined || container.sandboxId !== sandboxes[0]?.id) return false;
   return container.state === 'created' || container.state === 'running';

@@ -5,15 +5,15 @@ import type { ContainerRemoval, PodPlan } from './pod-plan.ts';
 import type { PodView } from './pod-view.ts';
 
 /**
- * Every container that the runtime has of the spec goes; ephemeral ones stay. Those whose end is the cause go last: as
- * long as one of them is there, whoever looks at the pod knows what is under way.
+ * Removes every container of the spec; ephemeral containers stay. Containers whose exit triggered the restart are
+ * removed last: while one of them exists, the next sync knows that a restart is in progress.
  */
 export function planRemoval({ spec, containers, older }: PodView): PodPlan {
   const seen = [...containers.values(), ...older];
-  const of = (specs: readonly Container[], isCause: boolean): ContainerRemoval[] =>
+  const of = (specs: readonly Container[], isTrigger: boolean): ContainerRemoval[] =>
     specs.flatMap((container) =>
       seen
-        .filter((each) => each.name === container.name && hasTriggeredRestart(container, each) === isCause)
+        .filter((each) => each.name === container.name && hasTriggeredRestart(container, each) === isTrigger)
         .map(({ id, name, state }) => ({ id, name, stopFirst: state !== 'exited' })),
     );
   const { initContainers: inits = [], containers: mains } = spec;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContainerResize } from '../resources/resize-view.ts';
+import type { ContainerResize } from '../resources/resize-plan.ts';
 import { exited, first, type Given, kill, log, plan, running, seen, side, start, web } from './plan.fixture.ts';
 import type { PodPlan } from './pod-plan.ts';
 

@@ -2,13 +2,13 @@ import type { ObservedContainer } from '../pod/observed-pod.ts';
 import type { ContainerKill, ContainerStart, PodResize } from './pod-plan.ts';
 import type { PodView } from './pod-view.ts';
 
-/** Where the container wants to be started anew for what it is to have. */
+/** Kills a container whose resize policy requires a restart. */
 export function killForResize({ id, name }: ObservedContainer, { resize }: PodView): ContainerKill | undefined {
   if (resize?.containers.get(name) !== 'restart') return undefined;
   return { id, name, reason: 'resized', message: `Container ${name} resize requires restart` };
 }
 
-/** `undefined`: the pod has what it was promised, but for containers that do not run and are not to start now. */
+/** `undefined` when the pod has its allocated resources. Containers that neither run nor start now are ignored. */
 export function planResize(
   { spec, containers, resize }: PodView,
   kill: readonly ContainerKill[],

@@ -1,9 +1,9 @@
-/** Pods as a plan sees them. */
+/** Pod views for plan tests. */
 import type { Container, PodSpec } from '../../api/generated/core-v1.ts';
 import { observedContainer } from '../pod/observed-container.fixture.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from '../pod/observed-pod.ts';
 import type { ProbeKind, ProbeResult } from '../probes/probe-results.ts';
-import type { ResizeView } from '../resources/resize-view.ts';
+import type { ResizeView } from '../resources/resize-plan.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { containerHash } from './config/container-hash.ts';
 import type { ContainerKill, ContainerRole, ContainerStart, KillReason, PodPlan } from './pod-plan.ts';
@@ -50,14 +50,14 @@ export function seen(
 export interface Given {
   spec?: Partial<PodSpec>;
   sandboxes?: ObservedSandbox[];
-  /** Newest first under each name. */
+  /** Newest first for each name. */
   containers?: ObservedContainer[];
   restartsAll?: boolean;
   probes?: Partial<Record<`${ProbeKind} ${string}`, ProbeResult>>;
   resize?: ResizeView;
 }
 
-/** A pod with one main container that runs, and nothing to do. */
+/** By default a pod with one running main container and nothing to do. */
 export function plan({ spec, sandboxes = [sandbox], containers = [seen(web, running)], ...given }: Given): PodPlan {
   const { probes = {}, restartsAll = false, resize } = given;
   const newest = new Map(containers.toReversed().map((container) => [container.name, container]));

@@ -1,17 +1,17 @@
-/** What is to be done for a pod now. The executor carries it out; the next look at the pod makes the next plan. */
+/** What a sync does for a pod. `executePodPlan` executes it; the next sync computes the next plan. */
 export type PodPlan =
-  /** Everything stops, the sandbox too, and nothing starts: the pod is done. */
+  /** Stops all containers and the sandbox: the pod is done. */
   | { readonly kind: 'end' }
-  /** What runs in older sandboxes stops first; `start` begins in the new one. */
+  /** Stops everything in older sandboxes, then starts `start` in the new one. */
   | {
       readonly kind: 'newSandbox';
       readonly attempt: number;
       readonly reason: SandboxChangeReason;
       readonly start: readonly ContainerStart[];
     }
-  /** A container has ended in a way for which all of them begin anew. Groups, one after the other, each at once. */
+  /** A container's exit restarts all containers. Groups are removed one after the other, each group concurrently. */
   | { readonly kind: 'removeAll'; readonly groups: readonly (readonly ContainerRemoval[])[] }
-  /** The sandbox stays. Both lists empty and no `resize`: the pod is as it should be, or waits. */
+  /** The sandbox stays. Empty lists and no `resize`: the pod matches its spec, or waits. */
   | {
       readonly kind: 'adjust';
       readonly kill: readonly ContainerKill[];
@@ -19,18 +19,23 @@ export type PodPlan =
       readonly resize?: PodResize;
     };
 
-/** The pod was promised other resources than it has. */
+/** The allocated resources of the pod differ from the actuated ones. */
 export interface PodResize {
-  /** Names of containers that go on running with other ones; the rest gets them when it starts. */
+  /** Names of running containers to update; others get their resources when they start. */
   readonly update: readonly string[];
 }
 
-/** Why the sandbox that a pod has is not the one that it needs. */
-export type SandboxChangeReason = 'none yet' | 'several are ready' | 'not ready' | 'network mode changed' | 'no address';
+/** Why the pod needs a new sandbox. */
+export type SandboxChangeReason =
+  | 'none yet'
+  | 'several are ready'
+  | 'not ready'
+  | 'network mode changed'
+  | 'no address';
 
 export interface ContainerStart {
   readonly name: string;
-  /** `sidecar`: an init container that restarts always. `ephemeral`: put into the pod while it runs, to look at it. */
+  /** `sidecar`: an init container that always restarts. `ephemeral`: added to a running pod for debugging. */
   readonly role: ContainerRole;
 }
 
@@ -49,7 +54,7 @@ export type KillReason = 'definitionChanged' | 'livenessFailed' | 'startupFailed
 export interface ContainerRemoval {
   readonly id: string;
   readonly name: string;
-  /** It may run, and is stopped before. */
+  /** The container may run and is stopped first. */
   readonly stopFirst: boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { SandboxChangeReason } from './pod-plan.ts';
 import type { PodView } from './pod-view.ts';
 
-/** Whether the pod needs a new sandbox, and why. */
+/** Whether the pod keeps its sandbox or needs a new one, and why. kubelet's PodSandboxChanged. */
 export type SandboxChange =
   | { readonly kind: 'keep'; readonly id: string }
   | { readonly kind: 'create'; readonly attempt: number; readonly reason: SandboxChangeReason };
@@ -9,7 +9,11 @@ export type SandboxChange =
 export function podSandboxChanged({ spec, sandboxes }: Pick<PodView, 'spec' | 'sandboxes'>): SandboxChange {
   const newest = sandboxes[0];
   if (!newest) return { kind: 'create', attempt: 0, reason: 'none yet' };
-  const create = (because: SandboxChangeReason): SandboxChange => ({ kind: 'create', attempt: newest.attempt + 1, reason: because });
+  const create = (because: SandboxChangeReason): SandboxChange => ({
+    kind: 'create',
+    attempt: newest.attempt + 1,
+    reason: because,
+  });
 
   if (sandboxes.filter(({ ready }) => ready).length > 1) return create('several are ready');
   if (!newest.ready) return create('not ready');

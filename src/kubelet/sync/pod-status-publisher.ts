@@ -18,11 +18,11 @@ export interface PublisherDeps {
   readonly hostIPs: readonly string[];
   readonly runtimeName: string;
   readonly features: (pod: Pod) => StatusFeatures;
-  /** What is to be told of the resources of a pod. */
+  /** The resources that the status shows. */
   readonly resources: (uid: string) => StatusResources;
 }
 
-/** Turns what is known of a pod into its status, and remembers why containers do not run. */
+/** Computes and stores pod statuses. Remembers why containers did not start. */
 export class PodStatusPublisher {
   readonly #deps: PublisherDeps;
   readonly #startErrors = new Map<string, ReadonlyMap<string, ContainerTrouble>>();
@@ -31,30 +31,30 @@ export class PodStatusPublisher {
     this.#deps = deps;
   }
 
-  publish(pod: Pod, worker: PodStatusView['worker'], verdict?: PodFailure): PodStatus {
+  publish(pod: Pod, worker: PodStatusView['worker'], failure?: PodFailure): PodStatus {
     const { observed, statuses } = this.#deps;
     const { uid } = pod.metadata;
-    const status = this.#compute(pod, { worker, verdict, observed: observed.get(uid) });
-    // Of a pod that was left over only traces are known: there is no status to tell.
+    const status = this.#compute(pod, { worker, failure, observed: observed.get(uid) });
+    // An orphan has no spec, and so no status.
     if (pod.spec.containers.length > 0) statuses.update(pod, status);
     return statuses.get(uid)?.status ?? status;
   }
 
-  /** In the middle of a pass, which alone decides that a pod is over. */
+  /** Publishes a status during a sync. Terminal phases are left to the end of the sync. */
   publishInterim(pod: Pod, observed: ObservedPod | undefined): void {
-    const status = this.#compute(pod, { worker: 'syncing', verdict: undefined, observed });
+    const status = this.#compute(pod, { worker: 'syncing', failure: undefined, observed });
     if (!isTerminal(status.phase)) this.#deps.statuses.update(pod, status);
   }
 
-  /** A container that was tried is in trouble if that failed, else no longer. */
+  /** Sets or clears the start error of a container. */
   recordStartResult(uid: string, name: string, failure: PodError | undefined): void {
-    const troubles = new Map(this.#startErrors.get(uid));
-    troubles.delete(name);
-    if (failure) troubles.set(name, { reason: failure.reason, message: failure.message });
-    this.#startErrors.set(uid, troubles);
+    const errors = new Map(this.#startErrors.get(uid));
+    errors.delete(name);
+    if (failure) errors.set(name, { reason: failure.reason, message: failure.message });
+    this.#startErrors.set(uid, errors);
   }
 
-  #compute(pod: Pod, now: Pick<PodStatusView, 'worker' | 'verdict' | 'observed'>): PodStatus {
+  #compute(pod: Pod, now: Pick<PodStatusView, 'worker' | 'failure' | 'observed'>): PodStatus {
     const { probes, statuses, clock, hostIPs, runtimeName, features, resources } = this.#deps;
     const { uid } = pod.metadata;
     return computePodStatus({
@@ -71,7 +71,7 @@ export class PodStatusPublisher {
     });
   }
 
-  /** A pod that starts again is not over; what its status counts, as the restarts of containers, goes on. */
+  /** Forgets a terminal status of a pod that starts again. Other statuses stay: restart counts continue. */
   forgetEnd(uid: string): void {
     if (isTerminal(this.#deps.statuses.get(uid)?.status.phase)) this.forget(uid);
   }

@@ -5,8 +5,8 @@ import { PodError } from '../pod/pod-error.ts';
 import { type StopDeps, stopContainer } from './stop-pod.ts';
 
 /**
- * Runs the postStart hook of a container that has just started, if it has one. When it fails the container is stopped,
- * and a `PodError` tells why; what the hook said stands in the status alone, for it may be a secret.
+ * Runs the postStart hook of a container that has just started, if any. When it fails the container is killed and a
+ * `PodError` is thrown. The hook's output goes to the status only, not to an event: it may contain secrets.
  */
 export async function runPostStart(subject: HookSubject, deps: StopDeps, signal: AbortSignal): Promise<void> {
   const { pod, container } = subject;
@@ -23,7 +23,7 @@ export async function runPostStart(subject: HookSubject, deps: StopDeps, signal:
   }
 }
 
-/** As with kubelet, a container that cannot be stopped either goes on running; the timeline tells of it. */
+/** As in kubelet, a container that cannot be killed keeps running; the timeline shows the error. */
 async function killContainer(
   { pod, container: { name }, containerId }: HookSubject,
   deps: StopDeps,

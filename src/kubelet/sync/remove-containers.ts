@@ -1,12 +1,12 @@
 import type { Pod } from '../../api/generated/core-v1.ts';
-import type { RuntimeService } from '../../cri/services.ts';
 import { ignoreNotFound } from '../../cri/ignore-not-found.ts';
+import type { RuntimeService } from '../../cri/services.ts';
 import type { Timeline } from '../events/timeline.ts';
 import { type RemovalDeps, removeDeadContainer, removeLogLink } from '../gc/remove-dead-container.ts';
 import type { ObservedContainer, ObservedPod } from '../pod/observed-pod.ts';
 import { waitForAll } from './wait-for-all.ts';
 
-/** Removes every trace of the init containers of a stopped pod, also what they said. */
+/** Removes the init containers of a stopped pod with their logs and termination messages. */
 export async function removeInitContainers(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -17,7 +17,7 @@ export async function removeInitContainers(
   await waitForAll(initContainers(pod, observed).map((each) => removeDeadContainer(observed, each, deps, signal)));
 }
 
-/** Of each init container the runtime remembers only how it last ended; the rest would grow with every repetition. */
+/** Keeps only the newest exited instance of each init container: every repetition adds one. */
 export async function pruneInitContainers(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -28,18 +28,18 @@ export async function pruneInitContainers(
   const ended = initContainers(pod, observed).filter(({ state }) => state === 'exited' || state === 'unknown');
   const newest = new Set(new Map(ended.toReversed().map((each) => [each.name, each])).values());
   const older = ended.filter((each) => !newest.has(each));
-  // The next start tries again.
+  // Errors are ignored: the next start retries.
   await Promise.allSettled(older.map((each) => removeDeadContainer(observed, each, deps, signal)));
   signal.throwIfAborted();
 }
 
-/** Newest first under each name. */
+/** Newest first for each name. */
 function initContainers({ spec }: Pod, { containers }: ObservedPod): ObservedContainer[] {
   const names = new Set(spec.initContainers?.map(({ name }) => name));
   return containers.filter(({ name }) => names.has(name));
 }
 
-/** One that is gone is fine. */
+/** Succeeds when the container is gone. */
 export async function removeContainer(
   containerId: string,
   runtime: RuntimeService,
@@ -48,7 +48,7 @@ export async function removeContainer(
   await ignoreNotFound(runtime.removeContainer({ containerId }, signal));
 }
 
-/** Removes everything that the runtime remembers of a stopped pod; first the links to logs that are known by it. */
+/** Removes all containers and sandboxes of a stopped pod, and first the log links, whose names need the container. */
 export async function removePod(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -67,7 +67,7 @@ export async function removePod(
   });
 }
 
-/** A sandbox that failed half-way is not ready and yet may hold a network; the runtime then wants it stopped first. */
+/** A sandbox whose creation failed may be not ready and still hold a network: the runtime requires a stop first. */
 async function removeSandbox(podSandboxId: string, runtime: RuntimeService, signal: AbortSignal): Promise<void> {
   try {
     await ignoreNotFound(runtime.removePodSandbox({ podSandboxId }, signal));

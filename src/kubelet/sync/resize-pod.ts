@@ -1,6 +1,6 @@
 import type { Container, Pod, ResourceRequirements } from '../../api/generated/core-v1.ts';
-import { parseQuantity } from '../../base/quantity.ts';
 import { errorText } from '../../base/error-text.ts';
+import { parseQuantity } from '../../base/quantity.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { UpdateContainerResourcesRequest } from '../../cri/generated/runtime-v1.ts';
 import { goErrorText } from '../../cri/go-error-text.ts';
@@ -29,7 +29,7 @@ export interface ResizeDeps {
   readonly cgroups: Pick<PodCgroups, 'settle'>;
 }
 
-/** Why the pod could not be given all that it was promised; told already. */
+/** Resizes the pod. Returns the error, which is already recorded as an event and condition. */
 export async function tryResize(
   pod: Pod,
   resize: PodResize,
@@ -49,8 +49,8 @@ export async function tryResize(
 }
 
 /**
- * The control group of the pod has grown when it was prepared, so that its containers may grow in it; it shrinks when
- * they have shrunk.
+ * The pod's cgroup is enlarged when the steps are prepared, so that its containers can grow. It shrinks after its
+ * containers have shrunk.
  */
 async function resizePod(
   pod: Pod,
@@ -83,7 +83,10 @@ function containerUpdate(pod: Pod, name: string, observed: ObservedPod | undefin
   return container && seen ? [{ container, containerId: seen.id }] : [];
 }
 
-/** Who is given less memory than it uses would be killed. What it uses the moment after nobody knows. */
+/**
+ * Throws when a memory limit would fall below the current usage, which would kill the container. Best effort: usage may
+ * grow.
+ */
 async function checkMemoryUsage(
   pod: Pod,
   updates: readonly ContainerUpdate[],
@@ -91,25 +94,25 @@ async function checkMemoryUsage(
   { runtime, records }: ResizeDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const troubles: string[] = [];
+  const errors: string[] = [];
   const before = actualPod(pod, records.actuated(pod.metadata.uid));
   const sandbox = currentSandbox(observed);
-  const limitOfPod = memoryLimit(pod.spec.resources);
-  if (sandbox && isLess(limitOfPod, memoryLimit(before.spec.resources))) {
+  const podLimit = memoryLimit(pod.spec.resources);
+  if (sandbox && isLess(podLimit, memoryLimit(before.spec.resources))) {
     const { stats } = await runtime.podSandboxStats({ podSandboxId: sandbox.id }, signal);
-    troubles.push(...memoryUsageErrors('pod memory', limitOfPod, stats?.linux?.memory?.usageBytes?.value));
+    errors.push(...memoryUsageErrors('pod memory', podLimit, stats?.linux?.memory?.usageBytes?.value));
   }
   for (const { container, containerId } of updates) {
     const limit = memoryLimit(actuationOf(pod, container));
     const old = findContainer(before.spec, container.name) ?? container;
     if (!isLess(limit, memoryLimit(actuationOf(before, old)))) continue;
     const { stats } = await runtime.containerStats({ containerId }, signal);
-    troubles.push(...memoryUsageErrors(`container "${container.name}" memory`, limit, stats?.memory?.usageBytes?.value));
+    errors.push(...memoryUsageErrors(`container "${container.name}" memory`, limit, stats?.memory?.usageBytes?.value));
   }
-  if (troubles.length > 0) throw new Error(`cannot decrease memory limits: ${formatErrors(troubles)}`);
+  if (errors.length > 0) throw new Error(`cannot decrease memory limits: ${formatErrors(errors)}`);
 }
 
-/** Zero is no limit. */
+/** Zero means unlimited. */
 function isLess(limit: bigint, before: bigint): boolean {
   return limit !== 0n && (before === 0n || limit < before);
 }
@@ -119,11 +122,12 @@ function memoryUsageErrors(what: string, limit: bigint, used: bigint | undefined
   return used >= limit ? [`attempting to set ${what} limit (${limit}) below current usage (${used})`] : [];
 }
 
-function formatErrors(troubles: readonly string[]): string {
-  return troubles.length === 1 ? troubles.join('') : `[${troubles.join(', ')}]`;
+/** Formats errors as Go prints an aggregate. */
+function formatErrors(errors: readonly string[]): string {
+  return errors.length === 1 ? errors.join('') : `[${errors.join(', ')}]`;
 }
 
-/** For those who listen to the runtime; a runtime for which that is nothing may say so. */
+/** Reports the new resources of the sandbox to the runtime and its NRI plugins. `Unimplemented` is ignored. */
 async function updateSandboxResources(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -141,7 +145,7 @@ async function updateSandboxResources(
   }
 }
 
-/** containerd 2.2 says it in other words. */
+/** containerd 2.2 answers `Unknown` with a message. */
 function isUnimplemented({ code, message }: CriError): boolean {
   return code === 'Unimplemented' || (code === 'Unknown' && message.includes('not implemented'));
 }

@@ -4,8 +4,8 @@ import { newestContainer, type ObservedPod } from '../pod/observed-pod.ts';
 import { podLogDirectory } from '../pod/pod-paths.ts';
 
 /**
- * How often a container was started before. When the runtime has forgotten it (a reboot), the names of its log files
- * tell, so that an old log is not written over.
+ * The restart count of the container's next instance. When the runtime does not list the container (a reboot), it is
+ * derived from the log file names, so that old logs are not overwritten.
  */
 export async function nextRestartCount(
   pod: Pod,

@@ -23,12 +23,12 @@ export interface SandboxDeps {
   readonly userNamespaces: UserNamespaceOfPod;
 }
 
-/** Which users a pod has. Rejects in kubelet's words when it cannot have those that it asks for. */
+/** Assigns the user namespace of a pod. Rejects with kubelet's message when it is not available. */
 export interface UserNamespaceOfPod {
   of(pod: Pod, runtimeHandler: string, signal: AbortSignal): Promise<UserNamespace>;
 }
 
-/** Makes a sandbox for the pod and returns its id. Rejects with a `PodError` that says what the runtime said. */
+/** Creates a sandbox for the pod and returns its id. Rejects with a `PodError` with the runtime's message. */
 export async function runSandbox(pod: Pod, attempt: number, deps: SandboxDeps, signal: AbortSignal): Promise<string> {
   return deps.timeline.during(pod.metadata.uid, 'sandbox', undefined, async () => {
     const runtimeHandler = await asSandboxError(() => deps.runtimeHandlers.handlerOf(pod, signal), signal);
@@ -44,13 +44,13 @@ export async function runSandbox(pod: Pod, attempt: number, deps: SandboxDeps, s
 
 export interface PreparedSandbox {
   readonly config: PodSandboxConfig;
-  /** What a user should know of, though the pod starts. */
+  /** Shown as events; the pod starts all the same. */
   readonly warnings: readonly DnsWarning[];
 }
 
 /**
- * The same for every container of the sandbox, so that CreateContainer can be told again: a sandbox that stands keeps its
- * handler, whatever the runtime class says by now. Rejects with a `PodError`.
+ * The sandbox configuration for RunPodSandbox, and again for each CreateContainer. An existing sandbox keeps its
+ * runtime handler, even if the runtime class has changed. Rejects with a `PodError`.
  */
 export async function podSandboxConfig(
   pod: Pod,
@@ -67,6 +67,7 @@ export async function podSandboxConfig(
   }, signal);
 }
 
+/** Converts errors to the `PodError` of a failed sandbox. */
 async function asSandboxError<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work();
@@ -78,7 +79,7 @@ async function asSandboxError<T>(work: () => Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** A node that is told to have such a file and has none runs no pods, as with kubelet, until it is there. */
+/** As in kubelet, pods do not start while the configured resolv.conf is missing. */
 async function nodeResolvConf({ fs, settings: { resolvConf } }: SandboxDeps): Promise<string> {
   if (resolvConf === '') return '';
   if (!(await fs.stat(resolvConf))) throw new Error(`open ${resolvConf}: no such file or directory`);

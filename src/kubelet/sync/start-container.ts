@@ -17,14 +17,14 @@ import { runPostStart } from './post-start.ts';
 import { nextRestartCount } from './restart-count.ts';
 import type { StopDeps } from './stop-pod.ts';
 
-/** Where a container begins: everything about its pod that its configuration depends on. */
+/** Everything about the pod that a container's configuration depends on. */
 export interface ContainerStartContext {
   readonly pod: Pod;
   readonly sandboxId: string;
   readonly sandboxConfig: PodSandboxConfig;
-  /** Primary first; the node's own for a pod on the host network. */
+  /** Primary first; the node's addresses for a pod on the host network. */
   readonly podIPs: readonly string[];
-  /** As last seen before the start: tells how often the container ran. */
+  /** The pod as observed before the start; holds restart counts and exit times. */
   readonly observed: ObservedPod | undefined;
 }
 
@@ -33,45 +33,49 @@ export interface StartDeps extends StopDeps {
   readonly settings: ContainerSettings & { readonly podLogsDir: string };
   readonly hostFacts: HostFacts;
   readonly allocatable: ResourceList;
-  /** Makes sure that the image is there. Rejects with a `PodError`. */
+  /** Pulls the image if needed. Rejects with a `PodError`. */
   readonly image: (
-    place: ContainerStartContext,
+    context: ContainerStartContext,
     container: Container,
     signal: AbortSignal,
   ) => Promise<ContainerConfigInput['image']>;
-  /** The container runs and has a log file, at a path below the folder of the pod's logs. Must not reject. */
+  /** Called when the container runs. `logPath` is relative to the pod's log directory. Must not reject. */
   readonly started: (pod: Pod, container: string, id: string, logPath: string) => Promise<void>;
-  /** What the container is about to be given. */
+  /** Records the resources that the container starts with. */
   readonly records: Pick<ResourceRecords, 'actuate'>;
-  /** What the variables of the container refer to. */
+  /** Objects and files that the container's environment variables refer to. */
   readonly envSources: (
-    place: ContainerStartContext,
+    context: ContainerStartContext,
     container: Container,
     signal: AbortSignal,
   ) => Promise<EnvironmentSources>;
-  /** What is mounted into the container. Rejects with a `PodError`. */
+  /** Mounts of the container. Rejects with a `PodError`. */
   readonly mounts: (
-    place: ContainerStartContext,
+    context: ContainerStartContext,
     container: Container,
     environment: Environment,
     signal: AbortSignal,
   ) => Promise<readonly Mount[]>;
 }
 
-/** Image, configuration, create, start, postStart hook; each a step of the pod's timeline. Rejects with a `PodError`. */
+/** Pulls the image, creates and starts the container, and runs its postStart hook. Rejects with a `PodError`. */
 export async function startContainer(
-  place: ContainerStartContext,
+  context: ContainerStartContext,
   container: Container,
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pod } = place;
+  const { pod } = context;
   const { uid } = pod.metadata;
   const fieldPath = containerFieldPath(pod, container.name);
-  const image = await deps.image(place, container, signal);
+  const image = await deps.image(context, container, signal);
   const { containerId, logPath } = await deps.timeline.during(uid, 'create container', container.name, async () => {
-    const config = await asPodError('CreateContainerConfigError', buildConfig(place, container, image, deps, signal), signal);
-    const request = { podSandboxId: place.sandboxId, config, sandboxConfig: place.sandboxConfig };
+    const config = await asPodError(
+      'CreateContainerConfigError',
+      buildConfig(context, container, image, deps, signal),
+      signal,
+    );
+    const request = { podSandboxId: context.sandboxId, config, sandboxConfig: context.sandboxConfig };
     const created = await asPodError('CreateContainerError', deps.runtime.createContainer(request, signal), signal);
     return { containerId: created.containerId, logPath: config.logPath };
   });
@@ -88,19 +92,19 @@ export async function startContainer(
 }
 
 async function buildConfig(
-  place: ContainerStartContext,
+  context: ContainerStartContext,
   container: Container,
   image: ContainerConfigInput['image'],
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<ReturnType<typeof containerConfig>> {
-  const { pod, podIPs, observed } = place;
+  const { pod, podIPs, observed } = context;
   const { settings, hostFacts, allocatable } = deps;
   const { hostIPs, envFiles } = settings;
-  const sources = await deps.envSources(place, container, signal);
+  const sources = await deps.envSources(context, container, signal);
   const environment = containerEnvironment({ pod, container, podIPs, hostIPs, allocatable, sources, envFiles });
   const restartCount = await nextRestartCount(pod, container.name, observed, settings.podLogsDir, deps.fs);
-  const mounts = await deps.mounts(place, container, environment, signal);
+  const mounts = await deps.mounts(context, container, environment, signal);
   await deps.records.actuate(pod, container);
   return containerConfig({
     pod,
@@ -109,7 +113,7 @@ async function buildConfig(
     image,
     targetId: targetContainerId(container, observed),
     podIPs,
-    userNamespace: place.sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
+    userNamespace: context.sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
     environment,
     mounts,
     settings,
@@ -117,7 +121,7 @@ async function buildConfig(
   });
 }
 
-/** The id of the container that an ephemeral one wants to look into. */
+/** The id of the container whose processes an ephemeral container shares. */
 function targetContainerId(
   { targetContainerName: name }: Container & Pick<EphemeralContainer, 'targetContainerName'>,
   observed: ObservedPod | undefined,
@@ -129,8 +133,8 @@ function targetContainerId(
 }
 
 /**
- * Turns what the runtime or the machine refuses into what kubelet says of it. An event names no id: it could not be
- * counted together with the next one.
+ * Converts an error of the runtime or the host to a `PodError`. `withoutId` removes ids from the event message, so that
+ * repeated events are aggregated.
  */
 async function asPodError<T>(
   reason: PodErrorReason,

@@ -5,30 +5,31 @@ import type { Clock } from '../../host/clock.ts';
 import { containerFieldPath } from '../pod/container-field-path.ts';
 import { findContainer } from '../pod/find-container.ts';
 import type { ObservedPod } from '../pod/observed-pod.ts';
-import { podErrorEvent, PodError } from '../pod/pod-error.ts';
-import { waitForAll } from './wait-for-all.ts';
+import { PodError, podErrorEvent } from '../pod/pod-error.ts';
 import { containerHash } from './config/container-hash.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
 import type { ContainerStart } from './pod-plan.ts';
 import { type ContainerStartContext, type StartDeps, startContainer } from './start-container.ts';
+import { waitForAll } from './wait-for-all.ts';
 
 export interface StartAllDeps extends StartDeps {
   readonly clock: Clock;
   readonly backoff: CrashBackoff;
-  /** Called at once when a container has started or could not, while others may still be on their way. */
+  /** Called for each container as soon as it has started or failed, while others are still starting. */
   readonly onStartAttempt: (pod: Pod, name: string, failure: PodError | undefined) => void;
 }
 
-/** What did not come up, by container name. */
+/** Containers that did not start, by name. */
 export type StartFailures = ReadonlyMap<string, PodError>;
 
 /**
- * Starts containers side by side where none depends on another. Init containers and sidecars go one after the other,
- * main ones follow together; those after one with a `postStart` hook wait for its hook, for users rely on that order.
- * Ephemeral ones wait for nobody. A container that cannot start keeps no other from it. Settles when all have.
+ * Starts containers concurrently where the order does not matter. Init containers and sidecars start one after the
+ * other, then the main containers together. Main containers after one with a `postStart` hook wait for that hook: users
+ * rely on this order. Ephemeral containers start at once. A failed start does not prevent the others. Settles when all
+ * have.
  */
 export async function startContainers(
-  place: ContainerStartContext,
+  context: ContainerStartContext,
   starts: readonly ContainerStart[],
   deps: StartAllDeps,
   signal: AbortSignal,
@@ -36,13 +37,13 @@ export async function startContainers(
   const failures = new Map<string, PodError>();
   const start = async ({ name }: ContainerStart): Promise<void> => {
     signal.throwIfAborted();
-    const container = findContainer(place.pod.spec, name);
-    const failure = container && (await tryStart(place, container, deps, signal));
+    const container = findContainer(context.pod.spec, name);
+    const failure = container && (await tryStart(context, container, deps, signal));
     if (failure) failures.set(name, failure);
-    deps.onStartAttempt(place.pod, name, failure);
+    deps.onStartAttempt(context.pod, name, failure);
   };
   const ephemeral = starts.filter(({ role }) => role === 'ephemeral').map(start);
-  const others = startInOrder(place.pod, starts, start);
+  const others = startInOrder(context.pod, starts, start);
   await waitForAll([...ephemeral, others]);
   return failures;
 }
@@ -63,44 +64,48 @@ async function startInOrder(
   await waitForAll(mains);
 }
 
-/** Starts one container; why it did not come up is told, and returned. */
+/** Starts one container. Records an event for a pod error and returns it. */
 async function tryStart(
-  place: ContainerStartContext,
+  context: ContainerStartContext,
   container: Container,
   deps: StartAllDeps,
   signal: AbortSignal,
 ): Promise<PodError | undefined> {
   try {
-    checkCrashBackoff(place, container, deps);
-    await startContainer(place, container, deps, signal);
+    checkCrashBackoff(context, container, deps);
+    await startContainer(context, container, deps, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PodError)) throw error;
-    recordErrorEvent(place.pod, container, error, deps);
+    recordErrorEvent(context.pod, container, error, deps);
     return error;
   }
 }
 
-/** Throws while a container that keeps ending is in its pause. */
-function checkCrashBackoff({ pod, observed }: ContainerStartContext, container: Container, { backoff, clock }: StartAllDeps): void {
-  const endedMs = lastExitMs(container.name, observed);
-  if (endedMs === undefined) return;
+/** Throws while the container is in crash back-off; otherwise records the restart. */
+function checkCrashBackoff(
+  { pod, observed }: ContainerStartContext,
+  container: Container,
+  { backoff, clock }: StartAllDeps,
+): void {
+  const exitedMs = lastExitMs(container.name, observed);
+  if (exitedMs === undefined) return;
   const key = `${pod.metadata.uid}/${container.name}/${containerHash(container)}`;
-  const pause = backoff.remaining(key, endedMs, clock);
-  if (!pause) {
-    backoff.recordRestart(key, endedMs, clock);
+  const remaining = backoff.remaining(key, exitedMs, clock);
+  if (!remaining) {
+    backoff.recordRestart(key, exitedMs, clock);
     return;
   }
-  const message = `back-off ${formatDurationMs(pause.delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
+  const message = `back-off ${formatDurationMs(remaining.delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
   const eventMessage = `Back-off restarting failed container ${container.name} in pod ${formatPod(pod)}`;
-  const podCause = { kind: 'crashBackoff', delayMs: pause.delayMs } as const;
-  throw new PodError('CrashLoopBackOff', message, { eventMessage, retryAfterMs: pause.leftMs, podCause });
+  const podCause = { kind: 'crashBackoff', delayMs: remaining.delayMs } as const;
+  throw new PodError('CrashLoopBackOff', message, { eventMessage, retryAfterMs: remaining.leftMs, podCause });
 }
 
 /**
- * When the container last came to nothing: it ended, or was made and could not be started. One that was killed just now
- * is still seen running: then the one before it counts, as with kubelet.
+ * When the container last exited, or was created and could not be started. A container that was just killed is still
+ * observed as running: then the instance before it counts, as in kubelet.
  */
 function lastExitMs(name: string, observed: ObservedPod | undefined): number | undefined {
   for (const seen of observed?.containers ?? []) {

@@ -13,21 +13,21 @@ export interface StartProgressDeps {
   readonly publisher: Pick<PodStatusPublisher, 'recordStartResult' | 'publishInterim'>;
 }
 
-/** A pod in the middle of a pass that starts containers. */
+/** A sync in progress that starts containers. */
 interface PodStart {
   readonly pod: Pod;
-  /** The ids of all containers from before the pass. */
+  /** Ids of all containers from before the sync. */
   readonly before: ReadonlySet<string>;
-  /** Names of those that have not started yet, nor failed to. */
+  /** Names of containers that have neither started nor failed yet. */
   readonly left: Set<string>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Shows and probes the containers of pods whose workers are busy with others: the image of one may take long.
+ * Publishes and probes started containers while the pod's worker still starts others: pulling an image may take long.
  *
- * 1. A container that is being started is not there before its start has ended, its postStart hook included.
- * 2. Nothing is shown of a pass that was asked to stop.
+ * 1. A container is not shown before its start has completed, its postStart hook included.
+ * 2. Nothing is published for an aborted sync.
  */
 export class StartProgress {
   readonly #deps: StartProgressDeps;
@@ -37,7 +37,7 @@ export class StartProgress {
     this.#deps = deps;
   }
 
-  /** Where a sandbox is replaced, what it held goes and comes back: that is shown only as a whole. */
+  /** Does nothing when a sandbox is replaced: its containers are shown together when all are back. */
   begin(pod: Pod, plan: PodPlan, signal: AbortSignal): void {
     const { uid } = pod.metadata;
     if (plan.kind !== 'adjust' && !(plan.kind === 'newSandbox' && plan.attempt === 0)) return;
@@ -46,24 +46,25 @@ export class StartProgress {
   }
 
   /**
-   * A container runs. While its worker waits for its postStart hook, or for another container, nobody would look at the
-   * pod: it is looked at now, so that the container is shown, and its log can be read.
+   * Inspects the pod when its worker keeps waiting for a postStart hook or for another container, so that the running
+   * container is shown and its log can be read.
    */
   async onContainerRunning({ metadata: { uid }, spec }: Pod, name: string, signal: AbortSignal): Promise<void> {
     const hasHook = findContainer(spec, name)?.lifecycle?.postStart !== undefined;
     const hasOthers = (this.#pods.get(uid)?.left.size ?? 0) > 1;
     if (!hasHook && !hasOthers) return;
-    await this.#deps.observed.refresh(uid, signal).catch(() => undefined); // the worker looks again, and tells
+    // An error is ignored: the worker inspects the pod again and reports it.
+    await this.#deps.observed.refresh(uid, signal).catch(() => undefined);
   }
 
-  /** A container has started, or could not. */
+  /** Called when a container has started, or failed to. */
   onStartAttempt({ metadata: { uid } }: Pod, name: string, failure: PodError | undefined): void {
     this.#deps.publisher.recordStartResult(uid, name, failure);
     this.#pods.get(uid)?.left.delete(name);
     this.onPodObserved(uid);
   }
 
-  /** Something about the pod may be another than before. */
+  /** Publishes the pod, which may have changed. */
   onPodObserved(uid: string): void {
     const starting = this.#pods.get(uid);
     if (!starting || starting.left.size === 0 || starting.signal.aborted) return;
@@ -73,7 +74,7 @@ export class StartProgress {
     this.#deps.publisher.publishInterim(pod, seen);
   }
 
-  /** The worker shows the rest. */
+  /** The worker publishes the final status itself. */
   end(uid: string): void {
     this.#pods.delete(uid);
   }

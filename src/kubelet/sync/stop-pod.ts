@@ -15,7 +15,7 @@ import { PodError } from '../pod/pod-error.ts';
 import { isSidecar } from '../pod/restart-rules.ts';
 import { waitForAll } from './wait-for-all.ts';
 
-/** kubelet's minimumGracePeriodInSeconds: what a container gets at least, whoever asks. */
+/** kubelet's minimumGracePeriodInSeconds. */
 const MINIMUM_GRACE_SECONDS = 2;
 
 export interface StopDeps {
@@ -26,13 +26,13 @@ export interface StopDeps {
   readonly hooks: HookDeps;
 }
 
-/** Who stops when a pod ends. */
+/** The order in which the containers of a pod stop. */
 export interface StopOrder {
-  /** They end at once, and nobody waits for them: init containers, ephemeral ones, and what the spec does not know. */
+  /** Stopped at once, and no other container waits for them: init, ephemeral and unknown containers. */
   readonly unordered: readonly ObservedContainer[];
   /**
-   * Groups, one after the other, each at once. Main containers go first; sidecars follow, the last one first, so that
-   * whatever a container was started with is still there when it ends.
+   * Groups that stop one after the other. Main containers stop first, then the sidecars in reverse order, so that a
+   * container never outlives the sidecars that started before it.
    */
   readonly ordered: readonly (readonly ObservedContainer[])[];
 }
@@ -50,8 +50,8 @@ export function stopOrder({ spec }: Pod, containers: readonly ObservedContainer[
 }
 
 /**
- * Stops every live container of a pod within the grace period, then its sandboxes. Repeatable. A sandbox stays as long
- * as a container in it could not be stopped: its end would kill the container unasked.
+ * Stops every live container of a pod within the grace period, then its sandboxes. Idempotent. A sandbox is not stopped
+ * while a container in it could not be stopped: that would kill the container without grace.
  */
 export async function stopPod(
   pod: Pod,
@@ -78,7 +78,7 @@ export async function stopPod(
     const these = group.map((each) => stop(each, before));
     stops.push(...these);
     turn = waitForAll(these);
-    turn.catch(() => undefined); // told by the stop that failed
+    turn.catch(() => undefined); // thrown by the stop that failed
   }
   await waitForAll(stops);
   const ready = observed.sandboxes.filter((sandbox) => sandbox.ready);
@@ -89,13 +89,13 @@ export interface StopOptions {
   /** The text of the `Killing` event. */
   readonly message: string;
   readonly cause: KillCause;
-  /** For all of the end: what comes before the signal to the container, and waiting for its turn, takes from it. */
+  /** For the whole stop: the preStop hook and waiting for `turn` count against it. */
   readonly graceSeconds: number;
-  /** The container stays until then, but no longer than its grace period. */
+  /** The container keeps running until this resolves, but no longer than its grace period. */
   readonly turn?: Promise<void> | undefined;
 }
 
-/** Stops one container; one that is gone is fine. Rejects with a `PodError`. */
+/** Stops one container. Succeeds when it is gone. Rejects with a `PodError`. */
 export async function stopContainer(
   pod: Pod,
   container: Pick<ObservedContainer, 'id' | 'name'>,
@@ -119,12 +119,12 @@ export async function stopContainer(
   await afterPreStop({ pod, id, name, graceSeconds }, deps, stop, signal);
 }
 
-/** Waits for `turn`, at most so long; one that fails has not come. */
+/** Waits for `turn`, at most `ms`. A rejected `turn` waits for the whole time. */
 async function waitAtMost(turn: Promise<void>, ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   const waiting = new AbortController();
-  const patience = clock.sleep(ms, AbortSignal.any([waiting.signal, signal])).catch(() => signal.throwIfAborted());
+  const timeout = clock.sleep(ms, AbortSignal.any([waiting.signal, signal])).catch(() => signal.throwIfAborted());
   try {
-    await Promise.race([turn.catch(() => patience), patience]);
+    await Promise.race([turn.catch(() => timeout), timeout]);
   } finally {
     waiting.abort();
   }
@@ -137,7 +137,7 @@ async function stopSandbox(pod: Pod, id: string, { runtime, timeline }: StopDeps
   );
 }
 
-/** Says of an end that failed what kubelet says of it; whoever wanted the end tells. */
+/** Converts a CRI error to kubelet's kill error. The caller records the event. */
 async function asKillError(
   action: 'KillContainer' | 'KillPodSandbox',
   target: string,

@@ -20,7 +20,7 @@ test('allOf() tells several failures, each once, also those that came in a bundl
   await assert.rejects(waitForAll([Promise.reject(a), both, Promise.reject(b)]), (error) => {
     assert.ok(error instanceof AggregateError);
     assert.deepEqual(error.errors, [a, b]);
-    assert.equal(error.message, 'several parts failed: a; b');
+    assert.equal(error.message, 'several operations failed: a; b');
     return true;
   });
 });

@@ -1,13 +1,16 @@
 import { errorText } from '../../base/error-text.ts';
 
-/** Lets every one finish, then fails if any did; what several failed of is told once. */
+/**
+ * Waits until all have settled, then throws their distinct errors: a single error as it is, several as an
+ * `AggregateError`.
+ */
 export async function waitForAll(work: readonly Promise<unknown>[]): Promise<void> {
-  const ended = await Promise.allSettled(work);
-  const reasons = ended.flatMap((each) => (each.status === 'rejected' ? errorsOf(each.reason) : []));
+  const settled = await Promise.allSettled(work);
+  const reasons = settled.flatMap((each) => (each.status === 'rejected' ? errorsOf(each.reason) : []));
   const failures = [...new Set(reasons)];
   if (failures.length === 1) throw failures[0];
   if (failures.length > 1)
-    throw new AggregateError(failures, `several parts failed: ${failures.map(errorText).join('; ')}`);
+    throw new AggregateError(failures, `several operations failed: ${failures.map(errorText).join('; ')}`);
 }
 
 function errorsOf(error: unknown): unknown[] {

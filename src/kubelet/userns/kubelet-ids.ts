@@ -1,5 +1,5 @@
 import type { FileSystem } from '../../host/file-system.ts';
-import { type Finished, type Processes, ProcessStartError } from '../../host/processes.ts';
+import { type CommandResult, type Processes, ProcessStartError } from '../../host/processes.ts';
 import { defaultIdRange, type IdRange, parseSubIds } from './id-space.ts';
 
 const USER = 'kubelet';
@@ -37,7 +37,7 @@ async function subIds(
   args: readonly string[],
   { processes }: KubeletIdsDeps,
   signal: AbortSignal,
-): Promise<Finished | undefined> {
+): Promise<CommandResult | undefined> {
   try {
     return await processes.run({ program: PROGRAM, args }, signal);
   } catch (error) {
@@ -46,6 +46,6 @@ async function subIds(
   }
 }
 
-function textOf({ stdout }: Finished): string {
+function textOf({ stdout }: CommandResult): string {
   return new TextDecoder().decode(stdout);
 }

@@ -15,5 +15,5 @@ export async function giveToGroup(
   access: 'read' | 'write' = 'write',
 ): Promise<void> {
   const fileMode = access === 'read' ? READ : READ_WRITE;
-  await fs.giveTreeToGroup(path, { gid: group, fileMode, folderMode: fileMode | ENTER_AND_KEEP_GROUP });
+  await fs.setTreeGroup(path, { gid: group, fileMode, folderMode: fileMode | ENTER_AND_KEEP_GROUP });
 }

@@ -8,9 +8,9 @@ export interface WorkerView {
 }
 
 /**
- * A question about a pod, as in kubelet's pod workers. `worker` is `undefined` when the pod has none. `synced` is set once
- * every source is ready and the workers were compared with the desired pods: only then does a missing worker mean that
- * the pod is gone.
+ * A question about a pod, as in kubelet's pod workers. `worker` is `undefined` when the pod has none. `synced` is set
+ * once every source is ready and the workers were compared with the desired pods: only then does a missing worker mean
+ * that the pod is gone.
  */
 export type PodStateQuery = (worker: WorkerView | undefined, synced: boolean) => boolean;
 

@@ -38,6 +38,6 @@ export interface PodSyncer {
   /** Removes everything of the pod: dead containers, sandboxes, logs, directories, records. */
   purge(pod: Pod, signal: AbortSignal): Promise<void>;
 
-  /** Forgets the end of a pod that starts again under its UID: its containers are restarted ones. */
+  /** Forgets the termination of a pod that starts again under the same UID. Its containers count as restarted. */
   restart(pod: Pod): void;
 }

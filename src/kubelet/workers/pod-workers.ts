@@ -24,8 +24,8 @@ export interface Readmission {
  * The workers of all pods: running, terminating, and orphaned.
  *
  * 1. One worker per UID.
- * 2. Never two pods of one full name at a time: later pods wait, in order of arrival, until the earlier one is finished.
- *    Failing to purge a finished pod does not block the next one.
+ * 2. Never two pods of one full name at a time: later pods wait, in order of arrival, until the earlier one is
+ *    finished. Failing to purge a finished pod does not block the next one.
  * 3. A UID that comes back while its pod is terminating is admitted again afterwards.
  * 4. A pod that is already deleted when it first appears is never started, only terminated.
  */
@@ -65,8 +65,8 @@ export class PodWorkers {
   }
 
   /**
-   * Terminates a pod that is still desired and sets its status: an eviction, a shutdown. Resolves when no container runs
-   * any more; at once for an unknown UID.
+   * Terminates a pod that is still desired and sets its status: an eviction, a shutdown. Resolves when no container
+   * runs any more; at once for an unknown UID.
    */
   async killAndWait(uid: string, ending: KillPodOptions & { readonly failure: PodFailure }): Promise<void> {
     const worker = this.#workers.get(uid);
@@ -82,8 +82,8 @@ export class PodWorkers {
   }
 
   /**
-   * Terminates pods that no source wants. From now on a pod without a worker is known to be gone. Called when every source
-   * is ready.
+   * Terminates pods that no source wants. From now on a pod without a worker is known to be gone. Called when every
+   * source is ready.
    */
   syncKnownPods(wanted: ReadonlySet<string>): void {
     this.#synced = true;

@@ -8,8 +8,8 @@ const UNAVAILABLE_MS = 100;
 const UNAVAILABLE_MAX_MS = 5_000;
 
 /**
- * Milliseconds until a failed sync is retried. `failures`: consecutive failures, this one included. `fraction`: random in
- * [0, 1).
+ * Milliseconds until a failed sync is retried. `failures`: consecutive failures, this one included. `fraction`: random
+ * in [0, 1).
  */
 export function retryDelay(error: unknown, failures: number, fraction: number): number {
   const requested = requestedRetryDelay(error);

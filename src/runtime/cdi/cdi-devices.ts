@@ -4,21 +4,21 @@ import type { CdiEdits, CdiSpec } from './cdi-spec.ts';
 
 const ANNOTATION_PREFIX = 'cdi.k8s.io/';
 
-/** A specification and how much it counts: of two that know a device, the one of the later folder wins. */
+/** A specification with its priority: of two that define a device, the one from the later directory wins. */
 export interface RankedCdiSpec {
   readonly path: string;
   readonly priority: number;
   readonly spec: CdiSpec;
 }
 
-/** All that there are. */
+/** All loaded specifications. */
 export interface CdiSpecs {
   readonly specs: readonly RankedCdiSpec[];
-  /** Files that are left out, each with what is wrong with it. */
+  /** Errors of files that could not be loaded. */
   readonly errors: readonly string[];
 }
 
-/** `vendor.com/class=name` of everything asked for, each once: the field first, then older annotations. */
+/** Requested devices (`vendor.com/class=name`) without duplicates: from the field, then from legacy annotations. */
 export function requestedCdiDevices({ CDIDevices, annotations }: ContainerConfig): string[] {
   const named = CDIDevices.map(({ name }) => name);
   const annotated = Object.entries(annotations)
@@ -28,17 +28,17 @@ export function requestedCdiDevices({ CDIDevices, annotations }: ContainerConfig
 }
 
 /**
- * The edits of each device, before them once those of its whole specification. Rejects what no specification knows, and
- * what two of the same folder do.
+ * The edits of each device, preceded once by those of its specification. Throws for a device that no specification defines,
+ * or that two specifications of one directory define.
  */
-export function cdiEditsFor(devices: readonly string[], { specs, errors: faults }: CdiSpecs): CdiEdits[] {
+export function cdiEditsFor(devices: readonly string[], { specs, errors }: CdiSpecs): CdiEdits[] {
   const used = new Set<RankedCdiSpec>();
   return devices.flatMap((qualified) => {
     const [kind = '', name = '', ...rest] = qualified.split('=');
     if (kind === '' || name === '' || rest.length > 0) {
       throw invalidField('CDI_devices', `${JSON.stringify(qualified)} is not of the form vendor/class=device`);
     }
-    const found = findSpec(qualified, { kind, name }, { specs, errors: faults });
+    const found = findSpec(qualified, { kind, name }, { specs, errors });
     const edits = found.spec.devices.get(name);
     const common = used.has(found) ? [] : [found.spec.edits];
     used.add(found);
@@ -49,14 +49,14 @@ export function cdiEditsFor(devices: readonly string[], { specs, errors: faults 
 function findSpec(
   qualified: string,
   { kind, name }: { readonly kind: string; readonly name: string },
-  { specs, errors: faults }: CdiSpecs,
+  { specs, errors }: CdiSpecs,
 ): RankedCdiSpec {
-  const knowing = specs.filter(({ spec }) => spec.kind === kind && spec.devices.has(name));
-  const highest = Math.max(...knowing.map(({ priority }) => priority));
-  const [first, second] = knowing.filter(({ priority }) => priority === highest);
+  const matching = specs.filter(({ spec }) => spec.kind === kind && spec.devices.has(name));
+  const highest = Math.max(...matching.map(({ priority }) => priority));
+  const [first, second] = matching.filter(({ priority }) => priority === highest);
   if (first === undefined)
-    throw invalidField('CDI_devices', [`unresolvable CDI device ${qualified}`, ...faults].join('; '));
+    throw invalidField('CDI_devices', [`unresolvable CDI device ${qualified}`, ...errors].join('; '));
   if (second === undefined) return first;
-  const why = `CDI device ${qualified} stands in ${first.path} and in ${second.path}`;
+  const why = `CDI device ${qualified} is defined in ${first.path} and in ${second.path}`;
   throw failedPrecondition('CDI_devices', why);
 }

@@ -1,10 +1,10 @@
-/** Specifications of the Container Device Interface: what a vendor says has to be edited for each of its devices. */
+/** Specifications of the Container Device Interface: a vendor's edits of the OCI spec for each of its devices. */
 import type { OciHooks } from '../oci/oci-spec.ts';
 
 export interface CdiSpec {
   /** `vendor.com/class` */
   readonly kind: string;
-  /** For every container that gets any of the devices. */
+  /** For every container with any of the devices. */
   readonly edits: CdiEdits;
   readonly devices: ReadonlyMap<string, CdiEdits>;
 }
@@ -22,7 +22,7 @@ export interface CdiDeviceNode {
   /** In the container. */
   readonly path: string;
   readonly hostPath: string;
-  /** What the specification leaves out is read from the device itself. */
+  /** Absent fields are read from the device. */
   readonly type?: 'c' | 'b' | 'u' | 'p';
   readonly major?: number;
   readonly minor?: number;

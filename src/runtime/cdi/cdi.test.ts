@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
-import { specBuilder } from '../spec/spec-builder.ts';
-import { type Config, containerConfig, differences, healthyRequest } from '../spec/testing/healthy-request.ts';
+import { createSpecBuilder } from '../spec/spec-builder.ts';
+import { type Config, containerConfig, differences, validRequest } from '../spec/testing/valid-request.ts';
 import { parseCdiSpec } from './parse-cdi-spec.ts';
 
 const GPU = {
@@ -24,11 +24,11 @@ const GPU = {
 
 async function build(files: Record<string, string>, config: Config): Promise<OciSpec> {
   const { fs } = createMemoryHost();
-  for (const folder of ['/etc/cdi', '/run/cdi', '/dev', healthyRequest().rootfs]) await fs.makeDirectory(folder);
+  for (const folder of ['/etc/cdi', '/run/cdi', '/dev', validRequest().rootfs]) await fs.makeDirectory(folder);
   fs.createDevice('/dev/gpu0', 'characterDevice', { major: 195, minor: 0 }, 0o660);
   for (const [path, text] of Object.entries(files)) await fs.writeFile(path, text);
-  const builder = specBuilder({ seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] }, fs);
-  return builder(healthyRequest({ container: containerConfig(config) }), new AbortController().signal);
+  const builder = createSpecBuilder({ seccompProfilePath: '/none', cdiSpecDirs: ['/etc/cdi', '/run/cdi', '/none'] }, fs);
+  return builder(validRequest({ container: containerConfig(config) }), new AbortController().signal);
 }
 
 const gpu0: Config = { CDIDevices: [{ name: 'acme.com/gpu=0' }] };

@@ -3,20 +3,20 @@ import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 import type { CdiSpecs, RankedCdiSpec } from './cdi-devices.ts';
 import { parseCdiSpec } from './parse-cdi-spec.ts';
 
-/** All specifications in these folders; a folder that is not there has none. */
+/** Loads all specifications in these directories. Missing directories are ignored. */
 export async function loadCdiSpecs(folders: readonly string[], fs: FileSystem): Promise<CdiSpecs> {
   const specs: RankedCdiSpec[] = [];
-  const faults: string[] = [];
+  const errors: string[] = [];
   for (const [priority, folder] of folders.entries()) {
     for (const path of await specFiles(folder, fs)) {
       try {
         specs.push({ path, priority, spec: parseCdiSpec(parseSpecText(await fs.readText(path), path)) });
       } catch (error) {
-        faults.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+        errors.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
   }
-  return { specs, errors: faults };
+  return { specs, errors };
 }
 
 async function specFiles(folder: string, fs: FileSystem): Promise<string[]> {

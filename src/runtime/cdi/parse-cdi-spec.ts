@@ -16,7 +16,7 @@ const HOOKS: ReadonlySet<string> = new Set<keyof OciHooks>([
 ]);
 const EDIT_FIELDS = new Set(['env', 'deviceNodes', 'mounts', 'hooks', 'intelRdt', 'additionalGids']);
 
-/** Throws an `Error` that says what is wrong. Edits that we do not know are wrong too: half a device is none. */
+/** Throws an `Error` for an invalid specification. Unknown edits are errors: a partly injected device would not work. */
 export function parseCdiSpec(value: unknown): CdiSpec {
   const spec = jsonObject(value, 'specification');
   const version = jsonString(spec['cdiVersion'], 'cdiVersion');
@@ -31,10 +31,10 @@ export function parseCdiSpec(value: unknown): CdiSpec {
     const device = jsonObject(item, `devices[${index}]`);
     const name = jsonString(device['name'], `devices[${index}].name`);
     if (!DEVICE.test(name)) throw new Error(`devices[${index}].name: invalid name ${JSON.stringify(name)}`);
-    if (devices.has(name)) throw new Error(`devices[${index}].name: ${JSON.stringify(name)} stands there twice`);
+    if (devices.has(name)) throw new Error(`devices[${index}].name: duplicate name ${JSON.stringify(name)}`);
     devices.set(name, parseEdits(device['containerEdits'], `devices[${index}].containerEdits`));
   }
-  if (devices.size === 0) throw new Error('devices: none');
+  if (devices.size === 0) throw new Error('devices: must not be empty');
   return { kind, devices, edits: parseEdits(spec['containerEdits'], 'containerEdits') };
 }
 

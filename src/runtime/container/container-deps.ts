@@ -2,11 +2,11 @@ import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
-import type { Finished, Processes } from '../../host/processes.ts';
+import type { CommandResult, Processes } from '../../host/processes.ts';
 import type { Random } from '../../host/random.ts';
 import type { ImageStore } from '../images/image-store.ts';
 import type { Nri } from '../nri/nri.ts';
-import type { MonitoredName, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
+import type { ContainerRef, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { SpecMachine, SpecRequest } from '../spec/spec-request.ts';
@@ -38,7 +38,7 @@ export interface ContainerDeps {
    * Runs a command of an OCI runtime with its state directory, for commands that `OciRuntime` does not offer. A non-zero
    * exit code resolves.
    */
-  readonly ociCommand: (program: string, args: readonly string[], signal: AbortSignal) => Promise<Finished>;
+  readonly ociCommand: (program: string, args: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
   readonly processes: Pick<Processes, 'run'>;
   /** /proc/sys/kernel/random/boot_id */
   readonly bootId: string;
@@ -75,7 +75,7 @@ export function runtimeForContainer(runtimes: OciRuntimes, { runtimeHandler }: C
   throw new Error(`no runtime for ${JSON.stringify(runtimeHandler)} is configured`);
 }
 
-export function monitoredName(paths: Pick<RuntimePaths, 'bundle'>, id: string): MonitoredName {
+export function monitoredName(paths: Pick<RuntimePaths, 'bundle'>, id: string): ContainerRef {
   return { id, bundle: paths.bundle(id) };
 }
 

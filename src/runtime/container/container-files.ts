@@ -1,11 +1,17 @@
 import { errorText } from '../../base/error-text.ts';
 import { FileSystemError } from '../../host/file-system.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
-import { withoutOrders } from '../oci/prepare-config.ts';
+import { withoutCrunAnnotations } from '../oci/prepare-config.ts';
 import { makePrivateDirectory } from '../settings/private-directory.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { IdMap } from '../storage/snapshotter.ts';
-import { type ContainerDeps, declaredVolumesPath, mappedMountsPath, rootfsPath, imageVolumesPath } from './container-deps.ts';
+import {
+  type ContainerDeps,
+  declaredVolumesPath,
+  imageVolumesPath,
+  mappedMountsPath,
+  rootfsPath,
+} from './container-deps.ts';
 import { type ImageVolume, imageVolumeMountError } from './image-volumes.ts';
 
 export type FileDeps = Pick<ContainerDeps, 'fs' | 'paths' | 'snapshots'>;
@@ -61,7 +67,11 @@ export function bundleConfigPath(paths: RuntimePaths, id: string): string {
   return `${paths.bundle(id)}/config.json`;
 }
 
-export function writeBundleConfig(id: string, spec: OciSpec, { fs, paths }: Omit<FileDeps, 'snapshots'>): Promise<void> {
+export function writeBundleConfig(
+  id: string,
+  spec: OciSpec,
+  { fs, paths }: Omit<FileDeps, 'snapshots'>,
+): Promise<void> {
   return fs.writeFile(bundleConfigPath(paths, id), JSON.stringify(spec), { mode: 0o600 });
 }
 
@@ -69,7 +79,7 @@ export function writeBundleConfig(id: string, spec: OciSpec, { fs, paths }: Omit
 export async function readBundleConfig(id: string, deps: Omit<FileDeps, 'snapshots'>): Promise<OciSpec | undefined> {
   const path = bundleConfigPath(deps.paths, id);
   if ((await deps.fs.stat(path)) === undefined) return undefined;
-  return withoutOrders(JSON.parse(await deps.fs.readText(path)) as OciSpec); // written by us, in a private directory
+  return withoutCrunAnnotations(JSON.parse(await deps.fs.readText(path)) as OciSpec); // written by us, in a private directory
 }
 
 /** The part of the spec that the record stores: all but the seccomp profile, which is most of its size. */

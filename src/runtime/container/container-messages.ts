@@ -74,7 +74,10 @@ export function containerStatusMessage(record: ContainerRecord, image: StoredIma
   });
 }
 
-function startAndFinish(state: ContainerRecord['state']): { readonly startedAt?: bigint; readonly finishedAt?: bigint } {
+function startAndFinish(state: ContainerRecord['state']): {
+  readonly startedAt?: bigint;
+  readonly finishedAt?: bigint;
+} {
   if (state.phase === 'running') return { startedAt: state.startedAtNs };
   if (state.phase !== 'exited') return {};
   return { startedAt: state.startedAtNs ?? 0n, finishedAt: state.finishedAtNs };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerRecordState } from '../store/container-record.ts';
-import { type ContainerEvent, monitoredExit, nextContainerState, failedStart } from './container-state.ts';
+import { type ContainerEvent, failedStart, monitoredExit, nextContainerState } from './container-state.ts';
 
 const running: ContainerRecordState = { phase: 'running', pid: 7, startedAtNs: 100n, bootId: 'b' };
 const end = { finishedAtNs: 200n, exitCode: 3, reason: 'Error', message: '' };

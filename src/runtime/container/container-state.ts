@@ -1,5 +1,5 @@
 import { assertNever } from '../../base/assert-never.ts';
-import type { ContainerEnd } from '../oci/oci-runtime.ts';
+import type { ContainerExit } from '../oci/oci-runtime.ts';
 import type { ContainerRecordState } from '../store/container-record.ts';
 
 /** Events that change the state of a container. */
@@ -53,7 +53,7 @@ function exitedState(state: ContainerRecordState, { type: _, ...end }: Container
 }
 
 /** The exit that the monitor reports. */
-export function monitoredExit(end: ContainerEnd, nowNs: bigint): ContainerExited {
+export function monitoredExit(end: ContainerExit, nowNs: bigint): ContainerExited {
   if (end.kind === 'monitorLost') {
     const message = 'the monitor of the container (conmon) is gone: the exit was not observed';
     return { type: 'ended', finishedAtNs: nowNs, ...UNKNOWN, message };

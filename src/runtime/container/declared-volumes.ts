@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { invalidField } from '../../cri/field-error.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { Mounts } from '../../host/mounts.ts';
-import { isVolumePath, volumePath, invalidVolumesReason } from '../images/volume-paths.ts';
+import { invalidVolumesReason, isVolumePath, volumePath } from '../images/volume-paths.ts';
 import type { DeclaredVolume } from '../spec/image-volumes.ts';
 import { resolveInRoot } from '../spec/resolve-in-root.ts';
 import { mapOwner } from '../storage/map-owner.ts';
@@ -28,7 +28,10 @@ export async function makeDeclaredVolumes(
     signal.throwIfAborted();
     const below = await resolveInRoot(fs, rootfs, containerPath);
     if (!isVolumePath(volumePath(below))) {
-      throw invalidField('image', `volume ${JSON.stringify(containerPath)} resolves to /${below}, which cannot be a volume`);
+      throw invalidField(
+        'image',
+        `volume ${JSON.stringify(containerPath)} resolves to /${below}, which cannot be a volume`,
+      );
     }
     const folder = `${rootfs}/${below}`;
     const isNew = (await fs.lstat(folder)) === undefined;

@@ -2,10 +2,11 @@ import { abortable } from '../../base/abortable.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import { type ContainerDeps, monitoredName, runtimeForContainer } from './container-deps.ts';
 import { releaseBundle } from './container-files.ts';
-import { type TerminateDeps, killContainer } from './terminate-container.ts';
 import { notifyPlugins } from './notify-plugins.ts';
+import { killContainer, type TerminateDeps } from './terminate-container.ts';
 
-export type DeleteDeps = TerminateDeps & Pick<ContainerDeps, 'fs' | 'snapshots' | 'nri' | 'events' | 'log' | 'sandboxes'>;
+export type DeleteDeps = TerminateDeps &
+  Pick<ContainerDeps, 'fs' | 'snapshots' | 'nri' | 'events' | 'log' | 'sandboxes'>;
 
 /**
  * Deletes a container in any state: kills it, releases its bundle, removes its record. Idempotent: the record goes last.
@@ -28,7 +29,8 @@ async function deleteLocked(id: string, deps: DeleteDeps, signal: AbortSignal): 
   const sandbox = sandboxes.all.get(record.sandboxId);
   const last = store.all.get(id);
   if (sandbox && last?.spec) await notifyPlugins('removed', id, log, () => nri.removeContainer(sandbox, last, signal));
-  if (!exitWatcher.takeDeletedFromRuntime(id)) await runtimeForContainer(runtimes, record).remove(monitoredName(paths, id), signal);
+  if (!exitWatcher.takeDeletedFromRuntime(id))
+    await runtimeForContainer(runtimes, record).remove(monitoredName(paths, id), signal);
   await releaseBundle(id, deps);
   await store.remove(id);
   if (record.state.phase === 'creating') return;

@@ -1,9 +1,9 @@
 import { ExponentialBackoff } from '../../base/exponential-backoff.ts';
-import type { ContainerEnd, OciRuntime } from '../oci/oci-runtime.ts';
+import type { ContainerExit, OciRuntime } from '../oci/oci-runtime.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import { type ContainerDeps, hasOwnPidNamespace, monitoredName, runtimeForContainer } from './container-deps.ts';
-import type { ContainerStore } from './container-store.ts';
 import { monitoredExit, nanoseconds } from './container-state.ts';
+import type { ContainerStore } from './container-store.ts';
 import { SIGKILL } from './stop-signal.ts';
 
 export type ExitWatcherDeps = Pick<ContainerDeps, 'clock' | 'random' | 'log' | 'paths' | 'runtimes'> & {
@@ -67,7 +67,7 @@ export class ExitWatcher {
     try {
       const runtime = runtimeForContainer(runtimes, record);
       const name = monitoredName(paths, record.id);
-      const end = await this.#retryUntilDone(() => runtime.ended(name, this.#closing.signal));
+      const end = await this.#retryUntilDone(() => runtime.wait(name, this.#closing.signal));
       const ended = await this.#retryUntilDone(() => this.#recordExit(record.id, runtime, end));
       if (ended) await notifyExit(ended);
       exited.resolve();
@@ -77,7 +77,7 @@ export class ExitWatcher {
     }
   }
 
-  async #recordExit(id: string, runtime: OciRuntime, end: ContainerEnd): Promise<ContainerRecord | undefined> {
+  async #recordExit(id: string, runtime: OciRuntime, end: ContainerExit): Promise<ContainerRecord | undefined> {
     const { store, clock, log, paths } = this.#deps;
     const record = store.all.get(id);
     if (record === undefined) return undefined;

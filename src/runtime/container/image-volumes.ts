@@ -19,10 +19,12 @@ export function resolveImageVolumes(config: ContainerConfig, images: ImageStore)
     const field = `config.mounts[${index}]`;
     if (hostPath !== '')
       throw imageVolumeError('InvalidArgument', `${field}.host_path`, 'must be empty where an image is mounted');
-    if (!readonly) throw imageVolumeError('InvalidArgument', `${field}.readonly`, 'must be set where an image is mounted');
+    if (!readonly)
+      throw imageVolumeError('InvalidArgument', `${field}.readonly`, 'must be set where an image is mounted');
     if (image.image === '') throw imageVolumeError('InvalidArgument', `${field}.image.image`, 'must be set');
     const found = images.find(image.image);
-    if (!found) throw imageVolumeError('NotFound', `${field}.image.image`, `image ${JSON.stringify(image.image)} not found`);
+    if (!found)
+      throw imageVolumeError('NotFound', `${field}.image.image`, `image ${JSON.stringify(image.image)} not found`);
     return [{ index, imageId: found.id }];
   });
 }

@@ -1,7 +1,12 @@
 import type { Log } from '../../base/log.ts';
 
 /** Notifies NRI plugins of an event that they cannot veto. Logs errors; never rejects. */
-export async function notifyPlugins(event: string, id: string, log: Log, notify: () => Promise<unknown>): Promise<void> {
+export async function notifyPlugins(
+  event: string,
+  id: string,
+  log: Log,
+  notify: () => Promise<unknown>,
+): Promise<void> {
   try {
     await notify();
   } catch (error) {

@@ -42,7 +42,7 @@ test('a container that runs goes on through a restart of the agent, and its end 
   await world.restart();
   const container = world.oci.containers.get(id);
   assert.deepEqual([container?.signals, container?.end], [[], undefined]);
-  assert.equal(container?.execsEnded, 1, 'nobody waits for execs of the earlier life');
+  assert.equal(container?.leftoverExecsKilled, 1, 'nobody waits for execs of the earlier life');
   assert.equal((await statusOf(world, id))?.state, ContainerState.CONTAINER_RUNNING);
   world.oci.exit(id, 9);
   await world.host.clock.advance(0);

@@ -4,11 +4,11 @@ import { errorText } from '../../base/error-text.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import { type ContainerDeps, idMapForSandbox, monitoredName, runtimeForContainer } from './container-deps.ts';
-import { bundleConfigPath, mountBundle, listNames, releaseBundle } from './container-files.ts';
-import { unknownExit, nanoseconds, failedStart } from './container-state.ts';
-import { recordExit } from './terminate-container.ts';
-import { resolveImageVolumes } from './image-volumes.ts';
+import { bundleConfigPath, listNames, mountBundle, releaseBundle } from './container-files.ts';
+import { failedStart, nanoseconds, unknownExit } from './container-state.ts';
 import { type DeleteDeps, deleteContainer } from './delete-container.ts';
+import { resolveImageVolumes } from './image-volumes.ts';
+import { recordExit } from './terminate-container.ts';
 
 export type RecoverDeps = DeleteDeps & Pick<ContainerDeps, 'images' | 'bootId' | 'records' | 'ociCommand'>;
 
@@ -68,7 +68,7 @@ async function recover(record: ContainerRecord, deps: RecoverDeps, signal: Abort
       return resolveInterruptedStart(record, deps, signal);
     case 'watch':
       exitWatcher.watch(record);
-      return runtimeForContainer(runtimes, record).endExecs(monitoredName(paths, record.id));
+      return runtimeForContainer(runtimes, record).killLeftoverExecs(monitoredName(paths, record.id));
     case 'lostInReboot': {
       const message = 'the machine was restarted while the container ran';
       return recordExit(record.id, unknownExit(message, nanoseconds(clock.now())), deps);
@@ -109,7 +109,7 @@ async function remount(record: ContainerRecord, deps: RecoverDeps, signal: Abort
 async function resolveInterruptedStart(record: ContainerRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { store, exitWatcher, events, runtimes, paths, clock, bootId } = deps;
   const { id, sandboxId } = record;
-  await runtimeForContainer(runtimes, record).settleStart(monitoredName(paths, id), signal);
+  await runtimeForContainer(runtimes, record).waitForInterruptedStart(monitoredName(paths, id), signal);
   const pid = await pidOfInterruptedStart(record, deps, signal);
   if (pid !== undefined) {
     const startedAtNs = nanoseconds(clock.now());
@@ -146,14 +146,7 @@ function parsePid(text: string): number | undefined {
 }
 
 /** Ids of bundles, writable layers and damaged records without a record. Pause containers have their sandbox's id. */
-async function orphanIds({
-  fs,
-  paths,
-  snapshots,
-  sandboxes,
-  store,
-  records,
-}: RecoverDeps): Promise<readonly string[]> {
+async function orphanIds({ fs, paths, snapshots, sandboxes, store, records }: RecoverDeps): Promise<readonly string[]> {
   const [bundles, layers] = await Promise.all([listNames(fs, posix.dirname(paths.bundle('id'))), snapshots.list()]);
   const found = new Set([...bundles, ...layers, ...records.damaged]);
   return [...found].filter((id) => !store.all.has(id) && !sandboxes.all.has(id));
@@ -162,7 +155,7 @@ async function orphanIds({
 async function removeOrphan(id: string, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, paths, store, records } = deps;
   for (const { name } of runtimes.handlers) {
-    await runtimes.handler(name)?.settleStart(monitoredName(paths, id), signal);
+    await runtimes.handler(name)?.waitForInterruptedStart(monitoredName(paths, id), signal);
     await runtimes.handler(name)?.remove(monitoredName(paths, id), signal);
   }
   await releaseBundle(id, deps);

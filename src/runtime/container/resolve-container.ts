@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { type CreateContainerRequest, NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import type { ImageStore, StoredImage } from '../images/image-store.ts';
-import { stopSignalOf } from '../spec/stop-signal.ts';
+import { chooseStopSignal } from '../spec/stop-signal.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { type ImageVolume, resolveImageVolumes } from './image-volumes.ts';
@@ -46,7 +46,7 @@ export function resolveContainer(
     imageRef: image.repoDigests[0] ?? image.id,
     runtimeHandler: sandbox.runtimeHandler,
     createdAtNs,
-    stopSignal: stopSignalOf(config.stopSignal, image.config.stopSignal),
+    stopSignal: chooseStopSignal(config.stopSignal, image.config.stopSignal),
     logPath: logDirectory && config.logPath ? posix.join(logDirectory, config.logPath) : '',
     state: { phase: 'creating' },
   };

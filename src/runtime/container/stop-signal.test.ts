@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Signal } from '../../cri/generated/runtime-v1.ts';
-import { stopSignalOf } from '../spec/stop-signal.ts';
+import { chooseStopSignal } from '../spec/stop-signal.ts';
 import { signalForCri } from './stop-signal.ts';
 
 test('signalForCri() tells every signal that CRI knows as itself', () => {
   for (const signal of Object.values(Signal).filter((each) => each !== Signal.RUNTIME_DEFAULT)) {
-    assert.equal(signalForCri(stopSignalOf(signal, '')), signal);
+    assert.equal(signalForCri(chooseStopSignal(signal, '')), signal);
   }
 });
 

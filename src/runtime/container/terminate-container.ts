@@ -5,9 +5,9 @@ import type { Clock } from '../../host/clock.ts';
 import { signalNumber } from '../spec/stop-signal.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 import { type ContainerDeps, hasOwnPidNamespace, monitoredName, runtimeForContainer } from './container-deps.ts';
+import { type ContainerExited, nanoseconds, unknownExit } from './container-state.ts';
 import type { ContainerStore } from './container-store.ts';
-import { type ContainerExited, unknownExit, nanoseconds } from './container-state.ts';
-import type { WatchedContainer, ExitWatcher } from './exit-watcher.ts';
+import type { ExitWatcher, WatchedContainer } from './exit-watcher.ts';
 import { SIGKILL } from './stop-signal.ts';
 
 export type TerminateDeps = Pick<ContainerDeps, 'clock' | 'paths' | 'runtimes'> & {
@@ -23,7 +23,12 @@ export const KILL_TIMEOUT_MS = 60_000;
  * Sends the stop signal, and kills the container after `graceMs`. Of concurrent calls, the first sends the signal and the
  * shortest grace period kills. The lock is not held during the grace period, so other verbs need not wait for it.
  */
-export async function terminateContainer(id: string, graceMs: number, deps: TerminateDeps, signal: AbortSignal): Promise<void> {
+export async function terminateContainer(
+  id: string,
+  graceMs: number,
+  deps: TerminateDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { store, clock } = deps;
   const watched = await store.withLock(id, () => findRunning(id, deps, signal));
   const record = store.all.get(id);
@@ -52,7 +57,11 @@ export async function killContainer(
   );
 }
 
-async function sendStopSignal(record: ContainerRecord, watched: WatchedContainer, { paths, runtimes }: TerminateDeps): Promise<void> {
+async function sendStopSignal(
+  record: ContainerRecord,
+  watched: WatchedContainer,
+  { paths, runtimes }: TerminateDeps,
+): Promise<void> {
   if (watched.stopSignalled) return;
   watched.stopSignalled = true;
   try {
@@ -66,7 +75,11 @@ async function sendStopSignal(record: ContainerRecord, watched: WatchedContainer
 }
 
 /** Requires the lock. Returns `undefined` if there is nothing to stop. */
-async function findRunning(id: string, deps: TerminateDeps, signal: AbortSignal): Promise<WatchedContainer | undefined> {
+async function findRunning(
+  id: string,
+  deps: TerminateDeps,
+  signal: AbortSignal,
+): Promise<WatchedContainer | undefined> {
   signal.throwIfAborted();
   const { store, exitWatcher, clock, paths, runtimes } = deps;
   const record = store.all.get(id);

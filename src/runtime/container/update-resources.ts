@@ -38,7 +38,11 @@ export async function changeResources(
     } else if (record.state.phase === 'created') {
       await rewriteBundleConfig(id, resources, deps);
     }
-    return { ...record, config: configWithResources(record.config, requested), spec: specWithResources(spec, resources) };
+    return {
+      ...record,
+      config: configWithResources(record.config, requested),
+      spec: specWithResources(spec, resources),
+    };
   });
 }
 

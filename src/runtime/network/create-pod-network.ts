@@ -37,7 +37,7 @@ export interface CniPodNetwork extends PodNetwork {
   /** Runs CHECK on every network with a cached result. Rejects if one is no longer as ADD left it. */
   check(pod: Pick<NetworkedPod, 'sandboxId'>, signal: AbortSignal): Promise<void>;
   /** For verbose status. */
-  For verbose status.
+  configurations(): LoadedNetworks;
   /** Calls back when `status` may have changed. Returns the unsubscribe function. */
   subscribe(listener: () => void): () => void;
 }

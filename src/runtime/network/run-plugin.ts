@@ -1,6 +1,6 @@
 import { errorText } from '../../base/error-text.ts';
 import type { Clock } from '../../host/clock.ts';
-import { type Finished, type Processes, ProcessStartError } from '../../host/processes.ts';
+import { type CommandResult, type Processes, ProcessStartError } from '../../host/processes.ts';
 import type { PluginCall } from './attachment.ts';
 import { type JsonObject, parseJsonObject } from './json-object.ts';
 
@@ -49,7 +49,7 @@ export async function runAdd(call: PluginCall, deps: PluginDeps, signal: AbortSi
 }
 
 /** Uses the first directory that has the plugin. Starting it directly saves a stat. */
-async function start(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<Finished> {
+async function start(call: PluginCall, deps: PluginDeps, signal: AbortSignal): Promise<CommandResult> {
   const { type } = call.plugin;
   signal.throwIfAborted();
   for (const folder of deps.binDirs) {
@@ -69,7 +69,7 @@ async function startUnlessBusy(
   call: PluginCall,
   { processes, clock, binDirs, environment }: PluginDeps,
   signal: AbortSignal,
-): Promise<Finished> {
+): Promise<CommandResult> {
   const command = {
     program,
     args: [],

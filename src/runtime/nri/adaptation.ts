@@ -6,18 +6,18 @@ import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { FieldOwners } from './field-owners.ts';
 import type { ContainerEviction, UpdateContainersRequest, UpdateContainersResponse } from './generated/nri-v1alpha1.ts';
-import type { NriAdjusted, NriRuntime, NriUpdate, PodResourcesUpdate } from './nri.ts';
+import type { AdjustedContainer, NriRuntime, NriUpdate, PodResourcesUpdate } from './nri.ts';
 import { nriContainer } from './nri-container.ts';
 import type { NriPlugin } from './nri-plugin.ts';
 import { nriPod } from './nri-pod.ts';
 import { nriPodResources } from './nri-resources.ts';
-import { askAll, tellAll } from './relay.ts';
+import { callAll, notifyAll } from './relay.ts';
 import { type InjectCdiDevices, relayCreate } from './relay-create.ts';
 import { relayUpdate } from './relay-update.ts';
-import type { PluginHall } from './serve-plugins.ts';
-import { snapshot } from './snapshot.ts';
+import type { PluginHost } from './serve-plugins.ts';
+import { takeSnapshot } from './snapshot.ts';
 import { synchronizePlugin } from './synchronize-plugin.ts';
-import { Told } from './told.ts';
+import { NotifiedObjects } from './notified-objects.ts';
 import { nriUpdate, UpdateCollector } from './update-collector.ts';
 
 export interface AdaptationDeps {
@@ -26,21 +26,21 @@ export interface AdaptationDeps {
   readonly injectCdiDevices?: InjectCdiDevices;
 }
 
-/** What is undone is undone whatever becomes of who asked for it; each plugin has its time-out. */
+/** Undo steps run even if the caller has gone; each plugin call has its time-out. */
 const never = new AbortController().signal;
 
 /**
- * Plugins, and what they are told.
- * 1. One request at a time goes to plugins, to one after the other in the order of their index: all see the same order.
- * 2. A plugin joins between two requests, after it was shown all that the others have heard of.
- * 3. Nothing is asked of the runtime while a request is under way: its verbs may be waiting for that.
+ * Relays requests and events to plugins.
+ * 1. Requests are serialized, and each goes to the plugins in the order of their index: all plugins see the same order.
+ * 2. A plugin joins between two requests, after it was sent everything that the others know.
+ * 3. The runtime is not called while a request is in progress: its operations may be waiting for that.
  */
-export class Adaptation implements PluginHall {
+export class Adaptation implements PluginHost {
   readonly #deps: AdaptationDeps;
-  readonly #turns = new KeyedMutex();
-  readonly #pods = new Told();
-  readonly #containers = new Told();
-  readonly #fresh = new Map<string, ContainerRecord>();
+  readonly #mutex = new KeyedMutex();
+  readonly #pods = new NotifiedObjects();
+  readonly #containers = new NotifiedObjects();
+  readonly #unlisted = new Map<string, ContainerRecord>();
   readonly #evictions = new Set<Promise<void>>();
   #plugins: readonly NriPlugin[] = [];
 
@@ -48,20 +48,20 @@ export class Adaptation implements PluginHall {
     this.#deps = deps;
   }
 
-  /** Those that are still there. */
+  /** The connected plugins. */
   get plugins(): readonly NriPlugin[] {
     this.#plugins = this.#plugins.filter(({ isLost }) => !isLost);
     return this.#plugins;
   }
 
   async runPodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void> {
-    await this.#turn(signal, async () => {
-      this.#pods.begin(pod.id);
+    await this.#serialize(signal, async () => {
+      this.#pods.add(pod.id);
       try {
-        await askAll(this.plugins, 'runPodSandbox', () => ({ pod: nriPod(pod) }), signal);
+        await callAll(this.plugins, 'runPodSandbox', () => ({ pod: nriPod(pod) }), signal);
       } catch (error) {
-        await this.#tellPodStop(pod, never);
-        await this.#tellPodRemoval(pod, never);
+        await this.#notifyPodStop(pod, never);
+        await this.#notifyPodRemoval(pod, never);
         throw error;
       }
     });
@@ -73,17 +73,17 @@ export class Adaptation implements PluginHall {
       overheadLinuxResources: nriPodResources(update.overhead),
       linuxResources: nriPodResources(update.resources),
     });
-    await this.#turn(signal, () => askAll(this.plugins, 'updatePodSandbox', request, signal));
+    await this.#serialize(signal, () => callAll(this.plugins, 'updatePodSandbox', request, signal));
   }
 
   async stopPodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void> {
-    await this.#turn(signal, () => this.#tellPodStop(pod, signal));
+    await this.#serialize(signal, () => this.#notifyPodStop(pod, signal));
   }
 
   async removePodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void> {
-    await this.#turn(signal, async () => {
-      await this.#tellPodStop(pod, signal);
-      await this.#tellPodRemoval(pod, signal);
+    await this.#serialize(signal, async () => {
+      await this.#notifyPodStop(pod, signal);
+      await this.#notifyPodRemoval(pod, signal);
     });
   }
 
@@ -92,18 +92,18 @@ export class Adaptation implements PluginHall {
     container: ContainerRecord,
     spec: OciSpec,
     signal: AbortSignal,
-  ): Promise<NriAdjusted> {
+  ): Promise<AdjustedContainer> {
     const { injectCdiDevices } = this.#deps;
-    const { evictions, ...adjusted } = await this.#turn(signal, async () => {
-      this.#containers.begin(container.id);
+    const { evictions, ...adjusted } = await this.#serialize(signal, async () => {
+      this.#containers.add(container.id);
       try {
         const relay = { plugins: this.plugins, pod: nriPod(pod), container, injectCdiDevices };
         const outcome = await relayCreate(relay, spec, signal);
-        this.#fresh.set(container.id, { ...container, spec: outcome.spec });
+        this.#unlisted.set(container.id, { ...container, spec: outcome.spec });
         return outcome;
       } catch (error) {
-        await this.#tellContainerStop(pod, container, never);
-        await this.#tellContainerRemoval(pod, container, never);
+        await this.#notifyContainerStop(pod, container, never);
+        await this.#notifyContainerRemoval(pod, container, never);
         throw error;
       }
     });
@@ -113,7 +113,7 @@ export class Adaptation implements PluginHall {
 
   async startContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void> {
     const request = () => ({ pod: nriPod(pod), container: nriContainer(container) });
-    await this.#turn(signal, () => askAll(this.plugins, 'startContainer', request, signal));
+    await this.#serialize(signal, () => callAll(this.plugins, 'startContainer', request, signal));
   }
 
   async updateContainer(
@@ -122,7 +122,7 @@ export class Adaptation implements PluginHall {
     resources: OciResources,
     signal: AbortSignal,
   ): Promise<{ readonly resources: OciResources; readonly updates: readonly NriUpdate[] }> {
-    const { evictions, ...wanted } = await this.#turn(signal, () =>
+    const { evictions, ...wanted } = await this.#serialize(signal, () =>
       relayUpdate(this.plugins, nriPod(pod), container, resources, signal),
     );
     this.#evict(evictions);
@@ -130,37 +130,37 @@ export class Adaptation implements PluginHall {
   }
 
   stopContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<readonly NriUpdate[]> {
-    return this.#turn(signal, () => this.#tellContainerStop(pod, container, signal));
+    return this.#serialize(signal, () => this.#notifyContainerStop(pod, container, signal));
   }
 
   async removeContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void> {
-    await this.#turn(signal, async () => {
-      await this.#tellContainerStop(pod, container, signal);
-      await this.#tellContainerRemoval(pod, container, signal);
+    await this.#serialize(signal, async () => {
+      await this.#notifyContainerStop(pod, container, signal);
+      await this.#notifyContainerRemoval(pod, container, signal);
     });
   }
 
-  async tellPod(method: 'postUpdatePodSandbox', pod: SandboxRecord, signal: AbortSignal): Promise<void> {
+  async notifyPod(method: 'postUpdatePodSandbox', pod: SandboxRecord, signal: AbortSignal): Promise<void> {
     const { log } = this.#deps;
-    await this.#turn(signal, () => tellAll(this.plugins, method, () => ({ pod: nriPod(pod) }), { log, signal }));
+    await this.#serialize(signal, () => notifyAll(this.plugins, method, () => ({ pod: nriPod(pod) }), { log, signal }));
   }
 
-  async tellContainer(
+  async notifyContainer(
     method: 'postCreateContainer' | 'postStartContainer' | 'postUpdateContainer',
     pod: SandboxRecord,
     container: ContainerRecord,
     signal: AbortSignal,
   ): Promise<void> {
     const { log } = this.#deps;
-    this.#fresh.delete(container.id); // the runtime shows it now
+    this.#unlisted.delete(container.id); // the runtime lists it now
     const request = () => ({ pod: nriPod(pod), container: nriContainer(container) });
-    await this.#turn(signal, () => tellAll(this.plugins, method, request, { log, signal }));
+    await this.#serialize(signal, () => notifyAll(this.plugins, method, request, { log, signal }));
   }
 
-  /** Lets plugins in that come up together; no request goes out before they are in. */
-  async admitTogether(start: () => Promise<readonly NriPlugin[]>, signal: AbortSignal): Promise<void> {
-    this.#learn();
-    const updates = await this.#turn(signal, async () => {
+  /** Admits plugins that start together; no request is sent before they have joined. */
+  async admit(start: () => Promise<readonly NriPlugin[]>, signal: AbortSignal): Promise<void> {
+    this.#addExisting();
+    const updates = await this.#serialize(signal, async () => {
       const wanted: NriUpdate[] = [];
       for (const plugin of await start()) wanted.push(...(await this.#admit(plugin, signal)));
       return wanted;
@@ -168,14 +168,14 @@ export class Adaptation implements PluginHall {
     for (const update of updates) await this.#update(update, signal);
   }
 
-  /** Does what a plugin asks without being asked; what failed. */
+  /** Handles an unsolicited update of a plugin; returns the failed updates. */
   async updateContainers({ update, evict }: UpdateContainersRequest): Promise<UpdateContainersResponse> {
     const failed: UpdateContainersResponse['failed'] = [];
     for (const each of update) {
       try {
         await this.#deps.runtime.update(nriUpdate(each), never);
       } catch (error) {
-        this.#deps.log.warn('cannot update a container as an NRI plugin wants', { container: each.containerId, error });
+        this.#deps.log.warn('cannot update container for NRI plugin', { container: each.containerId, error });
         if (!each.ignoreFailure) failed.push(each);
       }
     }
@@ -183,24 +183,24 @@ export class Adaptation implements PluginHall {
     return { failed };
   }
 
-  /** Resolves when nothing of ours is under way any more. */
-  async settled(): Promise<void> {
+  /** Resolves when all evictions are done. */
+  async waitForEvictions(): Promise<void> {
     await Promise.all(this.#evictions);
   }
 
-  #turn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    return this.#turns.run('', () => {
+  #serialize<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run('', () => {
       signal.throwIfAborted();
       return work();
     });
   }
 
-  /** What it wants of containers; nothing from one that could not be shown what there is. */
+  /** Synchronizes a plugin and returns its updates; none if the synchronization failed. */
   async #admit(plugin: NriPlugin, signal: AbortSignal): Promise<readonly NriUpdate[]> {
     const { runtime, log } = this.#deps;
-    this.#learn();
+    this.#addExisting();
     try {
-      const { pods, containers } = snapshot(runtime, { pods: this.#pods, fresh: this.#fresh });
+      const { pods, containers } = takeSnapshot(runtime, { pods: this.#pods, unlisted: this.#unlisted });
       const wanted = await synchronizePlugin(plugin, pods, containers, signal);
       const updates = new UpdateCollector(new FieldOwners());
       for (const update of wanted) updates.add(update, plugin.name);
@@ -209,18 +209,18 @@ export class Adaptation implements PluginHall {
       return updates.updates();
     } catch (error) {
       log.error('cannot synchronize NRI plugin', { plugin: plugin.name, error });
-      plugin.close('the plugin was not synchronized');
+      plugin.close('synchronization failed');
       return [];
     }
   }
 
-  /** What an earlier life of ours left counts as told. */
-  #learn(): void {
+  /** Objects of a previous process count as known to the plugins. */
+  #addExisting(): void {
     for (const { id, state } of this.#deps.runtime.sandboxes()) {
-      if (state.phase !== 'creating') this.#pods.learn(id, state.phase === 'notReady' ? 'stopped' : 'alive');
+      if (state.phase !== 'creating') this.#pods.addExisting(id, state.phase === 'notReady' ? 'stopped' : 'alive');
     }
     for (const { id, state } of this.#deps.runtime.containers()) {
-      if (state.phase !== 'creating') this.#containers.learn(id, state.phase === 'exited' ? 'stopped' : 'alive');
+      if (state.phase !== 'creating') this.#containers.addExisting(id, state.phase === 'exited' ? 'stopped' : 'alive');
     }
   }
 
@@ -228,44 +228,44 @@ export class Adaptation implements PluginHall {
     try {
       await this.#deps.runtime.update(update, signal);
     } catch (error) {
-      this.#deps.log.warn('cannot update a container as an NRI plugin wants', { container: update.containerId, error });
+      this.#deps.log.warn('cannot update container for NRI plugin', { container: update.containerId, error });
     }
   }
 
-  /** Nobody waits for it: who asked may hold what the eviction needs. */
+  /** Not awaited: the caller may hold what the eviction needs. */
   #evict(evictions: readonly ContainerEviction[]): void {
     const { runtime, log } = this.#deps;
     for (const { containerId, reason } of evictions) {
       const task = runtime
         .evict(containerId, reason, never)
-        .catch((error: unknown) => log.warn('cannot evict a container', { container: containerId, reason, error }))
+        .catch((error: unknown) => log.warn('cannot evict container', { container: containerId, reason, error }))
         .finally(() => this.#evictions.delete(task));
       this.#evictions.add(task);
     }
   }
 
-  async #tellPodStop(pod: SandboxRecord, signal: AbortSignal): Promise<void> {
+  async #notifyPodStop(pod: SandboxRecord, signal: AbortSignal): Promise<void> {
     const { log } = this.#deps;
-    if (!this.#pods.stop(pod.id)) return;
-    await tellAll(this.plugins, 'stopPodSandbox', () => ({ pod: nriPod(pod) }), { log, signal });
+    if (!this.#pods.markStopped(pod.id)) return;
+    await notifyAll(this.plugins, 'stopPodSandbox', () => ({ pod: nriPod(pod) }), { log, signal });
   }
 
-  async #tellPodRemoval(pod: SandboxRecord, signal: AbortSignal): Promise<void> {
+  async #notifyPodRemoval(pod: SandboxRecord, signal: AbortSignal): Promise<void> {
     const { log } = this.#deps;
-    if (!this.#pods.remove(pod.id)) return;
-    await tellAll(this.plugins, 'removePodSandbox', () => ({ pod: nriPod(pod) }), { log, signal });
+    if (!this.#pods.markRemoved(pod.id)) return;
+    await notifyAll(this.plugins, 'removePodSandbox', () => ({ pod: nriPod(pod) }), { log, signal });
   }
 
-  async #tellContainerStop(
+  async #notifyContainerStop(
     pod: SandboxRecord,
     container: ContainerRecord,
     signal: AbortSignal,
   ): Promise<readonly NriUpdate[]> {
     const { log } = this.#deps;
-    this.#fresh.delete(container.id);
-    if (!this.#containers.stop(container.id)) return [];
+    this.#unlisted.delete(container.id);
+    if (!this.#containers.markStopped(container.id)) return [];
     const request = () => ({ pod: nriPod(pod), container: nriContainer(container) });
-    const answers = await tellAll(this.plugins, 'stopContainer', request, { log, signal });
+    const answers = await notifyAll(this.plugins, 'stopContainer', request, { log, signal });
     const updates = new UpdateCollector(new FieldOwners());
     for (const { plugin, response } of answers) {
       for (const update of response.update) updates.add({ ...update, ignoreFailure: true }, plugin);
@@ -273,10 +273,10 @@ export class Adaptation implements PluginHall {
     return updates.updates();
   }
 
-  async #tellContainerRemoval(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void> {
+  async #notifyContainerRemoval(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void> {
     const { log } = this.#deps;
-    if (!this.#containers.remove(container.id)) return;
+    if (!this.#containers.markRemoved(container.id)) return;
     const request = () => ({ pod: nriPod(pod), container: nriContainer(container) });
-    await tellAll(this.plugins, 'removeContainer', request, { log, signal });
+    await notifyAll(this.plugins, 'removeContainer', request, { log, signal });
   }
 }

@@ -1,16 +1,19 @@
-/** In adjustments a key that begins with `-` asks for the removal of what has the rest as its key. */
+/** In adjustments a key that begins with `-` requests the removal of the rest of the key. */
 export function withoutMarker(key: string): { readonly key: string; readonly isRemoval: boolean } {
   return key.startsWith('-') ? { key: key.slice(1), isRemoval: true } : { key, isRemoval: false };
 }
 
-/** What becomes of one key. */
+/** The change of one key. */
 export interface KeyedChange<T> {
   readonly key: string;
-  /** Absent: it goes. */
+  /** Absent: the key is removed. */
   readonly item?: T;
 }
 
-/** Each key at most once in the result: changed in its place, new ones at the end. Who removes and sets a key, sets it. */
+/**
+ * Each key occurs at most once in the result: changed in its place, new ones at the end. A key that is both removed and
+ * set is set.
+ */
 export function adjustKeyed<T>(
   items: readonly T[],
   keyOf: (item: T) => string,
@@ -29,13 +32,13 @@ export function adjustKeyed<T>(
   return [...kept, ...wanted.values()];
 }
 
-/** The changes of a list whose keys may be marked. */
+/** Returns the changes of a list whose keys may be marked for removal. */
 export function markedChanges<A, T>(
-  asked: readonly A[],
-  keyOf: (asked: A) => string,
-  convert: (asked: A) => T,
+  requested: readonly A[],
+  keyOf: (requested: A) => string,
+  convert: (requested: A) => T,
 ): readonly KeyedChange<T>[] {
-  return asked.map((each) => {
+  return requested.map((each) => {
     const { key, isRemoval } = withoutMarker(keyOf(each));
     return isRemoval ? { key } : { key, item: convert(each) };
   });
@@ -43,11 +46,11 @@ export function markedChanges<A, T>(
 
 export function adjustMap(
   map: Readonly<Record<string, string>>,
-  asked: Readonly<Record<string, string>>,
+  requested: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   type Entry = readonly [string, string];
   const changes = markedChanges<Entry, Entry>(
-    Object.entries(asked),
+    Object.entries(requested),
     ([key]) => key,
     (entry) => entry,
   );

@@ -1,4 +1,4 @@
-/** A plugin asks for something that cannot be done. The message begins with the field that it set. */
+/** A plugin requests something unsupported. The message begins with the field. */
 export class AdjustmentError extends Error {
   override readonly name = 'AdjustmentError';
 

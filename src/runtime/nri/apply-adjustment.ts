@@ -19,14 +19,14 @@ import {
   LinuxSchedulerPolicy,
   type POSIXRlimit,
 } from './generated/nri-v1alpha1.ts';
-import { defined, nameOfValue, numberOf, optionalNumber } from './plain-values.ts';
+import { omitUndefined, enumName, toNumber, optionalNumber } from './plain-values.ts';
 
 /**
- * The specification with one plugin's adjustment. Nothing is left out silently: what we cannot do throws an
- * `AdjustmentError`. CDI devices have to be resolved before (they need files).
+ * Applies one plugin's adjustment to the specification. Nothing is ignored silently: anything unsupported throws
+ * `AdjustmentError`. CDI devices must be resolved before (they need files).
  */
 export function applyAdjustment(spec: OciSpec, adjustment: ContainerAdjustment): OciSpec {
-  refuseUnsupported(adjustment);
+  rejectUnsupported(adjustment);
   const { linux, mounts } = adjustment;
   const adjusted = linux ? adjustLinux(spec.linux, linux) : spec.linux;
   return {
@@ -39,17 +39,17 @@ export function applyAdjustment(spec: OciSpec, adjustment: ContainerAdjustment):
   };
 }
 
-function refuseUnsupported({ CDIDevices, linux }: ContainerAdjustment): void {
-  if (CDIDevices.length > 0) throw new AdjustmentError('CDI_devices', 'CDI devices cannot be resolved here');
+function rejectUnsupported({ CDIDevices, linux }: ContainerAdjustment): void {
+  if (CDIDevices.length > 0) throw new AdjustmentError('CDI_devices', 'CDI devices are not resolved');
   if (!linux) return;
   const { rdt, netDevices, memoryPolicy } = linux;
   if (rdt && (rdt.closId || rdt.schemata || rdt.enableMonitoring)) {
-    throw new AdjustmentError('linux.rdt', 'this runtime has no RDT');
+    throw new AdjustmentError('linux.rdt', 'RDT is not supported');
   }
   if (Object.keys(netDevices).some((name) => !name.startsWith('-'))) {
-    throw new AdjustmentError('linux.net_devices', 'this runtime moves no network devices');
+    throw new AdjustmentError('linux.net_devices', 'network devices are not supported');
   }
-  if (memoryPolicy) throw new AdjustmentError('linux.memory_policy', 'this runtime sets no memory policies');
+  if (memoryPolicy) throw new AdjustmentError('linux.memory_policy', 'memory policies are not supported');
 }
 
 function adjustProcess(process: OciProcess, { env, args, rlimits, linux }: ContainerAdjustment): OciProcess {
@@ -59,7 +59,7 @@ function adjustProcess(process: OciProcess, { env, args, rlimits, linux }: Conta
     args: args.length > 0 ? newArgs(args) : process.args,
     env: adjustEnv(process.env, env),
     rlimits: adjustKeyed(process.rlimits, ({ type }) => type, rlimits.map(rlimitChange)),
-    ...defined({
+    ...omitUndefined({
       oomScoreAdj: optionalNumber(linux?.oomScoreAdj, 'linux.oom_score_adj') ?? process.oomScoreAdj,
       ioPriority: linux?.ioPriority ? ociIoPriority(linux.ioPriority) : ioPriority,
       scheduler: linux?.scheduler ? ociScheduler(linux.scheduler) : scheduler,
@@ -67,45 +67,45 @@ function adjustProcess(process: OciProcess, { env, args, rlimits, linux }: Conta
   };
 }
 
-/** An empty first argument says that those of an earlier plugin are replaced knowingly. */
+/** An empty first argument marks a deliberate replacement of an earlier plugin's arguments. */
 function newArgs(args: readonly string[]): readonly string[] {
   return args[0] === '' ? args.slice(1) : args;
 }
 
-function adjustEnv(env: readonly string[], asked: readonly KeyValue[]): readonly string[] {
+function adjustEnv(env: readonly string[], requested: readonly KeyValue[]): readonly string[] {
   const changes = markedChanges(
-    asked,
+    requested,
     ({ key }) => key,
     ({ key, value }) => `${key}=${value}`,
   );
   return adjustKeyed(env, (variable) => variable.split('=', 1)[0] ?? '', changes);
 }
 
-/** The largest number below 2⁶⁴ that a JavaScript number can be: RLIM_INFINITY itself is none. */
-const ALMOST_UNLIMITED = 2 ** 64 - 2048;
+/** The largest JavaScript number below 2⁶⁴; RLIM_INFINITY itself cannot be represented. */
+const MAX_RLIMIT = 2 ** 64 - 2048;
 
 function rlimitChange({ type, soft, hard }: POSIXRlimit) {
-  const limit = (value: bigint): number => Math.min(Number(value), ALMOST_UNLIMITED);
+  const limit = (value: bigint): number => Math.min(Number(value), MAX_RLIMIT);
   return { key: type, item: { type, soft: limit(soft), hard: limit(hard) } };
 }
 
 function ociIoPriority({ class: prioClass, priority }: LinuxIOPriority): OciProcess['ioPriority'] {
   if (prioClass === IOPrioClass.IOPRIO_CLASS_NONE) return undefined;
-  return { class: nameOfValue(IOPrioClass, prioClass, 'linux.io_priority.class'), priority };
+  return { class: enumName(IOPrioClass, prioClass, 'linux.io_priority.class'), priority };
 }
 
 function ociScheduler(scheduler: LinuxScheduler): OciProcess['scheduler'] {
   if (scheduler.policy === LinuxSchedulerPolicy.SCHED_NONE) return undefined;
   const field = 'linux.scheduler';
   const wanted = {
-    policy: nameOfValue(LinuxSchedulerPolicy, scheduler.policy, `${field}.policy`),
+    policy: enumName(LinuxSchedulerPolicy, scheduler.policy, `${field}.policy`),
     nice: scheduler.nice,
     priority: scheduler.priority,
-    runtime: numberOf(scheduler.runtime, `${field}.runtime`),
-    deadline: numberOf(scheduler.deadline, `${field}.deadline`),
-    period: numberOf(scheduler.period, `${field}.period`),
+    runtime: toNumber(scheduler.runtime, `${field}.runtime`),
+    deadline: toNumber(scheduler.deadline, `${field}.deadline`),
+    period: toNumber(scheduler.period, `${field}.period`),
   };
-  const flags = scheduler.flags.map((flag) => nameOfValue(LinuxSchedulerFlag, flag, `${field}.flags`));
+  const flags = scheduler.flags.map((flag) => enumName(LinuxSchedulerFlag, flag, `${field}.flags`));
   const set = Object.entries(wanted).filter(([, value]) => value !== 0);
   return { ...Object.fromEntries(set), ...(flags.length > 0 ? { flags } : {}) };
 }
@@ -121,7 +121,7 @@ function adjustLinux(linux: OciLinux, change: LinuxContainerAdjustment): OciLinu
     resources: change.resources ? applyResources(resources, change.resources) : resources,
     namespaces: adjustKeyed(linux.namespaces, ({ type }) => type, namespaces),
     cgroupsPath: change.cgroupsPath === '' ? linux.cgroupsPath : change.cgroupsPath,
-    ...defined({
+    ...omitUndefined({
       sysctl: isSysctlChanged ? adjustMap(linux.sysctl ?? {}, change.sysctl) : linux.sysctl,
       seccomp: change.seccompPolicy ? ociSeccomp(change.seccompPolicy) : linux.seccomp,
     }),
@@ -139,7 +139,7 @@ function ociNamespace({ type, path }: LinuxNamespace): OciNamespace {
 function addHooks(hooks: OciHooks = {}, added: Hooks): OciHooks {
   const both = (old: readonly OciHook[] | undefined, more: readonly Hook[]): readonly OciHook[] | undefined =>
     more.length === 0 ? old : [...(old ?? []), ...more.map(ociHook)];
-  return defined({
+  return omitUndefined({
     prestart: both(hooks.prestart, added.prestart),
     createRuntime: both(hooks.createRuntime, added.createRuntime),
     createContainer: both(hooks.createContainer, added.createContainer),
@@ -150,5 +150,5 @@ function addHooks(hooks: OciHooks = {}, added: Hooks): OciHooks {
 }
 
 function ociHook({ path, args, env, timeout }: Hook): OciHook {
-  return { path, args, env, ...defined({ timeout: optionalNumber(timeout, 'hooks.timeout') }) };
+  return { path, args, env, ...omitUndefined({ timeout: optionalNumber(timeout, 'hooks.timeout') }) };
 }

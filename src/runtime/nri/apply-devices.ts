@@ -2,16 +2,16 @@ import type { OciDevice, OciDeviceRule } from '../oci/oci-spec.ts';
 import { adjustKeyed, markedChanges } from './adjust-keyed.ts';
 import { AdjustmentError } from './adjustment-error.ts';
 import type { LinuxDevice } from './generated/nri-v1alpha1.ts';
-import { defined, numberOf } from './plain-values.ts';
+import { omitUndefined, toNumber } from './plain-values.ts';
 
 const FIELD = 'linux.devices';
 
-/** The devices, and what the control group has to allow for the new ones. */
+/** Returns the devices, and the cgroup rules for the new ones. */
 export function adjustDevices(
   devices: readonly OciDevice[],
-  asked: readonly LinuxDevice[],
+  requested: readonly LinuxDevice[],
 ): { readonly devices: readonly OciDevice[]; readonly rules: readonly OciDeviceRule[] } {
-  const changes = markedChanges(asked, ({ path }) => path, ociDevice);
+  const changes = markedChanges(requested, ({ path }) => path, ociDevice);
   return {
     devices: adjustKeyed(devices, ({ path }) => path, changes),
     rules: changes.flatMap(({ item }) => (item === undefined ? [] : accessRule(item))),
@@ -25,14 +25,14 @@ function ociDevice({ path, type, major, minor, fileMode, uid, gid }: LinuxDevice
   return {
     path,
     type,
-    major: numberOf(major, FIELD),
-    minor: numberOf(minor, FIELD),
-    ...defined({ fileMode: fileMode?.value, uid: uid?.value, gid: gid?.value }),
+    major: toNumber(major, FIELD),
+    minor: toNumber(minor, FIELD),
+    ...omitUndefined({ fileMode: fileMode?.value, uid: uid?.value, gid: gid?.value }),
   };
 }
 
 function accessRule({ type, major, minor }: OciDevice): readonly OciDeviceRule[] {
   if (type === 'p') return [];
   const access = type === 'b' ? 'rwm' : 'rw';
-  return [{ allow: true, type: type === 'b' ? 'b' : 'c', access, ...defined({ major, minor }) }];
+  return [{ allow: true, type: type === 'b' ? 'b' : 'c', access, ...omitUndefined({ major, minor }) }];
 }

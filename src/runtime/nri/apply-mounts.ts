@@ -2,10 +2,10 @@ import type { OciLinux, OciMount } from '../oci/oci-spec.ts';
 import { adjustKeyed, markedChanges } from './adjust-keyed.ts';
 import type { Mount } from './generated/nri-v1alpha1.ts';
 
-/** Outer places before inner ones: a mount must not hide one that was made before it. */
-export function adjustMounts(mounts: readonly OciMount[], asked: readonly Mount[]): readonly OciMount[] {
-  if (asked.length === 0) return mounts;
-  const changes = markedChanges(asked, ({ destination }) => destination, ociMount);
+/** Parents before children: a mount must not hide an earlier one. */
+export function adjustMounts(mounts: readonly OciMount[], requested: readonly Mount[]): readonly OciMount[] {
+  if (requested.length === 0) return mounts;
+  const changes = markedChanges(requested, ({ destination }) => destination, ociMount);
   const adjusted = adjustKeyed(mounts, ({ destination }) => destination, changes);
   return adjusted.toSorted((a, b) => depth(a.destination) - depth(b.destination));
 }
@@ -23,12 +23,12 @@ function ociMount({ destination, type, source, options }: Mount): OciMount {
   };
 }
 
-/** A mount that is to see (or show) later mounts needs a root that lets them through. */
+/** A mount with propagation needs a root that allows it. */
 export function rootfsPropagation(
   propagation: string | undefined,
-  asked: readonly Mount[],
+  requested: readonly Mount[],
 ): Pick<OciLinux, 'rootfsPropagation'> {
-  const options = new Set(asked.flatMap((mount) => (mount.destination.startsWith('-') ? [] : mount.options)));
+  const options = new Set(requested.flatMap((mount) => (mount.destination.startsWith('-') ? [] : mount.options)));
   if (options.has('rshared')) return { rootfsPropagation: 'rshared' };
   if (options.has('rslave') && propagation !== 'rshared') return { rootfsPropagation: 'rslave' };
   return {};

@@ -2,23 +2,23 @@ import type { OciDeviceRule, OciResources } from '../oci/oci-spec.ts';
 import { adjustKeyed } from './adjust-keyed.ts';
 import { AdjustmentError } from './adjustment-error.ts';
 import type { LinuxCPU, LinuxDeviceCgroup, LinuxMemory, LinuxResources } from './generated/nri-v1alpha1.ts';
-import { defined, numberOf, optionalNumber } from './plain-values.ts';
+import { omitUndefined, toNumber, optionalNumber } from './plain-values.ts';
 
-/** `resources` with what a plugin wants of them. Throws an `AdjustmentError` for what we cannot do. */
+/** Applies a plugin's change to the resources. Throws `AdjustmentError` for anything unsupported. */
 export function applyResources(resources: OciResources, change: LinuxResources): OciResources {
-  refuseClasses(change);
+  rejectClasses(change);
   const { memory, cpu, pids, hugepageLimits, unified } = resources;
   const limits = change.hugepageLimits.map(({ pageSize, limit }) => ({
     key: pageSize,
-    item: { pageSize, limit: numberOf(limit, 'linux.resources.hugepage_limits') },
+    item: { pageSize, limit: toNumber(limit, 'linux.resources.hugepage_limits') },
   }));
   const isUnifiedChanged = Object.keys(change.unified).length > 0;
   return {
     ...resources,
     devices: [...resources.devices, ...change.devices.map(deviceRule)],
-    ...defined({
-      memory: change.memory ? changedMemory(memory, change.memory) : memory,
-      cpu: change.cpu ? changedCpu(cpu, change.cpu) : cpu,
+    ...omitUndefined({
+      memory: change.memory ? applyMemory(memory, change.memory) : memory,
+      cpu: change.cpu ? applyCpu(cpu, change.cpu) : cpu,
       pids: change.pids ? { limit: pidsLimit(change.pids.limit) } : pids,
       hugepageLimits:
         limits.length > 0 ? adjustKeyed(hugepageLimits ?? [], ({ pageSize }) => pageSize, limits) : hugepageLimits,
@@ -27,26 +27,26 @@ export function applyResources(resources: OciResources, change: LinuxResources):
   };
 }
 
-/** An empty class means none, which is what everybody has. */
-function refuseClasses({ blockioClass, rdtClass }: LinuxResources): void {
+/** An empty class means none, the default. */
+function rejectClasses({ blockioClass, rdtClass }: LinuxResources): void {
   if (blockioClass && blockioClass.value !== '') {
-    throw new AdjustmentError('linux.resources.blockio_class', 'this runtime has no block I/O classes');
+    throw new AdjustmentError('linux.resources.blockio_class', 'block I/O classes are not supported');
   }
   if (rdtClass && rdtClass.value !== '') {
-    throw new AdjustmentError('linux.resources.rdt_class', 'this runtime has no RDT classes');
+    throw new AdjustmentError('linux.resources.rdt_class', 'RDT classes are not supported');
   }
 }
 
-function changedMemory(memory: OciResources['memory'], change: LinuxMemory): NonNullable<OciResources['memory']> {
+function applyMemory(memory: OciResources['memory'], change: LinuxMemory): NonNullable<OciResources['memory']> {
   const field = (name: string): string => `linux.resources.memory.${name}`;
   const given = optionalNumber(change.limit, field('limit'));
-  const limit = given === 0 ? undefined : given; // as in NRI's own library: 0 is no limit that anybody wants
+  const limit = given === 0 ? undefined : given; // as in NRI's own library: 0 is not a limit
   const swap = optionalNumber(change.swap, field('swap'));
-  // A limit of memory and swap together below that of memory is refused by the kernel.
+  // The kernel rejects a limit of memory and swap below that of memory.
   const followingSwap = memory?.swap === undefined ? undefined : limit;
   return {
     ...memory,
-    ...defined({
+    ...omitUndefined({
       limit,
       swap: swap ?? followingSwap,
       reservation: optionalNumber(change.reservation, field('reservation')),
@@ -59,11 +59,11 @@ function changedMemory(memory: OciResources['memory'], change: LinuxMemory): Non
   };
 }
 
-function changedCpu(cpu: OciResources['cpu'], change: LinuxCPU): NonNullable<OciResources['cpu']> {
+function applyCpu(cpu: OciResources['cpu'], change: LinuxCPU): NonNullable<OciResources['cpu']> {
   const field = (name: string): string => `linux.resources.cpu.${name}`;
   return {
     ...cpu,
-    ...defined({
+    ...omitUndefined({
       shares: optionalNumber(change.shares, field('shares')),
       quota: optionalNumber(change.quota, field('quota')),
       period: optionalNumber(change.period, field('period')),
@@ -76,7 +76,7 @@ function changedCpu(cpu: OciResources['cpu'], change: LinuxCPU): NonNullable<Oci
 }
 
 function pidsLimit(limit: bigint): number {
-  return limit > 0n ? numberOf(limit, 'linux.resources.pids.limit') : -1;
+  return limit > 0n ? toNumber(limit, 'linux.resources.pids.limit') : -1;
 }
 
 function deviceRule({ allow, type, major, minor, access }: LinuxDeviceCgroup): OciDeviceRule {
@@ -84,7 +84,7 @@ function deviceRule({ allow, type, major, minor, access }: LinuxDeviceCgroup): O
   if (type !== '' && type !== 'a' && type !== 'c' && type !== 'b') throw new AdjustmentError(field, `type "${type}"`);
   return {
     allow,
-    ...defined({
+    ...omitUndefined({
       type: type === '' ? undefined : type,
       major: optionalNumber(major, field),
       minor: optionalNumber(minor, field),

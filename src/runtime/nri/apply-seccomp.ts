@@ -1,6 +1,6 @@
 import type { OciSeccomp } from '../oci/oci-spec.ts';
 import type { LinuxSeccomp, LinuxSeccompArg } from './generated/nri-v1alpha1.ts';
-import { defined, numberOf } from './plain-values.ts';
+import { omitUndefined, toNumber } from './plain-values.ts';
 
 export function ociSeccomp(policy: LinuxSeccomp): OciSeccomp {
   return {
@@ -11,9 +11,9 @@ export function ociSeccomp(policy: LinuxSeccomp): OciSeccomp {
       names,
       action,
       args: args.map(ociArgument),
-      ...defined({ errnoRet: errnoRet?.value }),
+      ...omitUndefined({ errnoRet: errnoRet?.value }),
     })),
-    ...defined({
+    ...omitUndefined({
       defaultErrnoRet: policy.defaultErrno?.value,
       listenerPath: policy.listenerPath === '' ? undefined : policy.listenerPath,
       listenerMetadata: policy.listenerMetadata === '' ? undefined : policy.listenerMetadata,
@@ -23,5 +23,5 @@ export function ociSeccomp(policy: LinuxSeccomp): OciSeccomp {
 
 function ociArgument({ index, value, valueTwo, op }: LinuxSeccompArg) {
   const field = 'linux.seccomp_policy.syscalls.args';
-  return { index, value: numberOf(value, field), valueTwo: numberOf(valueTwo, field), op };
+  return { index, value: toNumber(value, field), valueTwo: toNumber(valueTwo, field), op };
 }

@@ -7,7 +7,7 @@ import {
   type LinuxResources,
 } from './generated/nri-v1alpha1.ts';
 
-/** What a plugin takes for itself with its adjustment. */
+/** Returns the fields that a plugin claims with its adjustment. */
 export function adjustmentClaims(adjustment: ContainerAdjustment): readonly Claim[] {
   const { annotations, mounts, env, args, hooks, rlimits, CDIDevices, linux } = adjustment;
   const hasHooks = hooks !== undefined && Object.values(hooks).some((list) => list.length > 0);
@@ -39,7 +39,7 @@ function linuxClaims(linux: LinuxContainerAdjustment): readonly Claim[] {
     ),
     ...marked(Field.Sysctl, Object.keys(linux.sysctl)),
     ...marked(Field.LinuxNetDevices, Object.keys(linux.netDevices)),
-    // To take a namespace away is a choice like any other: nobody else may make it again.
+    // A removed namespace is owned too: no other plugin may set it again.
     ...linux.namespaces.map(({ type }) => ({ field: Field.Namespace, key: withoutMarker(type).key })),
     ...given(Field.CgroupsPath, linux.cgroupsPath !== ''),
     ...given(Field.OomScoreAdj, linux.oomScoreAdj),

@@ -1,15 +1,15 @@
 import { Field, OwningPlugins } from './generated/nri-v1alpha1.ts';
-import { nameOfValue } from './plain-values.ts';
+import { enumName } from './plain-values.ts';
 
-/** A plugin takes a field, or one key of it, for itself. */
+/** A plugin claims a field, or one key of it. */
 export interface Claim {
   readonly field: Field;
   readonly key?: string;
-  /** It takes away what another plugin set, and may set it anew itself. */
+  /** Removes a value of another plugin, and may set it again. */
   readonly isRemoval?: boolean;
 }
 
-/** Two plugins want the same. */
+/** Two plugins set the same field. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError';
 }
@@ -19,31 +19,31 @@ interface Owner {
   readonly plugin: string;
 }
 
-/** Which plugin set what, for one request. */
+/** The owner of each field, for one request. */
 export class FieldOwners {
   readonly #owners = new Map<string, Map<string, Owner>>();
 
-  /** All of them or, with a `ConflictError`, none. */
+  /** Claims all or, with `ConflictError`, none. */
   claim(containerId: string, claims: readonly Claim[], plugin: string): void {
     const owners = this.#owners.get(containerId) ?? new Map<string, Owner>();
-    const removed = new Set(claims.filter(({ isRemoval }) => isRemoval).map(nameOf));
+    const removed = new Set(claims.filter(({ isRemoval }) => isRemoval).map(claimName));
     const sets = claims.filter(({ isRemoval }) => !isRemoval);
     for (const claim of sets) {
-      const owner = owners.get(nameOf(claim));
-      if (owner === undefined || owner.plugin === plugin || removed.has(nameOf(claim)) || isShared(claim)) continue;
+      const owner = owners.get(claimName(claim));
+      if (owner === undefined || owner.plugin === plugin || removed.has(claimName(claim)) || isShared(claim)) continue;
       throw new ConflictError(
-        `plugins ${JSON.stringify(plugin)} and ${JSON.stringify(owner.plugin)} both tried to set ${nameOf(claim)}`,
+        `plugins ${JSON.stringify(plugin)} and ${JSON.stringify(owner.plugin)} both tried to set ${claimName(claim)}`,
       );
     }
     for (const claim of [...claims.filter(({ isRemoval }) => isRemoval), ...sets]) {
-      const before = owners.get(nameOf(claim));
+      const before = owners.get(claimName(claim));
       const together = isShared(claim) && before ? `${before.plugin},${plugin}` : plugin;
-      owners.set(nameOf(claim), { claim, plugin: together });
+      owners.set(claimName(claim), { claim, plugin: together });
     }
     this.#owners.set(containerId, owners);
   }
 
-  /** As plugins that validate are told. A removal is told with a marked name. */
+  /** Returns the owners for validating plugins. A removal is marked with `-`. */
   message(): OwningPlugins {
     const message = OwningPlugins.create();
     for (const [id, owners] of this.#owners) {
@@ -67,13 +67,13 @@ interface Compound {
   readonly owners: Record<string, string>;
 }
 
-/** Hooks add up. */
+/** Hooks of several plugins are combined. */
 function isShared({ field }: Claim): boolean {
   return field === Field.OciHooks;
 }
 
-/** `Annotations example.com/key`, `MemLimit` */
-function nameOf({ field, key }: Claim): string {
-  const name = nameOfValue(Field, field, 'field');
+/** Returns `Annotations example.com/key` or `MemLimit`. */
+function claimName({ field, key }: Claim): string {
+  const name = enumName(Field, field, 'field');
   return key === undefined ? name : `${name} ${key}`;
 }

@@ -4,8 +4,8 @@ import { applyCdiEdits } from '../spec/apply-cdi-edits.ts';
 import { gatherCdiEdits } from '../spec/gather-cdi-edits.ts';
 import type { InjectCdiDevices } from './relay-create.ts';
 
-/** CDI devices that plugins name, from the same folders as those that containers name themselves. */
-export function cdiInjector(folders: readonly string[], fs: FileSystem): InjectCdiDevices {
+/** Injects CDI devices that plugins name, from the same directories as those of containers. */
+export function createCdiInjector(folders: readonly string[], fs: FileSystem): InjectCdiDevices {
   return async (spec, names) => {
     const asking = ContainerConfig.fromPartial({ CDIDevices: names.map((name) => ({ name })) });
     return applyCdiEdits(spec, await gatherCdiEdits(asking, folders, fs));

@@ -1,7 +1,7 @@
 import { withoutMarker } from './adjust-keyed.ts';
 import type { ContainerAdjustment, Hooks, LinuxContainerAdjustment, LinuxResources } from './generated/nri-v1alpha1.ts';
 
-/** What two plugins want, as one: what plugins that validate are shown. There are no conflicts any more. */
+/** Merges the adjustments of two plugins for validating plugins. Conflicts are excluded before. */
 export function mergeAdjustments(first: ContainerAdjustment, second: ContainerAdjustment): ContainerAdjustment {
   return {
     annotations: mergeMaps(first.annotations, second.annotations),
@@ -48,7 +48,7 @@ export function mergeResources(first: LinuxResources, second: LinuxResources): L
   };
 }
 
-/** Field by field; what the second does not give is the first's. */
+/** Merges field by field; the first applies where the second is unset. */
 function mergeGiven<T extends object>(first: T | undefined, second: T | undefined): T | undefined {
   if (first === undefined || second === undefined) return second ?? first;
   const given = Object.entries(second).filter(([, value]) => value !== undefined && value !== '');
@@ -66,10 +66,10 @@ function mergeHooks(first: Hooks, second: Hooks): Hooks {
   };
 }
 
-/** The second's word on a key, to set it or to remove it, replaces the first's. */
+/** The second's entry for a key, set or removed, replaces the first's. */
 function mergeLists<T>(first: readonly T[], second: readonly T[], keyOf: (item: T) => string): T[] {
-  const spoken = new Set(second.map((item) => withoutMarker(keyOf(item)).key));
-  return [...first.filter((item) => !spoken.has(withoutMarker(keyOf(item)).key)), ...second];
+  const replaced = new Set(second.map((item) => withoutMarker(keyOf(item)).key));
+  return [...first.filter((item) => !replaced.has(withoutMarker(keyOf(item)).key)), ...second];
 }
 
 function mergeMaps<V>(first: Record<string, V>, second: Record<string, V>): Record<string, V> {

@@ -13,7 +13,7 @@ import {
 } from './generated/nri-v1alpha1.ts';
 import { nriResources } from './nri-resources.ts';
 
-/** A container as plugins see it; `spec` is what is known of it so far. */
+/** Converts a container for plugins; `spec` is its specification so far. */
 export function nriContainer(record: ContainerRecord, spec: OciSpec | undefined = record.spec): Container {
   const { config, state } = record;
   const base = Container.create({
@@ -112,7 +112,7 @@ function nriLinux({ config }: ContainerRecord, { linux, process }: OciSpec): Lin
   });
 }
 
-/** NRI and CRI number the kinds of profiles alike. */
+/** NRI and CRI number the profile types alike. */
 function seccompProfile(profile: SecurityProfile | undefined): SecurityProfile | undefined {
   return profile && { profileType: profile.profileType, localhostRef: profile.localhostRef };
 }
@@ -131,7 +131,7 @@ function nriScheduler(scheduler: NonNullable<OciProcess['scheduler']>): LinuxSch
   });
 }
 
-/** A name that NRI does not know becomes its zero value. */
+/** A name that NRI does not have becomes the zero value. */
 function enumValue<V extends number>(values: Readonly<Record<string, V>>, name: string): V {
   return values[name] ?? (0 as V); // proto3: every enum has a value 0
 }

@@ -23,15 +23,15 @@ export interface PluginDeps {
   readonly requestTimeoutMs: number;
 }
 
-/** A plugin that has registered and said what it wants to hear. */
+/** A registered and configured plugin. */
 export class NriPlugin {
   readonly id: PluginName;
   readonly name: string;
   readonly #events: number;
   readonly #peer: TtrpcPeer;
   readonly #deps: PluginDeps;
-  /** What it has no method for, and is told as a change of state. */
-  readonly #oldWays = new Set<EventMethod>();
+  /** Methods that the plugin does not implement and receives as `StateChange`. */
+  readonly #viaStateChange = new Set<EventMethod>();
 
   constructor(id: PluginName, events: number, peer: TtrpcPeer, deps: PluginDeps) {
     this.id = id;
@@ -54,24 +54,24 @@ export class NriPlugin {
   }
 
   /**
-   * What it answers; `undefined` when it did not subscribe to this, or when it is let go because it did not answer.
-   * Rejects with a `CriError` when it refuses, and with the signal's reason.
+   * Calls the plugin. Returns `undefined` if it did not subscribe to this, or if it was disconnected because it did not
+   * respond. Rejects with `CriError` if it rejects the request, and with the signal's reason.
    */
-  async ask<M extends EventMethod>(
+  async request<M extends EventMethod>(
     method: M,
     request: RequestOf<M>,
     signal: AbortSignal,
   ): Promise<ResponseOf<M> | undefined> {
     if (!this.wants(method)) return undefined;
     try {
-      return await this.#tell(method, request, signal);
+      return await this.#send(method, request, signal);
     } catch (error) {
-      signal.throwIfAborted(); // whose time is over is not this plugin's fault
+      signal.throwIfAborted(); // the caller's time-out is not an error of the plugin
       if (error instanceof TtrpcError) {
-        const message = `NRI plugin ${this.name} refuses ${methodName(method)}: ${error.message}`;
+        const message = `NRI plugin ${this.name} rejected ${methodName(method)}: ${error.message}`;
         throw new CriError('Unknown', message, { cause: error });
       }
-      this.#deps.log.error('let NRI plugin go that does not answer', {
+      this.#deps.log.error('NRI plugin does not respond; disconnecting', {
         plugin: this.name,
         request: methodName(method),
         error,
@@ -81,7 +81,7 @@ export class NriPlugin {
     }
   }
 
-  /** Whether it subscribed or not; rejects whatever goes wrong. */
+  /** Calls the plugin whether it subscribed or not; rejects with any error. */
   call<M extends PluginMethod>(method: M, request: RequestOf<M>, signal: AbortSignal): Promise<ResponseOf<M>> {
     const { clock, requestTimeoutMs: timeoutMs } = this.#deps;
     const until = AbortSignal.any([signal, clock.deadline(timeoutMs)]);
@@ -92,18 +92,18 @@ export class NriPlugin {
     this.#peer.close(reason);
   }
 
-  async #tell<M extends EventMethod>(
+  async #send<M extends EventMethod>(
     method: M,
     request: RequestOf<M>,
     signal: AbortSignal,
   ): Promise<ResponseOf<M> | undefined> {
-    if (!this.#oldWays.has(method)) {
+    if (!this.#viaStateChange.has(method)) {
       try {
         return await this.call(method, request, signal);
       } catch (error) {
         const isMissing = error instanceof TtrpcError && error.code === TTRPC_CODES.unimplemented;
         if (!isMissing || stateChange(method, request) === undefined) throw error;
-        this.#oldWays.add(method);
+        this.#viaStateChange.add(method);
       }
     }
     const change = stateChange(method, request);

@@ -2,7 +2,7 @@ import type { SandboxRecord } from '../store/sandbox-record.ts';
 import { PodSandbox } from './generated/nri-v1alpha1.ts';
 import { nriPodResources } from './nri-resources.ts';
 
-/** A sandbox as plugins see it. It has no process of its own that they could look at. */
+/** Converts a sandbox for plugins. It has no process of its own. */
 export function nriPod(sandbox: SandboxRecord): PodSandbox {
   const { config, namespaces } = sandbox;
   const { metadata, linux } = config;

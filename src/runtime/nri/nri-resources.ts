@@ -2,7 +2,7 @@ import type { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts'
 import type { OciResources } from '../oci/oci-spec.ts';
 import { LinuxCPU, LinuxMemory, LinuxResources } from './generated/nri-v1alpha1.ts';
 
-/** Resources of a specification as plugins see them. */
+/** Converts resources of a specification for plugins. */
 export function nriResources(resources: OciResources): LinuxResources {
   const { memory, cpu, pids, hugepageLimits = [], unified = {} } = resources;
   return LinuxResources.create({
@@ -50,7 +50,7 @@ function optional(value: number | undefined): { value: bigint } | undefined {
   return value === undefined ? undefined : { value: BigInt(value) };
 }
 
-/** Resources of a whole pod, as CRI tells them. */
+/** Converts CRI's resources of a pod for plugins. */
 export function nriPodResources(resources: LinuxContainerResources | undefined): LinuxResources | undefined {
   if (resources === undefined) return undefined;
   const { cpuShares, cpuQuota, cpuPeriod, cpusetCpus, cpusetMems, memoryLimitInBytes } = resources;

@@ -4,38 +4,38 @@ import type { ContainerRecord } from '../store/container-record.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 /**
- * The Node Resource Interface: plugins that see sandboxes and containers, and may adjust these. A plugin that does not
- * answer in time, or breaks its connection, is let go; the others go on. A plugin that refuses makes the verb fail
- * (`CriError`), where it can still fail: what has happened or has to happen (stop, remove, post…) is only told, and what
- * plugins say to it is logged.
+ * The Node Resource Interface: plugins that observe sandboxes and containers, and may adjust containers. A plugin that
+ * does not respond in time or breaks its connection is disconnected; the others continue. A plugin that rejects a
+ * request fails the operation (`CriError`) if it can still fail: events that happened or must happen (stop, remove,
+ * post…) are only notifications, and errors of plugins are logged.
  *
- * Plugins are told once that something stopped, and only of what they have heard of. So `stopContainer` is to be called
- * when a container was asked to stop and also when it ended by itself, and who gives up a container that was created
- * here calls `removeContainer`: plugins that have not heard of its end are told that first.
+ * Plugins are notified once of a stop, and only for objects that they know. So `stopContainer` is called when a
+ * container was asked to stop and also when it ended by itself. A caller that gives up a created container calls
+ * `removeContainer`: plugins that do not know of its stop are notified of that first.
  */
 export interface Nri {
-  /** Before the sandbox is shown to anybody. When it rejects, plugins have been told that the sandbox is gone again. */
+  /** To be called before the sandbox is listed. If it rejects, plugins were notified of the sandbox's removal. */
   runPodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
-  /** Before the resources of a whole pod change; absent: as they are. */
+  /** To be called before the resources of a pod change; absent: unchanged. */
   updatePodSandbox(pod: SandboxRecord, update: PodResourcesUpdate, signal: AbortSignal): Promise<void>;
   postUpdatePodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
   stopPodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
   removePodSandbox(pod: SandboxRecord, signal: AbortSignal): Promise<void>;
 
   /**
-   * Before the container is shown to anybody: what plugins make of its specification, and of other containers. When it
-   * rejects, plugins have been told that the container is gone again.
+   * To be called before the container is listed. Returns the adjusted specification and updates of other containers. If
+   * it rejects, plugins were notified of the container's removal.
    */
   createContainer(
     pod: SandboxRecord,
     container: ContainerRecord,
     spec: OciSpec,
     signal: AbortSignal,
-  ): Promise<NriAdjusted>;
+  ): Promise<AdjustedContainer>;
   postCreateContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void>;
   startContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void>;
   postStartContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void>;
-  /** The values as plugins want them, and updates of other containers. */
+  /** Returns the adjusted values and updates of other containers. */
   updateContainer(
     pod: SandboxRecord,
     container: ContainerRecord,
@@ -47,19 +47,19 @@ export interface Nri {
   removeContainer(pod: SandboxRecord, container: ContainerRecord, signal: AbortSignal): Promise<void>;
 
   /**
-   * Serves its socket and its plugins until the signal aborts. All else waits from here on until the plugins that we
-   * start have been asked to come up: no container is made behind their back.
+   * Serves the socket and the plugins until the signal aborts. All other calls wait until the plugins of the directory
+   * have been started: no container is created without them.
    */
   run(signal: AbortSignal): Promise<void>;
 
   /**
-   * Resolves when `run` has its socket: no container may be made before, for those outside who have a say in it could not
-   * join. Rejects with an `NriSocketError` when it gets none.
+   * Resolves when `run` has its socket: no container may be created before, because external plugins could not join.
+   * Rejects with `NriSocketError` if the socket cannot be opened.
    */
   readonly listening: Promise<void>;
 }
 
-/** Who asked for NRI must not get containers without it. */
+/** With NRI enabled, containers must not be created without it. */
 export class NriSocketError extends Error {
   override readonly name = 'NriSocketError';
 }
@@ -69,25 +69,25 @@ export interface PodResourcesUpdate {
   readonly resources: LinuxContainerResources | undefined;
 }
 
-export interface NriAdjusted {
+export interface AdjustedContainer {
   readonly spec: OciSpec;
   readonly updates: readonly NriUpdate[];
 }
 
-/** A plugin wants another container's resources changed. */
+/** A plugin's change of another container's resources. */
 export interface NriUpdate {
   readonly containerId: string;
   readonly resources: OciResources;
-  /** Its failure does not fail the verb. */
+  /** A failure does not fail the operation. */
   readonly ignoreFailure: boolean;
 }
 
-/** What NRI may ask of the runtime by itself. It waits for none of it while a verb of the runtime waits for NRI. */
+/** The operations that NRI starts by itself. They are not awaited while an operation of the runtime waits for NRI. */
 export interface NriRuntime {
   sandboxes(): readonly SandboxRecord[];
   containers(): readonly ContainerRecord[];
   update(update: NriUpdate, signal: AbortSignal): Promise<void>;
-  /** Ends a container as StopContainer without grace does. */
+  /** Kills a container as StopContainer without grace does. */
   evict(containerId: string, reason: string, signal: AbortSignal): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export type PluginMethod = keyof Methods;
 export type RequestOf<M extends PluginMethod> = Methods[M]['requestType'] extends MessageFns<infer R> ? R : never;
 export type ResponseOf<M extends PluginMethod> = Methods[M]['responseType'] extends MessageFns<infer R> ? R : never;
 
-/** One of them for code that treats all alike. */
+/** A method without its types, for generic code. */
 interface ErasedMethod {
   readonly name: string;
   readonly requestType: MessageFns<unknown>;
@@ -19,7 +19,7 @@ export function methodName(method: PluginMethod): string {
   return PluginDefinition.methods[method].name;
 }
 
-/** Rejects as `TtrpcPeer.call` does; an answer that cannot be read is a plain error. */
+/** Rejects as `TtrpcPeer.call` does; a response that cannot be decoded is a plain error. */
 export async function callPlugin<M extends PluginMethod>(
   peer: TtrpcPeer,
   method: M,
@@ -32,7 +32,7 @@ export async function callPlugin<M extends PluginMethod>(
   return responseType.decode(answer) as ResponseOf<M>; // the definition's own codec for this method
 }
 
-/** What a plugin may subscribe to, by the method that brings it. */
+/** The events that a plugin may subscribe to, by method. */
 export const METHOD_EVENTS = {
   runPodSandbox: Event.RUN_POD_SANDBOX,
   updatePodSandbox: Event.UPDATE_POD_SANDBOX,
@@ -59,7 +59,7 @@ export function hasEvent(mask: number, event: Event): boolean {
   return (mask & (1 << (event - 1))) !== 0;
 }
 
-/** What plugins of older versions are told through one method for all; they have none of their own for these. */
+/** Events that plugins of older versions receive through the single method `StateChange`. */
 const STATE_CHANGES: ReadonlySet<EventMethod> = new Set([
   'runPodSandbox',
   'postUpdatePodSandbox',
@@ -72,9 +72,9 @@ const STATE_CHANGES: ReadonlySet<EventMethod> = new Set([
   'removeContainer',
 ]);
 
-/** The same told the old way; `undefined` for what has no such way. */
+/** Converts an event to `StateChange`; `undefined` for methods without that form. */
 export function stateChange<M extends EventMethod>(method: M, request: RequestOf<M>): StateChangeEvent | undefined {
   if (!STATE_CHANGES.has(method)) return undefined;
-  const { pod, container } = request as Partial<StateChangeEvent>; // all of these have these two, or only the first
+  const { pod, container } = request as Partial<StateChangeEvent>; // all of these have both fields, or only the first
   return StateChangeEvent.create({ event: METHOD_EVENTS[method], pod, container });
 }

@@ -11,11 +11,11 @@ import {
 } from './generated/nri-v1alpha1.ts';
 import { NriPlugin, type PluginDeps } from './nri-plugin.ts';
 import { ALL_EVENTS, callPlugin } from './plugin-calls.ts';
-import { checkedPluginName, type PluginName } from './plugin-name.ts';
+import { validatePluginName, type PluginName } from './plugin-name.ts';
 import { TTRPC_CODES, TtrpcError } from './ttrpc/ttrpc-error.ts';
 import { TtrpcPeer } from './ttrpc/ttrpc-peer.ts';
 
-/** The version of NRI whose messages these are; plugins look for what it can do. */
+/** The version of NRI's messages; plugins use it to detect features. */
 const NRI_VERSION = 'v0.11.0';
 
 export interface RuntimeIdentity {
@@ -26,20 +26,20 @@ export interface RuntimeIdentity {
 export interface RegisterDeps extends PluginDeps {
   readonly settings: NriSettings;
   readonly identity: RuntimeIdentity;
-  /** Answers what a plugin asks without being asked. */
+  /** Handles unsolicited updates of a plugin. */
   updateContainers(plugin: PluginName, request: UpdateContainersRequest): Promise<UpdateContainersResponse>;
 }
 
-/** What is known of a plugin that we started ourselves. */
-export interface KnownPlugin {
+/** A plugin that this process started. */
+export interface StartedPlugin {
   readonly id: PluginName;
   readonly config: string;
 }
 
-/** Waits until the plugin has registered, and configures it. Rejects when it does not get so far; then it is cut off. */
+/** Waits until the plugin has registered, and configures it. If it rejects, the connection is closed. */
 export async function registerPlugin(
   stream: ByteStream,
-  known: KnownPlugin | undefined,
+  known: StartedPlugin | undefined,
   deps: RegisterDeps,
   signal: AbortSignal,
 ): Promise<NriPlugin> {
@@ -70,17 +70,17 @@ export async function registerPlugin(
   }
 }
 
-/** One that we started has the name of its program, whatever it says. */
-function registeredName({ pluginName, pluginIdx }: RegisterPluginRequest, known: KnownPlugin | undefined): PluginName {
+/** A plugin that this process started has the name of its program, whatever it registers. */
+function registeredName({ pluginName, pluginIdx }: RegisterPluginRequest, known: StartedPlugin | undefined): PluginName {
   if (known) return known.id;
   try {
-    return checkedPluginName({ index: pluginIdx, base: pluginName });
+    return validatePluginName({ index: pluginIdx, base: pluginName });
   } catch (error) {
     throw new TtrpcError(TTRPC_CODES.invalidArgument, error instanceof Error ? error.message : String(error));
   }
 }
 
-/** The events that it wants. */
+/** Returns the events that the plugin subscribes to. */
 async function configure(
   peer: TtrpcPeer,
   config: string,

@@ -18,7 +18,7 @@ import { nriContainer } from './nri-container.ts';
 import type { NriPlugin } from './nri-plugin.ts';
 import { UpdateCollector } from './update-collector.ts';
 
-/** Puts CDI devices into a specification; rejects for a name that nobody knows. */
+/** Injects CDI devices into a specification; rejects for an unknown name. */
 export type InjectCdiDevices = (spec: OciSpec, names: readonly string[], signal: AbortSignal) => Promise<OciSpec>;
 
 export interface CreateRelay {
@@ -35,8 +35,8 @@ export interface CreateOutcome {
 }
 
 /**
- * Each plugin sees the container as those before it made it. Two that set the same are a conflict, and those that
- * validate have the last word. Rejects with a `CriError` that names the plugin.
+ * Each plugin receives the container as adjusted by those before it. Two plugins that set the same field are a
+ * conflict, and validating plugins decide last. Rejects with `CriError` that names the plugin.
  */
 export async function relayCreate(relay: CreateRelay, spec: OciSpec, signal: AbortSignal): Promise<CreateOutcome> {
   const { plugins, pod, container } = relay;
@@ -47,7 +47,7 @@ export async function relayCreate(relay: CreateRelay, spec: OciSpec, signal: Abo
   let merged = ContainerAdjustment.create();
   for (const plugin of plugins) {
     const request = { pod, container: nriContainer(container, adjusted) };
-    const response = await plugin.ask('createContainer', request, signal);
+    const response = await plugin.request('createContainer', request, signal);
     if (response === undefined) continue;
     const { adjust, update, evict } = response;
     try {
@@ -58,7 +58,7 @@ export async function relayCreate(relay: CreateRelay, spec: OciSpec, signal: Abo
       }
       for (const each of update) addUpdate(updates, each, plugin, container.id);
     } catch (error) {
-      throw refusal(plugin, error);
+      throw asCriError(plugin, error);
     }
     evictions.push(...evict);
   }
@@ -74,7 +74,7 @@ async function withAdjustment(
 ): Promise<OciSpec> {
   const names = adjust.CDIDevices.map(({ name }) => name);
   if (names.length === 0) return applyAdjustment(spec, adjust);
-  if (!injectCdiDevices) throw new AdjustmentError('CDI_devices', 'this runtime has no CDI devices');
+  if (!injectCdiDevices) throw new AdjustmentError('CDI_devices', 'CDI devices are not supported');
   return injectCdiDevices(spec, names, signal).then((injected) =>
     applyAdjustment(injected, { ...adjust, CDIDevices: [] }),
   );
@@ -82,7 +82,7 @@ async function withAdjustment(
 
 function addUpdate(updates: UpdateCollector, update: ContainerUpdate, plugin: NriPlugin, creating: string): void {
   if (update.containerId === creating) {
-    throw new AdjustmentError('update', `container ${creating} is only being created`);
+    throw new AdjustmentError('update', `container ${creating} is still being created`);
   }
   updates.add(update, plugin.name);
 }
@@ -105,8 +105,8 @@ async function validate(
   });
   await Promise.all(
     validators.map(async (plugin) => {
-      const response = await plugin.ask('validateContainerAdjustment', request, signal);
-      // Who guards and does not answer has not agreed.
+      const response = await plugin.request('validateContainerAdjustment', request, signal);
+      // A validator that does not respond has not agreed.
       if (response === undefined) throw new CriError('Unknown', `validator plugin ${plugin.name} failed`);
       if (!response.reject) return;
       const reason = response.reason === '' ? 'unknown rejection reason' : response.reason;
@@ -115,8 +115,8 @@ async function validate(
   );
 }
 
-/** What a plugin asked for and cannot have, as a failure of the verb. */
-export function refusal(plugin: { readonly name: string }, error: unknown): unknown {
+/** Converts an invalid request of a plugin into an error of the operation. */
+export function asCriError(plugin: { readonly name: string }, error: unknown): unknown {
   if (error instanceof ConflictError) return new CriError('Unknown', `NRI: ${error.message}`, { cause: error });
   if (!(error instanceof AdjustmentError)) return error;
   return new CriError('Unknown', `NRI plugin ${plugin.name}: ${error.message}`, { cause: error });

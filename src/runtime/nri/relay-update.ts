@@ -13,7 +13,7 @@ import type { NriUpdate } from './nri.ts';
 import { nriContainer } from './nri-container.ts';
 import type { NriPlugin } from './nri-plugin.ts';
 import { nriResources } from './nri-resources.ts';
-import { refusal } from './relay-create.ts';
+import { asCriError } from './relay-create.ts';
 import { UpdateCollector } from './update-collector.ts';
 
 export interface UpdateOutcome {
@@ -22,7 +22,7 @@ export interface UpdateOutcome {
   readonly evictions: readonly ContainerEviction[];
 }
 
-/** Each plugin sees the resources as those before it want them. Rejects with a `CriError` that names the plugin. */
+/** Each plugin receives the resources as adjusted by those before it. Rejects with `CriError` that names the plugin. */
 export async function relayUpdate(
   plugins: readonly NriPlugin[],
   pod: PodSandbox,
@@ -36,7 +36,7 @@ export async function relayUpdate(
   let wanted = resources;
   for (const plugin of plugins) {
     const request = { pod, container: nriContainer(container), linuxResources: nriResources(wanted) };
-    const response = await plugin.ask('updateContainer', request, signal);
+    const response = await plugin.request('updateContainer', request, signal);
     if (response === undefined) continue;
     try {
       for (const update of response.update) {
@@ -44,7 +44,7 @@ export async function relayUpdate(
         else wanted = withUpdate(wanted, update, owners, plugin);
       }
     } catch (error) {
-      throw refusal(plugin, error);
+      throw asCriError(plugin, error);
     }
     evictions.push(...response.evict);
   }

@@ -2,20 +2,20 @@ import type { Log } from '../../base/log.ts';
 import type { NriPlugin } from './nri-plugin.ts';
 import { type EventMethod, methodName, type RequestOf, type ResponseOf } from './plugin-calls.ts';
 
-/** Asks one plugin after the other; the first that refuses ends it. */
-export async function askAll<M extends EventMethod>(
+/** Calls the plugins in order; the first rejection ends it. */
+export async function callAll<M extends EventMethod>(
   plugins: readonly NriPlugin[],
   method: M,
   request: () => RequestOf<M>,
   signal: AbortSignal,
 ): Promise<void> {
   for (const plugin of plugins) {
-    if (plugin.wants(method)) await plugin.ask(method, request(), signal);
+    if (plugin.wants(method)) await plugin.request(method, request(), signal);
   }
 }
 
-/** Tells one plugin after the other; who refuses is logged. What they answer, with who it was. */
-export async function tellAll<M extends EventMethod>(
+/** Notifies the plugins in order; rejections are logged. Returns the responses with the plugins' names. */
+export async function notifyAll<M extends EventMethod>(
   plugins: readonly NriPlugin[],
   method: M,
   request: () => RequestOf<M>,
@@ -25,11 +25,11 @@ export async function tellAll<M extends EventMethod>(
   for (const plugin of plugins) {
     if (!plugin.wants(method)) continue;
     try {
-      const response = await plugin.ask(method, request(), signal);
+      const response = await plugin.request(method, request(), signal);
       if (response !== undefined) responses.push({ plugin: plugin.name, response });
     } catch (error) {
       signal.throwIfAborted();
-      log.warn('NRI plugin does not take what it is told', { plugin: plugin.name, event: methodName(method), error });
+      log.warn('NRI plugin rejected a notification', { plugin: plugin.name, event: methodName(method), error });
     }
   }
   return responses;

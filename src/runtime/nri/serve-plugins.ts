@@ -17,7 +17,7 @@ import { type RegisterDeps, type RuntimeIdentity, registerPlugin } from './regis
 
 export interface ServeDeps {
   readonly settings: NriSettings;
-  /** What plugins are told about us. */
+  /** Sent to plugins. */
   readonly identity: RuntimeIdentity;
   readonly clock: Clock;
   readonly random: Random;
@@ -28,45 +28,45 @@ export interface ServeDeps {
   readonly onListening: () => void;
 }
 
-/** Where plugins are let in. */
-export interface PluginHall {
+/** Admits plugins. */
+export interface PluginHost {
   readonly plugins: readonly NriPlugin[];
-  admitTogether(start: () => Promise<readonly NriPlugin[]>, signal: AbortSignal): Promise<void>;
+  admit(start: () => Promise<readonly NriPlugin[]>, signal: AbortSignal): Promise<void>;
   updateContainers(request: UpdateContainersRequest): Promise<UpdateContainersResponse>;
 }
 
-/** A program of ours, and the plugin that it became. */
+/** A started program and its plugin. */
 interface Launched {
   readonly process: ConnectedProcess;
   readonly plugin: NriPlugin;
 }
 
-/** Those of the folder; without a value: it is not up. */
+/** The programs of the directory; without a value: not running. */
 type LaunchedPrograms = Map<PluginProgram, Launched | undefined>;
 
-const SHUTDOWN_MS = 1000;
-const RESTART_PAUSE = { firstMs: 1000, maxMs: 60_000, jitter: 0.1 };
+const SHUTDOWN_TIMEOUT_MS = 1000;
+const RESTART_BACKOFF = { firstMs: 1000, maxMs: 60_000, jitter: 0.1 };
 
-/** Starts the plugins of the folder and takes in those that connect, until the signal aborts; then all are sent away. */
-export async function servePlugins(deps: ServeDeps, hall: PluginHall, signal: AbortSignal): Promise<void> {
+/** Starts the plugins of the directory and accepts connections until the signal aborts; then shuts all plugins down. */
+export async function servePlugins(deps: ServeDeps, host: PluginHost, signal: AbortSignal): Promise<void> {
   const launched: LaunchedPrograms = new Map();
   const servers: StreamServer[] = [];
-  const ended = new AbortController(); // what runs beside each other ends together
+  const ended = new AbortController(); // the parallel tasks end together
   const until = AbortSignal.any([signal, ended.signal]);
   const start = async (): Promise<readonly NriPlugin[]> => {
-    servers.push(await listen(deps, (stream) => void accept(stream, deps, hall, until)));
+    servers.push(await listen(deps, (stream) => void accept(stream, deps, host, until)));
     deps.onListening();
-    return launchAll(launched, deps, hall, until);
+    return launchAll(launched, deps, host, until);
   };
   try {
-    await hall.admitTogether(start, until);
-    const supervised = [...launched.keys()].map((program) => supervise(program, launched, deps, hall, until));
+    await host.admit(start, until);
+    const supervised = [...launched.keys()].map((program) => supervise(program, launched, deps, host, until));
     await Promise.all([aborted(until), ...supervised]);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     ended.abort();
-    await sendAway(hall.plugins, deps.clock);
+    await shutDownPlugins(host.plugins, deps.clock);
     for (const server of servers) await server.close();
     await Promise.all([...launched.values()].map((each) => each && end(each)));
   }
@@ -85,34 +85,34 @@ async function listen(
   }
 }
 
-function registerDeps(deps: ServeDeps, hall: PluginHall): RegisterDeps {
+function registerDeps(deps: ServeDeps, host: PluginHost): RegisterDeps {
   return {
     ...deps,
     requestTimeoutMs: deps.settings.requestTimeoutMs,
-    updateContainers: (_plugin, request) => hall.updateContainers(request),
+    updateContainers: (_plugin, request) => host.updateContainers(request),
   };
 }
 
-async function accept(stream: ByteStream, deps: ServeDeps, hall: PluginHall, signal: AbortSignal): Promise<void> {
+async function accept(stream: ByteStream, deps: ServeDeps, host: PluginHost, signal: AbortSignal): Promise<void> {
   try {
     signal.throwIfAborted();
-    const plugin = await registerPlugin(stream, undefined, registerDeps(deps, hall), signal);
-    await hall.admitTogether(async () => [plugin], signal);
+    const plugin = await registerPlugin(stream, undefined, registerDeps(deps, host), signal);
+    await host.admit(async () => [plugin], signal);
   } catch (error) {
     stream.close();
     if (!signal.aborted) deps.log.warn('NRI plugin did not join', { error });
   }
 }
 
-/** Side by side; those that did not come up are started again later. */
+/** In parallel; plugins that did not start are retried later. */
 async function launchAll(
   launched: LaunchedPrograms,
   deps: ServeDeps,
-  hall: PluginHall,
+  host: PluginHost,
   signal: AbortSignal,
 ): Promise<readonly NriPlugin[]> {
   const programs = await findPluginPrograms(deps.fs, deps.settings, deps.log);
-  const results = await Promise.all(programs.map((program) => launch(program, deps, hall, signal)));
+  const results = await Promise.all(programs.map((program) => launch(program, deps, host, signal)));
   for (const [index, program] of programs.entries()) launched.set(program, results[index]);
   return results.flatMap((result) => (result ? [result.plugin] : []));
 }
@@ -120,7 +120,7 @@ async function launchAll(
 async function launch(
   program: PluginProgram,
   deps: ServeDeps,
-  hall: PluginHall,
+  host: PluginHost,
   signal: AbortSignal,
 ): Promise<Launched | undefined> {
   let process: ConnectedProcess | undefined;
@@ -128,7 +128,7 @@ async function launch(
     const { index, base } = program.id;
     const env = { NRI_PLUGIN_NAME: base, NRI_PLUGIN_IDX: index, NRI_PLUGIN_SOCKET: '3' };
     process = await deps.connectedPrograms.start({ program: program.program, args: [], env });
-    return { process, plugin: await registerPlugin(process.stream, program, registerDeps(deps, hall), signal) };
+    return { process, plugin: await registerPlugin(process.stream, program, registerDeps(deps, host), signal) };
   } catch (error) {
     process?.kill();
     if (!signal.aborted) deps.log.warn('NRI plugin did not start', { program: program.program, error });
@@ -136,16 +136,16 @@ async function launch(
   }
 }
 
-/** Starts a program again when it has gone, or when its plugin was let go, until the signal aborts. */
+/** Restarts a program that exited or whose plugin was disconnected, until the signal aborts. */
 async function supervise(
   program: PluginProgram,
   launched: LaunchedPrograms,
   deps: ServeDeps,
-  hall: PluginHall,
+  host: PluginHost,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, log } = deps;
-  const pause = new ExponentialBackoff(RESTART_PAUSE);
+  const pause = new ExponentialBackoff(RESTART_BACKOFF);
   for (;;) {
     const current = launched.get(program);
     if (current) {
@@ -155,13 +155,13 @@ async function supervise(
       const exitCode = await end(current);
       launched.delete(program);
       log.warn('NRI plugin ended', { program: program.program, exitCode });
-      if (clock.monotonic() - since > RESTART_PAUSE.maxMs) pause.reset();
+      if (clock.monotonic() - since > RESTART_BACKOFF.maxMs) pause.reset();
     }
     await clock.sleep(pause.next(random.fraction()), signal).catch(() => {});
     if (signal.aborted) return;
-    const again = await launch(program, deps, hall, signal);
+    const again = await launch(program, deps, host, signal);
     launched.set(program, again);
-    if (again) await hall.admitTogether(async () => [again.plugin], signal).catch(() => {});
+    if (again) await host.admit(async () => [again.plugin], signal).catch(() => {});
   }
 }
 
@@ -170,9 +170,9 @@ async function end({ process }: Launched): Promise<number> {
   return (await process.exited).exitCode;
 }
 
-/** Each may tidy up, for a moment. */
-async function sendAway(plugins: readonly NriPlugin[], clock: Clock): Promise<void> {
-  const moment = clock.deadline(SHUTDOWN_MS);
+/** Each plugin gets a moment to clean up. */
+async function shutDownPlugins(plugins: readonly NriPlugin[], clock: Clock): Promise<void> {
+  const moment = clock.deadline(SHUTDOWN_TIMEOUT_MS);
   await Promise.allSettled(plugins.map((plugin) => plugin.call('shutdown', Empty.create(), moment)));
   for (const plugin of plugins) plugin.close('the runtime ends');
 }

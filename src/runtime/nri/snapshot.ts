@@ -4,36 +4,36 @@ import type { Container, PodSandbox } from './generated/nri-v1alpha1.ts';
 import type { NriRuntime } from './nri.ts';
 import { nriContainer } from './nri-container.ts';
 import { nriPod } from './nri-pod.ts';
-import type { Told } from './told.ts';
+import type { NotifiedObjects } from './notified-objects.ts';
 
-/** What plugins have heard of while the runtime does not show it to anybody yet. */
-export interface Unshown {
-  readonly pods: Told;
-  /** Containers between their creation and the news of it. */
-  readonly fresh: ReadonlyMap<string, ContainerRecord>;
+/** Objects that plugins know and the runtime does not list yet. */
+export interface UnlistedObjects {
+  readonly pods: NotifiedObjects;
+  /** Containers between their creation and the notification of it. */
+  readonly unlisted: ReadonlyMap<string, ContainerRecord>;
 }
 
 /**
- * All that a new plugin has to know: none is missing that other plugins have heard of, so nothing is lost between this
- * and the first event that it gets.
+ * Returns everything that a new plugin must know. Includes all objects that other plugins know, so nothing is lost
+ * between this and the plugin's first event.
  */
-export function snapshot(
+export function takeSnapshot(
   runtime: NriRuntime,
-  { pods, fresh }: Unshown,
+  { pods, unlisted }: UnlistedObjects,
 ): { readonly pods: readonly PodSandbox[]; readonly containers: readonly Container[] } {
-  const shown = runtime.containers().filter(isLive);
-  const ids = new Set(shown.map(({ id }) => id));
-  const unshown = [...fresh.values()].filter(({ id }) => !ids.has(id));
+  const listed = runtime.containers().filter(isLive);
+  const ids = new Set(listed.map(({ id }) => id));
+  const missing = [...unlisted.values()].filter(({ id }) => !ids.has(id));
   return {
     pods: runtime
       .sandboxes()
-      .filter((pod) => isShown(pod) || (pod.state.phase === 'creating' && pods.has(pod.id)))
+      .filter((pod) => isListed(pod) || (pod.state.phase === 'creating' && pods.has(pod.id)))
       .map(nriPod),
-    containers: [...shown, ...unshown].map((container) => nriContainer(container)),
+    containers: [...listed, ...missing].map((container) => nriContainer(container)),
   };
 }
 
-function isShown({ state }: SandboxRecord): boolean {
+function isListed({ state }: SandboxRecord): boolean {
   return state.phase === 'ready' || state.phase === 'notReady';
 }
 

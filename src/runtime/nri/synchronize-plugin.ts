@@ -2,10 +2,10 @@ import { Container, type ContainerUpdate, PodSandbox, SynchronizeRequest } from 
 import type { NriPlugin } from './nri-plugin.ts';
 import { MAX_MESSAGE_BYTES } from './ttrpc/ttrpc-frame.ts';
 
-/** Room for the envelope. */
+/** Leaves room for the envelope. */
 const MAX_CHUNK_BYTES = MAX_MESSAGE_BYTES - 4096;
 
-/** Shows a plugin all that is there; what it wants of it. Rejects when it does not take it. */
+/** Sends a plugin all existing objects; returns its updates. Rejects if the plugin does. */
 export async function synchronizePlugin(
   plugin: NriPlugin,
   pods: readonly PodSandbox[],
@@ -20,7 +20,7 @@ export async function synchronizePlugin(
   return [];
 }
 
-/** In as few messages as fit: all but the last say that more is coming. Pods come before containers. */
+/** Splits into as few messages as possible: all but the last announce more. Pods come before containers. */
 export function syncRequests(
   pods: readonly PodSandbox[],
   containers: readonly Container[],
@@ -48,7 +48,7 @@ export function syncRequests(
   return [...requests, current];
 }
 
-/** With its tag and the length before it. */
+/** Includes the tag and the length prefix. */
 function wireSize(encoded: Uint8Array): number {
   return encoded.byteLength + 6;
 }

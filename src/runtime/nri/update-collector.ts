@@ -6,9 +6,9 @@ import { ContainerUpdate, LinuxResources } from './generated/nri-v1alpha1.ts';
 import { mergeResources } from './merge-adjustments.ts';
 import type { NriUpdate } from './nri.ts';
 
-const NOTHING = { devices: [] };
+const NO_RESOURCES = { devices: [] };
 
-/** Updates of containers that several plugins ask for in one request, put together. */
+/** Combines container updates of several plugins in one request. */
 export class UpdateCollector {
   readonly #owners: FieldOwners;
   readonly #updates = new Map<string, { readonly resources: LinuxResources; readonly ignoreFailure: boolean }>();
@@ -17,16 +17,16 @@ export class UpdateCollector {
     this.#owners = owners;
   }
 
-  /** Throws what an update cannot do, unless the plugin does not mind. */
+  /** Throws for an invalid update, unless the plugin ignores failures. */
   add(update: ContainerUpdate, plugin: string): void {
     const { containerId, linux, ignoreFailure } = update;
     const change = linux?.resources ?? LinuxResources.create();
     try {
-      applyResources(NOTHING, change);
+      applyResources(NO_RESOURCES, change);
       this.#owners.claim(containerId, resourceClaims(change), plugin);
     } catch (error) {
-      const isRefusal = error instanceof ConflictError || error instanceof AdjustmentError;
-      if (isRefusal && ignoreFailure) return;
+      const isInvalid = error instanceof ConflictError || error instanceof AdjustmentError;
+      if (isInvalid && ignoreFailure) return;
       throw error;
     }
     const before = this.#updates.get(containerId);
@@ -47,11 +47,11 @@ export class UpdateCollector {
   }
 }
 
-/** For the runtime. Throws an `AdjustmentError`. */
+/** Converts an update for the runtime. Throws `AdjustmentError`. */
 export function nriUpdate({ containerId, linux, ignoreFailure }: ContainerUpdate): NriUpdate {
   return {
     containerId,
-    resources: applyResources(NOTHING, linux?.resources ?? LinuxResources.create()),
+    resources: applyResources(NO_RESOURCES, linux?.resources ?? LinuxResources.create()),
     ignoreFailure,
   };
 }

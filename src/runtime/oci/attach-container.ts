@@ -5,18 +5,18 @@ import type { ProcessIdentity } from '../../host/processes.ts';
 import { bundleFiles } from './bundle-files.ts';
 import { findFirstProcess, findMonitor, type Monitor } from './find-monitor.ts';
 import type { OciDeps } from './oci-deps.ts';
-import { type AttachedStreams, type MonitoredName, OciError } from './oci-runtime.ts';
+import { type AttachedStreams, type ContainerRef, OciError } from './oci-runtime.ts';
 
 type AttachDeps = Pick<OciDeps, 'fs' | 'packetSockets' | 'processes'>;
 
-/** conmon reads this much at a time, and forgets what a longer packet has beyond it. */
+/** conmon reads this much at a time and drops the rest of a longer packet. */
 const INPUT_BYTES = 8 * 1024;
 /** The first byte of each packet from conmon. */
 const STDERR = 3;
 
-/** By the socket that the monitor listens on. */
+/** Connects to the socket that the monitor listens on. */
 export async function attachContainer(
-  container: MonitoredName,
+  container: ContainerRef,
   deps: AttachDeps,
   signal: AbortSignal,
 ): Promise<AttachedStreams> {
@@ -24,18 +24,18 @@ export async function attachContainer(
   const monitor = await findMonitor(container, deps);
   const first = monitor && (await findFirstProcess(container, monitor, deps));
   if (!first) throw new OciError(`container ${container.id} is not running`);
-  const connection = await connected(container, deps, signal);
+  const connection = await connectToMonitor(container, deps, signal);
   const reading = new AbortController();
   const detach = (): void => {
     reading.abort();
     connection.close();
   };
   const packets = readAhead(connection, first, deps, reading);
-  return { ...inputTo(connection, monitor), ...terminalOf(first, monitor, deps), output: decoded(packets), detach };
+  return { ...openInput(connection, monitor), ...openTerminal(first, monitor, deps), output: decodePackets(packets), detach };
 }
 
-async function connected(
-  container: MonitoredName,
+async function connectToMonitor(
+  container: ContainerRef,
   { packetSockets }: AttachDeps,
   signal: AbortSignal,
 ): Promise<PacketConnection> {
@@ -48,9 +48,9 @@ async function connected(
 }
 
 /**
- * The monitor waits for each who is attached: one who does not read holds up the container, its log and everybody else.
- * Once the first process has ended, the little that is on its way is taken in, because until then the monitor cannot tell
- * of the end.
+ * Reads packets ahead of the consumer, within limits. The monitor waits for each client: one that does not read blocks
+ * the container, its log and all other clients. Once the first process has ended, all remaining packets are read,
+ * because the monitor cannot report the exit before.
  */
 function readAhead(
   connection: PacketConnection,
@@ -68,11 +68,11 @@ function readAhead(
     if (isRunning) room ??= Promise.withResolvers();
   };
   const packets = new MessageQueue({ pause, resume });
-  const letAllIn = (): void => {
+  const readAll = (): void => {
     isRunning = false;
     resume();
   };
-  processes.waitForExit(first, reading.signal).then(letAllIn, letAllIn);
+  processes.waitForExit(first, reading.signal).then(readAll, readAll);
   const pump = async (): Promise<void> => {
     for await (const packet of connection.packets) {
       packets.push(packet);
@@ -91,14 +91,14 @@ function readAhead(
   return packets;
 }
 
-async function* decoded(packets: AsyncIterable<Uint8Array>): AttachedStreams['output'] & AsyncGenerator {
+async function* decodePackets(packets: AsyncIterable<Uint8Array>): AttachedStreams['output'] & AsyncGenerator {
   for await (const packet of packets) {
     yield { stream: packet[0] === STDERR ? 'stderr' : 'stdout', data: packet.subarray(1) };
   }
 }
 
-/** Where its input is not open, the monitor would keep what it is sent and never take more. */
-function inputTo(connection: PacketConnection, { args }: Monitor): Pick<AttachedStreams, 'write' | 'closeInput'> {
+/** Without an open standard input, the monitor would buffer the data and then block. */
+function openInput(connection: PacketConnection, { args }: Monitor): Pick<AttachedStreams, 'write' | 'closeInput'> {
   if (!args.includes('-i')) return { write: async () => {}, closeInput: () => {} };
   return {
     write: async (data) => {
@@ -107,15 +107,15 @@ function inputTo(connection: PacketConnection, { args }: Monitor): Pick<Attached
           await connection.send(data.subarray(at, at + INPUT_BYTES));
         }
       } catch (error) {
-        if (!(error instanceof NetworkError)) throw error; // who writes to a container that is gone is not told
+        if (!(error instanceof NetworkError)) throw error; // writing to an exited container is not an error
       }
     },
     closeInput: () => connection.end(),
   };
 }
 
-/** Without the monitor, which takes the first of several orders that come quickly for all of them. */
-function terminalOf(
+/** Resizes without the monitor, which merges several requests in quick succession into the first one. */
+function openTerminal(
   first: ProcessIdentity,
   { args }: Monitor,
   { processes }: AttachDeps,

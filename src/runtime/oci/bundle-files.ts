@@ -1,28 +1,28 @@
-import type { MonitoredName } from './oci-runtime.ts';
+import type { ContainerRef } from './oci-runtime.ts';
 
-/** What the monitor keeps beside config.json. */
+/** The monitor's files beside config.json. */
 export interface BundleFiles {
   readonly config: string;
-  /** Number of the container's first process. */
+  /** PID of the container's first process. */
   readonly pid: string;
   readonly monitorPid: string;
-  /** FIFO that the monitor holds open for writing as long as it lives; nobody writes to it. */
+  /** FIFO that the monitor holds open for writing until it exits; it writes nothing to it. */
   readonly alive: string;
-  /** FIFO for orders to the monitor. */
-  readonly orders: string;
-  /** There when the kernel killed a process of it for want of memory. */
+  /** FIFO for control commands to the monitor. */
+  readonly control: string;
+  /** Exists if a process of the container was OOM-killed. */
   readonly oom: string;
-  /** The socket of those who attach. */
+  /** The socket for attach. */
   readonly attach: string;
 }
 
-export function bundleFiles({ bundle }: Pick<MonitoredName, 'bundle'>): BundleFiles {
+export function bundleFiles({ bundle }: Pick<ContainerRef, 'bundle'>): BundleFiles {
   return {
     config: `${bundle}/config.json`,
     pid: `${bundle}/pidfile`,
     monitorPid: `${bundle}/conmon.pid`,
     alive: `${bundle}/winsz`,
-    orders: `${bundle}/ctl`,
+    control: `${bundle}/ctl`,
     oom: `${bundle}/oom`,
     attach: `${bundle}/attach`,
   };

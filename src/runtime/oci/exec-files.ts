@@ -1,12 +1,12 @@
 import type { RunningProgram } from '../../host/processes.ts';
 import { type OciDeps, RUNTIME_ENV } from './oci-deps.ts';
-import type { MonitoredName } from './oci-runtime.ts';
+import type { ContainerRef } from './oci-runtime.ts';
 import type { OciProcess } from './oci-spec.ts';
 
-/** What lies beside the bundle's files while an exec runs. */
+/** The files of a running exec, in the bundle. */
 export interface ExecFiles {
   readonly process: string;
-  /** The runtime writes it once the process runs, and not at all when it cannot. */
+  /** Written by the runtime once the process runs; missing if it could not be started. */
   readonly pid: string;
 }
 
@@ -17,11 +17,12 @@ export interface StartedExec {
 }
 
 /**
- * Starts `crun exec` in the foreground: no monitor, its streams are the process's own. A terminal of crun is handed to us:
- * what the process writes last would otherwise come out between the marks of crun's error messages. runc refuses to.
+ * Starts `crun exec` in the foreground without a monitor: its streams are those of the process. crun passes its
+ * terminal over a socket: otherwise the last output of the process would be mixed with crun's error messages. runc does
+ * not support that.
  */
 export async function startExec(
-  { id, bundle }: MonitoredName,
+  { id, bundle }: ContainerRef,
   process: OciProcess,
   name: string,
   deps: Pick<OciDeps, 'program' | 'stateRoot' | 'crun' | 'fs' | 'processes'>,

@@ -1,12 +1,12 @@
 import { type StartedExec, startExec } from './exec-files.ts';
 import type { OciDeps } from './oci-deps.ts';
-import { type ExecStreams, type MonitoredName, OciError } from './oci-runtime.ts';
+import { type ExecStreams, type ContainerRef, OciError } from './oci-runtime.ts';
 import type { OciProcess } from './oci-spec.ts';
-import { lastWords } from './runtime-words.ts';
+import { lastErrorLine } from './runtime-output.ts';
 
-/** Runs a process in the container with its streams in the caller's hands. */
+/** Runs a process in the container and returns its streams. */
 export async function execStreams(
-  container: MonitoredName,
+  container: ContainerRef,
   process: OciProcess,
   name: string,
   deps: OciDeps,
@@ -16,21 +16,21 @@ export async function execStreams(
   const started = await startExec(container, process, name, deps, 'all');
   const { program } = started;
   try {
-    if (!(await runs(started, container, deps, signal))) throw new OciError(await wordsOf(started));
+    if (!(await waitForStart(started, container, deps, signal))) throw new OciError(await readErrorText(started));
   } catch (error) {
     await program.kill();
-    await program.exited; // until then it may still write them
+    await program.exited; // until then it may still write the files
     await started.removeFiles();
     throw error;
   }
-  program.exited.then(started.removeFiles).catch(() => {}); // files that are left go with the bundle, or at the next start
-  return followed(started, process.terminal);
+  program.exited.then(started.removeFiles).catch(() => {}); // files that are left are removed with the bundle, or at the next start
+  return wrapStreams(started, process.terminal);
 }
 
-/** The exit code is told when both outputs have been read to their end. */
-function followed({ program }: StartedExec, isTerminal: boolean): ExecStreams {
+/** Resolves the exit code when both outputs have been read to their end. */
+function wrapStreams({ program }: StartedExec, isTerminal: boolean): ExecStreams {
   const [stdout, stderr] = [withEnd(program.stdout), withEnd(program.stderr)];
-  if (isTerminal) stderr.finish(); // there is none, so nobody need read it
+  if (isTerminal) stderr.finish(); // a terminal has no stderr to be read
   return {
     stdout: stdout.chunks,
     stderr: stderr.chunks,
@@ -40,7 +40,7 @@ function followed({ program }: StartedExec, isTerminal: boolean): ExecStreams {
     exited: Promise.all([program.exited, stdout.end, stderr.end]).then(([exitCode]) => exitCode),
     kill: async () => {
       await program.kill();
-      // Whoever reads no more is not waited for.
+      // A client that stopped reading is not waited for.
       stdout.finish();
       stderr.finish();
     },
@@ -59,16 +59,16 @@ function withEnd(source: AsyncIterable<Uint8Array>) {
   return { chunks: chunks(), end, finish };
 }
 
-/** `false`: the runtime has ended without having started it. */
-async function runs(
+/** Returns `false` if the runtime exited without starting the process. */
+async function waitForStart(
   { program, files }: StartedExec,
-  { bundle }: MonitoredName,
+  { bundle }: ContainerRef,
   { fs }: OciDeps,
   signal: AbortSignal,
 ): Promise<boolean> {
   const over = new AbortController();
   const hasPid = async (): Promise<boolean> => (await fs.stat(files.pid)) !== undefined;
-  program.exited.then(() => over.abort()).catch(() => {}); // it never rejects
+  program.exited.then(() => over.abort()).catch(() => {}); // never rejects
   for await (const _ of fs.watch(bundle, AbortSignal.any([signal, over.signal]))) {
     if (await hasPid()) {
       over.abort();
@@ -79,7 +79,7 @@ async function runs(
   return hasPid();
 }
 
-async function wordsOf({ program }: StartedExec): Promise<string> {
+async function readErrorText({ program }: StartedExec): Promise<string> {
   const decoder = new TextDecoder();
   const texts = await Promise.all(
     [program.stdout, program.stderr].map(async (chunks) => {
@@ -88,5 +88,5 @@ async function wordsOf({ program }: StartedExec): Promise<string> {
       return text;
     }),
   );
-  return lastWords(texts.join(''));
+  return lastErrorLine(texts.join(''));
 }

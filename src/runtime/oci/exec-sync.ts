@@ -1,11 +1,11 @@
 import { type StartedExec, startExec } from './exec-files.ts';
 import type { OciDeps } from './oci-deps.ts';
-import { type ExecResult, type ExecSync, ExecTimeoutError, type MonitoredName, OciError } from './oci-runtime.ts';
-import { faultOf } from './runtime-words.ts';
+import { type ExecResult, type ExecSync, ExecTimeoutError, type ContainerRef, OciError } from './oci-runtime.ts';
+import { failureText } from './runtime-output.ts';
 
 /** Runs a process in the container to its end. */
 export async function execSync(
-  container: MonitoredName,
+  container: ContainerRef,
   exec: ExecSync,
   name: string,
   deps: OciDeps,
@@ -17,24 +17,24 @@ export async function execSync(
   const end = timeout === undefined ? signal : AbortSignal.any([signal, timeout]);
   const started = await startExec(container, exec.process, name, deps, 'outputOnly');
   try {
-    const late = (options?: ErrorOptions): Error =>
+    const timeoutError = (options?: ErrorOptions): Error =>
       new ExecTimeoutError(`timeout ${(timeoutMs ?? 0) / 1000}s exceeded`, options);
-    const result = await resultOf(started, exec.maxOutputBytes, end).catch((cause: unknown) => {
+    const result = await collectResult(started, exec.maxOutputBytes, end).catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw timeout?.aborted ? late({ cause }) : cause;
+      throw timeout?.aborted ? timeoutError({ cause }) : cause;
     });
     signal.throwIfAborted();
-    if (timeout?.aborted) throw late();
-    // What the runtime itself has to say comes instead of the process's output.
+    if (timeout?.aborted) throw timeoutError();
+    // Without a PID file, the output is an error of the runtime itself.
     const ran = result.exitCode === 0 || (await deps.fs.stat(started.files.pid)) !== undefined;
-    if (!ran) throw new OciError(faultOf(result));
+    if (!ran) throw new OciError(failureText(result));
     return result;
   } finally {
     await started.removeFiles();
   }
 }
 
-async function resultOf({ program }: StartedExec, maxBytes: number, end: AbortSignal): Promise<ExecResult> {
+async function collectResult({ program }: StartedExec, maxBytes: number, end: AbortSignal): Promise<ExecResult> {
   const { promise: unkilled, reject } = Promise.withResolvers<never>();
   const onEnd = (): void => void program.kill().catch(reject);
   end.addEventListener('abort', onEnd, { once: true });
@@ -52,7 +52,7 @@ async function resultOf({ program }: StartedExec, maxBytes: number, end: AbortSi
   }
 }
 
-/** Reads to the end, so that the process is never held up, and keeps the beginning. */
+/** Reads to the end, so that the process is never blocked, and keeps the beginning. */
 async function firstBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const kept: Uint8Array[] = [];
   let room = maxBytes;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { logPathOf, monitorArgs } from './monitor-args.ts';
-import type { Monitored } from './oci-runtime.ts';
+import { monitorLogPath, monitorArgs } from './monitor-args.ts';
+import type { MonitoredContainer } from './oci-runtime.ts';
 
 const places = { program: '/usr/bin/crun', stateRoot: '/s/oci/crun', exits: '/s/exits', sockets: '/s/s' };
-const plain: Monitored = {
+const plain: MonitoredContainer = {
   id: 'c1',
   bundle: '/b',
   logPath: '/logs/0.log',
@@ -17,7 +17,7 @@ const BASE =
   '--api-version 1 -c c1 -u c1 -n c1 -r /usr/bin/crun --runtime-arg=--root=/s/oci/crun -b /b -p /b/pidfile ' +
   '--conmon-pidfile /b/conmon.pid --exit-dir /s/exits --socket-dir-path /s/s --full-attach';
 
-const cases: Record<string, { given: Partial<Monitored>; behind: string }> = {
+const cases: Record<string, { given: Partial<MonitoredContainer>; behind: string }> = {
   'writes a log in the form of CRI': { given: {}, behind: '-l k8s-file:/logs/0.log --no-sync-log' },
   'gives a terminal': { given: { terminal: true }, behind: '-l k8s-file:/logs/0.log --no-sync-log -t' },
   'keeps the input open': {
@@ -49,6 +49,6 @@ test('monitorArgs() keeps the device of the node from a container with users of 
 
 test('logPathOf() finds what monitorArgs() said', () => {
   const { logPath, ...silent } = plain;
-  assert.equal(logPathOf(monitorArgs(plain, places, false)), logPath);
-  assert.equal(logPathOf(monitorArgs(silent, places, false)), undefined);
+  assert.equal(monitorLogPath(monitorArgs(plain, places, false)), logPath);
+  assert.equal(monitorLogPath(monitorArgs(silent, places, false)), undefined);
 });

@@ -1,25 +1,25 @@
 import { bundleFiles } from './bundle-files.ts';
 import type { OciDeps } from './oci-deps.ts';
-import type { Monitored } from './oci-runtime.ts';
+import type { MonitoredContainer } from './oci-runtime.ts';
 
-type Places = Pick<OciDeps, 'program' | 'stateRoot' | 'exits' | 'sockets'>;
+type Paths = Pick<OciDeps, 'program' | 'stateRoot' | 'exits' | 'sockets'>;
 
 /**
- * How conmon is started for a container. `hasOwnUsers`: it is in a user namespace. There crun makes its user the owner of
- * its streams, and its input would be the node's `/dev/null`, which it could then take away from everybody.
+ * Returns conmon's arguments for a container. `hasOwnUsers`: it is in a user namespace. There crun changes the owner of
+ * its streams to the container's user; with `/dev/null` as input, the container could take over the node's `/dev/null`.
  */
-export function monitorArgs(container: Monitored, places: Places, hasOwnUsers: boolean): readonly string[] {
-  const { program, stateRoot, exits, sockets } = places;
+export function monitorArgs(container: MonitoredContainer, paths: Paths, hasOwnUsers: boolean): readonly string[] {
+  const { program, stateRoot, exits, sockets } = paths;
   const { id, bundle, logPath, terminal, stdin, stdinOnce } = container;
   const files = bundleFiles(container);
   return [
     ...['--api-version', '1'],
     ...['-c', id, '-u', id, '-n', id],
-    ...(hasOwnUsers && !stdin ? withEndedInput(program) : ['-r', program]),
+    ...(hasOwnUsers && !stdin ? withClosedInput(program) : ['-r', program]),
     `--runtime-arg=--root=${stateRoot}`,
     ...['-b', bundle, '-p', files.pid, '--conmon-pidfile', files.monitorPid],
     ...['--exit-dir', exits, '--socket-dir-path', sockets, '--full-attach'],
-    // The output is as durable as any file; conmon would wait for the disk at the container's end.
+    // The log need not be synced; conmon would wait for the disk at the container's exit.
     ...['-l', logPath === undefined ? 'none' : `k8s-file:${logPath}`, '--no-sync-log'],
     ...(terminal ? ['-t'] : []),
     ...(stdin ? ['-i'] : []),
@@ -27,13 +27,13 @@ export function monitorArgs(container: Monitored, places: Places, hasOwnUsers: b
   ];
 }
 
-/** conmon knows no input but `/dev/null` and a pipe that stays open. */
-function withEndedInput(program: string): readonly string[] {
+/** conmon supports only `/dev/null` and a pipe that stays open as input. */
+function withClosedInput(program: string): readonly string[] {
   return ['-r', '/bin/sh', '--runtime-arg=-c', '--runtime-arg=: | "$0" "$@"', `--runtime-arg=${program}`];
 }
 
-/** The log file of a running conmon, from its arguments. */
-export function logPathOf(args: readonly string[]): string | undefined {
+/** Returns the log file of a running conmon, from its arguments. */
+export function monitorLogPath(args: readonly string[]): string | undefined {
   const driver = args[args.indexOf('-l') + 1] ?? '';
   return driver.startsWith('k8s-file:') ? driver.slice('k8s-file:'.length) : undefined;
 }

@@ -5,17 +5,17 @@ import type { Clock } from '../../host/clock.ts';
 import type { Fifos } from '../../host/fifos.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import type { PacketSockets } from '../../host/packet-sockets.ts';
-import type { Finished, Processes } from '../../host/processes.ts';
+import type { CommandResult, Processes } from '../../host/processes.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
-import type { CompiledFilters } from './compiled-filters.ts';
+import type { SeccompFilterCache } from './seccomp-filter-cache.ts';
 
-/** What the parts of one OCI runtime have in common. */
+/** Shared by the parts of one OCI runtime. */
 export interface OciDeps {
   /** `/usr/bin/crun` */
   readonly program: string;
   /** `/usr/bin/conmon` */
   readonly monitorProgram: string;
-  /** Where the runtime keeps its state; a folder for each program. */
+  /** The runtime's state directory; one for each program. */
   readonly stateRoot: string;
   readonly exits: string;
   readonly sockets: string;
@@ -25,36 +25,38 @@ export interface OciDeps {
   readonly processes: Processes;
   readonly cgroups: Cgroups;
   readonly packetSockets: PacketSockets;
-  /** Present: the program was seen to do as crun does, and is spared what we can do ourselves. */
-  readonly crun?: CrunWays;
+  /**
+   * Present if the program was probed to behave as crun: then some of its commands are replaced with direct operations.
+   */
+  readonly crun?: CrunFastPath;
 }
 
-export interface CrunWays {
-  readonly filters: CompiledFilters;
+export interface CrunFastPath {
+  readonly filters: SeccompFilterCache;
 }
 
-/** What runtimes, monitors and hooks get of our environment. */
+/** The environment of runtimes, monitors and hooks. */
 export const RUNTIME_ENV: Readonly<Record<string, string>> = { PATH: DEFAULT_PATH };
 
-/** Where a program keeps the state of its containers. */
-export function stateRootOf({ ociState }: Pick<RuntimePaths, 'ociState'>, program: string): string {
+/** Returns the state directory of a program. */
+export function stateRootPath({ ociState }: Pick<RuntimePaths, 'ociState'>, program: string): string {
   return `${ociState}/${posix.basename(program)}`;
 }
 
-/** The runtime speaks a line or two; who writes more than this is no runtime. */
-const MAX_WORDS_BYTES = 64 * 1024;
+/** The runtime writes a line or two. */
+const MAX_OUTPUT_BYTES = 64 * 1024;
 
 /** Runs one command of the runtime to its end. */
 export function runRuntime(
   { program, stateRoot, processes }: Pick<OciDeps, 'program' | 'stateRoot' | 'processes'>,
   args: readonly string[],
   signal: AbortSignal,
-): Promise<Finished> {
+): Promise<CommandResult> {
   const command = {
     program,
     args: [`--root=${stateRoot}`, ...args],
     env: RUNTIME_ENV,
-    maxOutputBytes: MAX_WORDS_BYTES,
+    maxOutputBytes: MAX_OUTPUT_BYTES,
     sealed: true,
   };
   return processes.run(command, signal);

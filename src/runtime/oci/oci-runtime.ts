@@ -1,94 +1,99 @@
 import type { OciProcess, OciResources } from './oci-spec.ts';
 
 /**
- * An OCI runtime (crun, runc) below a monitor (conmon) for each container. The monitor is no child of ours: it keeps the
- * output and the exit code while we are away. What it knows lies in files below the bundle and in `exits`.
+ * An OCI runtime (crun, runc) with a monitor (conmon) for each container. The monitor is not a child of this process:
+ * it keeps the output and the exit code across restarts, in files below the bundle and in `exits`.
  */
 export interface OciRuntime {
   /** `/usr/bin/crun` */
   readonly program: string;
 
   /**
-   * `create` and `start`. The bundle holds config.json, and its rootfs is mounted. Rejects with an `OciError` that has
-   * the runtime's last words; then neither process nor state of it is left. A signal that aborts half-way ends the same.
+   * Runs `create` and `start`. The bundle contains config.json, and its rootfs is mounted. Rejects with `OciError` with
+   * the runtime's last message; then no process or state of it is left. An abort has the same effect.
    */
-  start(container: Monitored, signal: AbortSignal): Promise<StartedContainer>;
+  start(container: MonitoredContainer, signal: AbortSignal): Promise<StartedContainer>;
 
   /**
-   * Resolves once, when the container's first process has ended, or when its monitor is gone without a word. Also for a
-   * container that an earlier life of ours started, also when that ended long ago. Nothing polls: the monitor's end is
-   * seen by the end of a FIFO that it holds. Rejects only when the signal aborts.
+   * Resolves once, when the container's first process has ended or its monitor exited without a report. Works for
+   * containers of previous processes, also if they ended long ago. Without polling: the monitor's exit closes a FIFO
+   * that it holds. Rejects only if the signal aborts.
    */
-  ended(container: MonitoredName, signal: AbortSignal): Promise<ContainerEnd>;
-
-  /** No error when it has ended already. `all` reaches every process of its cgroup (no PID namespace of its own). */
-  kill(container: MonitoredName, signalNumber: number, options?: { readonly all?: boolean }): Promise<void>;
-
-  /** Removes what the runtime and the monitor have of it, killing what still runs. Safe to repeat and when nothing is there. */
-  remove(container: MonitoredName, signal: AbortSignal): Promise<void>;
-
-  /** Rejects with an `OciError` when the kernel refuses the values. */
-  update(container: MonitoredName, resources: OciResources, signal: AbortSignal): Promise<void>;
+  wait(container: ContainerRef, signal: AbortSignal): Promise<ContainerExit>;
 
   /**
-   * Runs a process in the container to its end and keeps its output (of each stream the first `maxOutputBytes`). After
-   * `timeoutMs` (absent: never) its whole process group is killed, and the call rejects with an `ExecTimeoutError`; the
-   * same is done when the signal aborts.
+   * No error if it has ended already. `all` signals every process of its cgroup (containers without a PID namespace).
    */
-  execSync(container: MonitoredName, exec: ExecSync, signal: AbortSignal): Promise<ExecResult>;
+  kill(container: ContainerRef, signalNumber: number, options?: { readonly all?: boolean }): Promise<void>;
 
-  /** The same with streams: for exec from a terminal or a client. Resolves when it runs; rejects with an `OciError`. */
-  exec(container: MonitoredName, process: OciProcess, signal: AbortSignal): Promise<ExecStreams>;
+  /** Removes the state of the runtime and the monitor, and kills what still runs. Idempotent. */
+  remove(container: ContainerRef, signal: AbortSignal): Promise<void>;
+
+  /** Rejects with `OciError` if the kernel rejects the values. */
+  update(container: ContainerRef, resources: OciResources, signal: AbortSignal): Promise<void>;
 
   /**
-   * Joins the first process of a running container: what it writes from now on, and, where it has an open standard input,
-   * what it reads. Any number at once; each sees all output. Rejects with an `OciError` when it has ended.
+   * Runs a process in the container to its end and returns its output (the first `maxOutputBytes` of each stream).
+   * After `timeoutMs` (absent: never) its process group is killed and the call rejects with `ExecTimeoutError`; an
+   * abort does the same.
    */
-  attach(container: MonitoredName, signal: AbortSignal): Promise<AttachedStreams>;
-
-  /** Ends all execs that an earlier life of ours left in the container. Those of this life must not have begun. */
-  endExecs(container: MonitoredName): Promise<void>;
+  execSync(container: ContainerRef, exec: ExecSync, signal: AbortSignal): Promise<ExecResult>;
 
   /**
-   * For a start that an earlier life of ours was at when it died, before anything else is asked of the container: resolves
-   * when nothing of that start goes on. What is there then stays: `remove` finds it. Looks at every process of the machine.
+   * Runs a process with streams, for exec from a terminal or a client. Resolves when it runs; rejects with `OciError`.
    */
-  settleStart(container: MonitoredName, signal: AbortSignal): Promise<void>;
+  exec(container: ContainerRef, process: OciProcess, signal: AbortSignal): Promise<ExecStreams>;
 
-  /** The monitor opens its log file anew, after a rotation; resolves when it has. */
-  reopenLog(container: MonitoredName, signal: AbortSignal): Promise<void>;
+  /**
+   * Attaches to the first process of a running container: its output from now on and, if standard input is open, its
+   * input. Any number of clients at once; each receives all output. Rejects with `OciError` if it has ended.
+   */
+  attach(container: ContainerRef, signal: AbortSignal): Promise<AttachedStreams>;
+
+  /** Kills all execs that a previous process left in the container. No exec of this process may have begun. */
+  killLeftoverExecs(container: ContainerRef): Promise<void>;
+
+  /**
+   * For a start that was interrupted by the end of a previous process, before any other operation: resolves when
+   * nothing of that start runs any more. What exists then stays and is found by `remove`. Scans all processes of the
+   * machine.
+   */
+  waitForInterruptedStart(container: ContainerRef, signal: AbortSignal): Promise<void>;
+
+  /** Makes the monitor reopen its log file after a rotation; resolves when it has. */
+  reopenLog(container: ContainerRef, signal: AbortSignal): Promise<void>;
 }
 
-/** All that is needed to find it again after a restart. */
-export interface MonitoredName {
+/** Identifies a container, also after a restart. */
+export interface ContainerRef {
   readonly id: string;
   readonly bundle: string;
 }
 
-export interface Monitored extends MonitoredName {
-  /** In CRI's format; absent: the output is thrown away. Its folder exists. */
+export interface MonitoredContainer extends ContainerRef {
+  /** In CRI's format; absent: the output is discarded. Its directory exists. */
   readonly logPath?: string;
   readonly terminal: boolean;
-  /** Its standard input stays open. */
+  /** Standard input stays open. */
   readonly stdin: boolean;
-  /** … until the first client has gone. */
+  /** Standard input stays open until the first client detaches. */
   readonly stdinOnce: boolean;
 }
 
 export interface StartedContainer {
-  /** Of its first process, as this machine counts. */
+  /** PID of the first process on the host. */
   readonly pid: number;
 }
 
-export type ContainerEnd =
+export type ContainerExit =
   | {
       readonly kind: 'exited';
-      /** 128 + number when a signal ended it. */
+      /** 128 + signal number if a signal ended it. */
       readonly exitCode: number;
       readonly finishedAtMs: number;
       readonly oomKilled: boolean;
     }
-  /** Nobody can say how it ended; its processes may still be there. */
+  /** The exit code is unknown; processes may still run. */
   | { readonly kind: 'monitorLost' };
 
 export interface ExecSync {
@@ -107,33 +112,33 @@ export interface ExecStreams {
   /** With a terminal all output is in `stdout`. A slow reader slows the process down. */
   readonly stdout: AsyncIterable<Uint8Array>;
   readonly stderr: AsyncIterable<Uint8Array>;
-  /** Resolves when the process has taken it (or is gone). */
+  /** Resolves when the process has read it (or exited). */
   write(data: Uint8Array): Promise<void>;
   closeInput(): void;
   resize(size: { readonly width: number; readonly height: number }): Promise<void>;
-  /** Resolves with its exit code; both outputs have ended then. */
+  /** Resolves with the exit code after both outputs have ended. */
   readonly exited: Promise<number>;
-  /** Ends its process group. */
+  /** Kills its process group. */
   kill(): Promise<void>;
 }
 
-/** One of perhaps several who look on. */
+/** One of possibly several attached clients. */
 export interface AttachedStreams {
   /**
-   * Ends when the container does, or by `detach`. A slow reader loses nothing, and slows the container down, and with it its
-   * log and everybody else who is attached; its end is not held up.
+   * Ends with the container or by `detach`. A slow reader loses nothing, but slows down the container, its log and all
+   * other clients; it does not delay the exit.
    */
   readonly output: AsyncIterable<{ readonly stream: 'stdout' | 'stderr'; readonly data: Uint8Array }>;
-  /** Resolves when the monitor has taken it (or is gone). Nothing happens to it where standard input is not open. */
+  /** Resolves when the monitor has taken it (or exited). Ignored if standard input is not open. */
   write(data: Uint8Array): Promise<void>;
-  /** Nothing more is written; a container with `stdinOnce` sees the end of its input. */
+  /** Ends the input; a container with `stdinOnce` sees the end of its input. */
   closeInput(): void;
   resize(size: { readonly width: number; readonly height: number }): Promise<void>;
-  /** The container goes on. Safe to repeat. */
+  /** The container goes on. Idempotent. */
   detach(): void;
 }
 
-/** What the runtime said when it did not do what was asked. */
+/** An error message of the runtime. */
 export class OciError extends Error {
   override readonly name = 'OciError';
 }
@@ -142,11 +147,11 @@ export class ExecTimeoutError extends Error {
   override readonly name = 'ExecTimeoutError';
 }
 
-/** Chooses by handler; built once at start, when each program has been probed with a container of its own. */
+/** Selects a runtime by handler; built once at start-up, after each program was probed with a container. */
 export interface OciRuntimes {
-  /** `undefined`: no handler of this name. The empty name is the default. */
+  /** Returns `undefined` for an unknown handler. The empty name is the default. */
   handler(name: string): OciRuntime | undefined;
-  /** Sorted, the default's empty name first: what `Status` lists. */
+  /** Sorted, the default's empty name first: the list of `Status`. */
   readonly handlers: ReadonlyArray<{ readonly name: string } & HandlerFeatures>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * config.json of the OCI runtime specification 1.1, as far as CRI can ask for it. NRI and CDI edit such a value; nothing
- * here is ever changed in place.
+ * config.json of the OCI runtime specification 1.1, as far as CRI needs it. NRI and CDI return edited copies; values
+ * are immutable.
  */
 export interface OciSpec {
   readonly ociVersion: string;
@@ -93,7 +93,7 @@ export interface OciLinux {
   readonly maskedPaths: readonly string[];
   readonly readonlyPaths: readonly string[];
   readonly mountLabel?: string;
-  /** `closID` and schemata of Intel's resource director. */
+  /** `closID` and schemata of Intel RDT. */
   readonly intelRdt?: Readonly<Record<string, unknown>>;
 }
 

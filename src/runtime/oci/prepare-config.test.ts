@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryFileSystem } from '../../host/fake/memory-file-system.ts';
-import { createCompiledFilters } from './compiled-filters.ts';
+import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 import type { OciSeccomp, OciSpec } from './oci-spec.ts';
-import { keepFilter, prepareConfig, withoutOrders } from './prepare-config.ts';
+import { cacheFilter, prepareConfig, withoutCrunAnnotations } from './prepare-config.ts';
 import { NO_FEATURES, probeSpec } from './probe-spec.ts';
 
 const CONTAINER = { id: 'c1', bundle: '/b/c1' };
@@ -25,7 +25,7 @@ async function world() {
   const fs = new MemoryFileSystem(() => 0);
   await Promise.all([fs.makeDirectory('/b/c1'), fs.makeDirectory('/state/c1')]);
   await fs.writeFile(COMPILED, FILTER);
-  const life = (stamp = 'crun 1') => ({ fs, crun: { filters: createCompiledFilters({ path: PATH, stamp, fs }) } });
+  const life = (stamp = 'crun 1') => ({ fs, crun: { filters: createSeccompFilterCache({ path: PATH, stamp, fs }) } });
   const write = (spec: OciSpec) => fs.writeFile(CONFIG, JSON.stringify(spec));
   const written = async (): Promise<OciSpec> => JSON.parse(await fs.readText(CONFIG));
   return { fs, life, write, written };
@@ -36,13 +36,13 @@ test('a filter that was compiled once is ready for the next container, also in t
   const first = life();
   await write(specWith(SECCOMP));
   assert.deepEqual(await prepareConfig(CONTAINER, first), specWith(SECCOMP));
-  await keepFilter(specWith(SECCOMP), COMPILED, first);
+  await cacheFilter(specWith(SECCOMP), COMPILED, first);
   for (const deps of [first, life()]) {
     await write(specWith(SECCOMP));
     assert.deepEqual(await prepareConfig(CONTAINER, deps), specWith(SECCOMP, READY));
     assert.deepEqual(await written(), specWith(SECCOMP, READY));
   }
-  assert.deepEqual(withoutOrders(await written()), specWith(SECCOMP));
+  assert.deepEqual(withoutCrunAnnotations(await written()), specWith(SECCOMP));
 });
 
 const unready: Record<string, { seccomp?: OciSeccomp; stamp?: string }> = {
@@ -55,7 +55,7 @@ const unready: Record<string, { seccomp?: OciSeccomp; stamp?: string }> = {
 for (const [name, { seccomp, stamp }] of Object.entries(unready)) {
   test(`a compiled filter is not taken for ${name}`, async () => {
     const { life, write, written } = await world();
-    await keepFilter(specWith(SECCOMP), COMPILED, life());
+    await cacheFilter(specWith(SECCOMP), COMPILED, life());
     await write(specWith(seccomp));
     await prepareConfig(CONTAINER, life(stamp));
     assert.deepEqual(await written(), specWith(seccomp));
@@ -66,8 +66,8 @@ test('what is no filter is not kept, and nothing where there is none', async () 
   const { fs, life, write } = await world();
   const deps = life();
   await fs.writeFile(COMPILED, FILTER.subarray(0, 7));
-  await keepFilter(specWith(SECCOMP), COMPILED, deps);
-  await keepFilter(specWith(SECCOMP), '/state/c1/none', deps);
+  await cacheFilter(specWith(SECCOMP), COMPILED, deps);
+  await cacheFilter(specWith(SECCOMP), '/state/c1/none', deps);
   await write(specWith(SECCOMP));
   assert.deepEqual(await prepareConfig(CONTAINER, deps), specWith(SECCOMP));
 });

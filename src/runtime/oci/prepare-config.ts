@@ -1,37 +1,39 @@
 import { FileSystemError } from '../../host/file-system.ts';
 import { bundleFiles } from './bundle-files.ts';
-import { textUnlessGone } from './find-monitor.ts';
+import { readIfExists } from './find-monitor.ts';
 import type { OciDeps } from './oci-deps.ts';
-import type { MonitoredName } from './oci-runtime.ts';
+import type { ContainerRef } from './oci-runtime.ts';
 import type { OciSeccomp, OciSpec } from './oci-spec.ts';
 
-/** Orders to crun. Among them are ways around a filter and to other programs: nobody but us gives any. */
-const ORDERS = 'run.oci.';
-/** A compiled filter in base64: crun takes it instead of compiling `linux.seccomp`. */
-const READY_FILTER = `${ORDERS}seccomp_bpf_data`;
+/**
+ * Prefix of annotations that control crun. Some disable seccomp or run other programs: only this runtime may set them.
+ */
+const CRUN_PREFIX = 'run.oci.';
+/** A compiled filter in base64: crun uses it instead of compiling `linux.seccomp`. */
+const COMPILED_FILTER = `${CRUN_PREFIX}seccomp_bpf_data`;
 
 type ConfigDeps = Pick<OciDeps, 'fs' | 'crun'>;
 
-/** What config.json says; `undefined` when there is none. */
-export async function readSpec(container: MonitoredName, { fs }: Pick<OciDeps, 'fs'>): Promise<OciSpec | undefined> {
-  const text = await textUnlessGone(bundleFiles(container).config, { fs });
-  return text === '' ? undefined : (JSON.parse(text) as OciSpec); // our own, in a folder of our own
+/** Reads config.json; returns `undefined` if it is missing. */
+export async function readSpec(container: ContainerRef, { fs }: Pick<OciDeps, 'fs'>): Promise<OciSpec | undefined> {
+  const text = await readIfExists(bundleFiles(container).config, { fs });
+  return text === '' ? undefined : (JSON.parse(text) as OciSpec); // written by this process, in a private directory
 }
 
-/** As somebody wrote it, without what a start puts in. */
-export function withoutOrders(spec: OciSpec): OciSpec {
-  const others = Object.entries(spec.annotations).filter(([name]) => !name.startsWith(ORDERS));
+/** Returns the spec without annotations that control crun. */
+export function withoutCrunAnnotations(spec: OciSpec): OciSpec {
+  const others = Object.entries(spec.annotations).filter(([name]) => !name.startsWith(CRUN_PREFIX));
   if (others.length === Object.keys(spec.annotations).length) return spec;
   return { ...spec, annotations: Object.fromEntries(others) };
 }
 
-/** Puts the compiled filter into config.json where there is one. The section stays: without the one there is the other. */
-export async function prepareConfig(container: MonitoredName, deps: ConfigDeps): Promise<OciSpec | undefined> {
+/** Adds the compiled filter to config.json if it is cached. The seccomp section stays, for use without the cache. */
+export async function prepareConfig(container: ContainerRef, deps: ConfigDeps): Promise<OciSpec | undefined> {
   const found = await readSpec(container, deps);
   if (found === undefined) return undefined;
-  const plain = withoutOrders(found);
-  const seccomp = compilable(plain);
-  const filter = seccomp && (await deps.crun?.filters.ready(seccomp));
+  const plain = withoutCrunAnnotations(found);
+  const seccomp = cacheableSeccomp(plain);
+  const filter = seccomp && (await deps.crun?.filters.get(seccomp));
   const spec = filter ? withFilter(plain, filter) : plain;
   if (spec !== found) {
     await deps.fs.writeReplacing(bundleFiles(container).config, JSON.stringify(spec), { mode: 0o600 });
@@ -40,21 +42,21 @@ export async function prepareConfig(container: MonitoredName, deps: ConfigDeps):
 }
 
 function withFilter(spec: OciSpec, filter: Uint8Array): OciSpec {
-  return { ...spec, annotations: { ...spec.annotations, [READY_FILTER]: Buffer.from(filter).toString('base64') } };
+  return { ...spec, annotations: { ...spec.annotations, [COMPILED_FILTER]: Buffer.from(filter).toString('base64') } };
 }
 
-/** Keeps the filter that crun has compiled for a container, before anything can remove that. */
-export async function keepFilter(spec: OciSpec, compiledFile: string, { fs, crun }: ConfigDeps): Promise<void> {
-  const seccomp = compilable(spec);
-  if (crun === undefined || seccomp === undefined || READY_FILTER in spec.annotations) return;
+/** Caches the filter that crun compiled for a container, before the container can be removed. */
+export async function cacheFilter(spec: OciSpec, compiledFile: string, { fs, crun }: ConfigDeps): Promise<void> {
+  const seccomp = cacheableSeccomp(spec);
+  if (crun === undefined || seccomp === undefined || COMPILED_FILTER in spec.annotations) return;
   try {
-    await crun.filters.keep(seccomp, await fs.readFile(compiledFile));
+    await crun.filters.put(seccomp, await fs.readFile(compiledFile));
   } catch (error) {
-    if (!(error instanceof FileSystemError)) throw error; // without it the next one takes as long
+    if (!(error instanceof FileSystemError)) throw error; // the next container compiles it again
   }
 }
 
-/** One with a listener is made anew for each container. */
-function compilable({ linux: { seccomp } }: OciSpec): OciSeccomp | undefined {
+/** A filter with a listener is specific to each container. */
+function cacheableSeccomp({ linux: { seccomp } }: OciSpec): OciSeccomp | undefined {
   return seccomp?.listenerPath === undefined ? seccomp : undefined;
 }

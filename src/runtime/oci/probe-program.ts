@@ -1,7 +1,7 @@
 import { errorText } from '../../base/error-text.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import type { HandlerFeatures, Monitored, OciRuntime } from './oci-runtime.ts';
-import { inProbe, type ProbeProgramDeps } from './probe-bundle.ts';
+import type { HandlerFeatures, MonitoredContainer, OciRuntime } from './oci-runtime.ts';
+import { withProbeContainer, type ProbeProgramDeps } from './probe-bundle.ts';
 import { isCrun } from './probe-crun.ts';
 import { ALL_FEATURES, IDMAPPED_PATH, NO_FEATURES, PROBE_HOST_ID, READ_ONLY_PATH } from './probe-spec.ts';
 
@@ -9,55 +9,55 @@ export type ProbeResult =
   | {
       readonly works: true;
       readonly features: HandlerFeatures;
-      /** As `OciDeps.crun` has it. */
+      /** As for `OciDeps.crun`. */
       readonly isCrun: boolean;
     }
   | { readonly works: false; readonly reason: string };
 
-type Tried =
+type Attempt =
   | { readonly works: true; readonly features: HandlerFeatures }
   | { readonly works: false; readonly reason: string };
 
-/** What a program can do here is seen by having it do that. */
+/** Finds out what a program supports by running containers. */
 export async function probeProgram(deps: ProbeProgramDeps, signal: AbortSignal): Promise<ProbeResult> {
   const result = await probeFeatures(deps, signal);
   return result.works ? { ...result, isCrun: await isCrun(deps, signal) } : result;
 }
 
 /**
- * One container with all of it, and only when that fails one for each. A runtime that takes no notice of what it does not
- * know is found out, too: the container is looked at.
+ * Probes all features with one container, and each separately only if that fails. The container is inspected, because a
+ * runtime may silently ignore what it does not support.
  */
-async function probeFeatures(deps: ProbeProgramDeps, signal: AbortSignal): Promise<Tried> {
-  const all = await tried(deps, ALL_FEATURES, signal);
+async function probeFeatures(deps: ProbeProgramDeps, signal: AbortSignal): Promise<Attempt> {
+  const all = await tryFeatures(deps, ALL_FEATURES, signal);
   if (all.works) return all;
-  const plain = await tried(deps, NO_FEATURES, signal);
+  const plain = await tryFeatures(deps, NO_FEATURES, signal);
   if (!plain.works) return plain;
   const has = async (feature: keyof HandlerFeatures): Promise<boolean> => {
-    const result = await tried(deps, { ...NO_FEATURES, [feature]: true }, signal);
+    const result = await tryFeatures(deps, { ...NO_FEATURES, [feature]: true }, signal);
     return result.works && result.features[feature];
   };
-  // One after the other: they share a name.
+  // Serially: they share an ID.
   const recursiveReadOnlyMounts = await has('recursiveReadOnlyMounts');
   const userNamespaces = await has('userNamespaces');
   const idmappedMounts = userNamespaces && (await has('idmappedMounts'));
   return { works: true, features: { recursiveReadOnlyMounts, userNamespaces, idmappedMounts } };
 }
 
-async function tried(deps: ProbeProgramDeps, features: HandlerFeatures, signal: AbortSignal): Promise<Tried> {
+async function tryFeatures(deps: ProbeProgramDeps, features: HandlerFeatures, signal: AbortSignal): Promise<Attempt> {
   try {
-    const look = (runtime: OciRuntime, container: Monitored) => observed(runtime, container, deps.fs, signal);
-    return { works: true, features: await inProbe(deps, features, look) };
+    const inspect = (runtime: OciRuntime, container: MonitoredContainer) => inspectFeatures(runtime, container, deps.fs, signal);
+    return { works: true, features: await withProbeContainer(deps, features, inspect) };
   } catch (error) {
     signal.throwIfAborted();
     return { works: false, reason: errorText(error) };
   }
 }
 
-/** What a container that runs really has. */
-async function observed(
+/** Returns the features that a running container really has. */
+async function inspectFeatures(
   runtime: OciRuntime,
-  container: Monitored,
+  container: MonitoredContainer,
   fs: FileSystem,
   signal: AbortSignal,
 ): Promise<HandlerFeatures> {

@@ -4,9 +4,9 @@ import type { Log } from '../../base/log.ts';
 import type { Host } from '../../host/host.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
-import { createCompiledFilters } from './compiled-filters.ts';
+import { createSeccompFilterCache } from './seccomp-filter-cache.ts';
 import { createOciRuntime } from './create-oci-runtime.ts';
-import { type OciDeps, stateRootOf } from './oci-deps.ts';
+import { type OciDeps, stateRootPath } from './oci-deps.ts';
 import { type HandlerFeatures, OciError, type OciRuntime, type OciRuntimes } from './oci-runtime.ts';
 import { openProbeCache, type ProbeCache } from './probe-cache.ts';
 import { type ProbeResult, probeProgram } from './probe-program.ts';
@@ -16,9 +16,9 @@ export interface ProbeRuntimesDeps {
   readonly settings: Pick<RuntimeSettings, 'handlers' | 'pauseProgram' | 'stateDir'>;
   readonly paths: Pick<RuntimePaths, 'ociState' | 'exits' | 'sockets'>;
   readonly log: Log;
-  /** `/usr/bin/conmon` unless somebody says otherwise. */
+  /** `/usr/bin/conmon` by default. */
   readonly monitorProgram?: string;
-  /** Tried in this order when no default is configured. */
+  /** Tried in this order if no default is configured. */
   readonly candidates?: readonly string[];
 }
 
@@ -32,41 +32,41 @@ const CANDIDATES = [
   '/usr/local/bin/runc',
 ];
 
-interface Working {
+interface WorkingRuntime {
   readonly runtime: OciRuntime;
   readonly features: HandlerFeatures;
 }
 
-/** What is known of programs so far; several handlers may name the same one. */
-interface Finds {
+/** Probe results so far; several handlers may use the same program. */
+interface ProbeState {
   readonly cache: ProbeCache;
   readonly probes: Map<string, ProbeResult>;
-  readonly working: Map<string, Working>;
+  readonly working: Map<string, WorkingRuntime>;
 }
 
 /**
- * Finds out which programs work here. The default is the configured one, else the first candidate that works: rejects
- * with an `OciError` that tells of each when there is none. Another handler that does not work is logged and left out.
+ * Probes which programs work. The default is the configured one, else the first candidate that works; rejects with
+ * `OciError` with all reasons if there is none. Any other handler that does not work is logged and omitted.
  */
 export async function probeRuntimes(deps: ProbeRuntimesDeps, signal: AbortSignal): Promise<OciRuntimes> {
   const { handlers, stateDir } = deps.settings;
-  const asDefault = defaultPrograms(deps);
+  const defaults = defaultPrograms(deps);
   const others = [...handlers].filter(([name]) => name !== '').sort(([a], [b]) => byCodePoint(a, b));
-  const programs = [...new Set([...asDefault, ...others.map(([, program]) => program)])];
+  const programs = [...new Set([...defaults, ...others.map(([, program]) => program)])];
   const cache = await openProbeCache(`${stateDir}/oci-probe.json`, programs, deps.host.fs);
-  const finds: Finds = { cache, probes: new Map(), working: new Map() };
+  const state: ProbeState = { cache, probes: new Map(), working: new Map() };
 
-  const usual = await firstWorking(asDefault, finds, deps, signal);
-  const found = new Map<string, Working>([['', usual]]);
-  // A RuntimeClass may name it, too.
-  const ownName = posix.basename(usual.runtime.program);
-  if (!handlers.has(ownName)) found.set(ownName, usual);
+  const defaultRuntime = await firstWorking(defaults, state, deps, signal);
+  const found = new Map<string, WorkingRuntime>([['', defaultRuntime]]);
+  // A RuntimeClass may use the program's name too.
+  const ownName = posix.basename(defaultRuntime.runtime.program);
+  if (!handlers.has(ownName)) found.set(ownName, defaultRuntime);
   for (const [name, program] of others) {
-    const result = await probed(program, finds, deps, signal);
-    if (result.works) found.set(name, workingAs(program, result, finds, deps));
+    const result = await probe(program, state, deps, signal);
+    if (result.works) found.set(name, runtimeFor(program, result, state, deps));
     else deps.log.error('runtime handler does not work', { handler: name, program, reason: result.reason });
   }
-  await keepNews(finds);
+  await saveNewResults(state);
   return {
     handler: (name) => found.get(name)?.runtime,
     handlers: [...found].map(([name, { features }]) => ({ name, ...features })),
@@ -80,63 +80,63 @@ function defaultPrograms({ settings, candidates = CANDIDATES }: ProbeRuntimesDep
 
 async function firstWorking(
   programs: readonly string[],
-  finds: Finds,
+  state: ProbeState,
   deps: ProbeRuntimesDeps,
   signal: AbortSignal,
-): Promise<Working> {
+): Promise<WorkingRuntime> {
   const reasons: string[] = [];
   for (const program of programs) {
-    const result = await probed(program, finds, deps, signal);
-    if (result.works) return workingAs(program, result, finds, deps);
+    const result = await probe(program, state, deps, signal);
+    if (result.works) return runtimeFor(program, result, state, deps);
     reasons.push(`${program}: ${result.reason}`);
   }
-  throw new OciError(`no OCI runtime works here: ${reasons.join('; ')}`);
+  throw new OciError(`no working OCI runtime found: ${reasons.join('; ')}`);
 }
 
-/** One for each program: only one may write what is kept of it. */
-function workingAs(
+/** One instance for each program: it is the only writer of the program's cache file. */
+function runtimeFor(
   program: string,
   { features, isCrun }: Extract<ProbeResult, { works: true }>,
-  { cache, working }: Finds,
+  { cache, working }: ProbeState,
   deps: ProbeRuntimesDeps,
-): Working {
+): WorkingRuntime {
   const known = working.get(program);
   if (known) return known;
   const common = ociDeps(program, deps);
   const path = `${common.stateRoot}-filters.json`;
-  const filters = createCompiledFilters({ path, stamp: cache.stamp(program), fs: deps.host.fs });
+  const filters = createSeccompFilterCache({ path, stamp: cache.stamp(program), fs: deps.host.fs });
   const made = { runtime: createOciRuntime({ ...common, ...(isCrun && { crun: { filters } }) }), features };
   working.set(program, made);
   return made;
 }
 
-async function probed(
+async function probe(
   program: string,
-  { cache, probes }: Finds,
+  { cache, probes }: ProbeState,
   deps: ProbeRuntimesDeps,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const known = probes.get(program);
   if (known) return known;
-  const result = cache.known(program) ?? (await newlyProbed(program, deps, signal));
+  const result = cache.get(program) ?? (await probeUncached(program, deps, signal));
   probes.set(program, result);
   return result;
 }
 
-async function newlyProbed(program: string, deps: ProbeRuntimesDeps, signal: AbortSignal): Promise<ProbeResult> {
+async function probeUncached(program: string, deps: ProbeRuntimesDeps, signal: AbortSignal): Promise<ProbeResult> {
   if ((await deps.host.fs.stat(program)) === undefined) return { works: false, reason: 'not installed' };
   const { pauseProgram, stateDir } = deps.settings;
   return probeProgram({ ...ociDeps(program, deps), pauseProgram, folder: stateDir }, signal);
 }
 
-/** Nothing is written when all of it was known. */
-async function keepNews({ cache, probes }: Finds): Promise<void> {
-  if ([...probes.keys()].some((program) => cache.known(program) === undefined)) await cache.keep(probes);
+/** Writes the cache unless all results came from it. */
+async function saveNewResults({ cache, probes }: ProbeState): Promise<void> {
+  if ([...probes.keys()].some((program) => cache.get(program) === undefined)) await cache.put(probes);
 }
 
 function ociDeps(program: string, { host, paths, monitorProgram = MONITOR }: ProbeRuntimesDeps): OciDeps {
   const { clock, fs, fifos, processes, cgroups, packetSockets } = host;
   const { exits, sockets } = paths;
-  const places = { program, monitorProgram, stateRoot: stateRootOf(paths, program), exits, sockets };
-  return { ...places, clock, fs, fifos, processes, cgroups, packetSockets };
+  const programPaths = { program, monitorProgram, stateRoot: stateRootPath(paths, program), exits, sockets };
+  return { ...programPaths, clock, fs, fifos, processes, cgroups, packetSockets };
 }

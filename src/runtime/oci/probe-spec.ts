@@ -1,7 +1,7 @@
 import type { HandlerFeatures } from './oci-runtime.ts';
 import type { OciIdMapping, OciMount, OciNamespace, OciSpec } from './oci-spec.ts';
 
-/** Any range will do: nothing of it is left. */
+/** Any range will do, because the container is removed. */
 export const PROBE_HOST_ID = 100_000;
 export const READ_ONLY_PATH = '/read-only';
 export const IDMAPPED_PATH = '/idmapped';
@@ -19,17 +19,17 @@ export const ALL_FEATURES: HandlerFeatures = {
 
 const ID_MAPPINGS: readonly OciIdMapping[] = [{ containerID: 0, hostID: PROBE_HOST_ID, size: 65_536 }];
 
-export interface ProbePlaces {
+export interface ProbePaths {
   readonly rootfs: string;
-  /** A folder of root's. */
+  /** A directory owned by root. */
   readonly source: string;
   readonly pauseProgram: string;
   readonly cgroupsPath: string;
 }
 
-/** The smallest container that shows whether a runtime can do these. */
+/** Returns the smallest container that shows whether a runtime supports these features. */
 export function probeSpec(
-  { rootfs, source, pauseProgram, cgroupsPath }: ProbePlaces,
+  { rootfs, source, pauseProgram, cgroupsPath }: ProbePaths,
   features: HandlerFeatures,
 ): OciSpec {
   const { recursiveReadOnlyMounts, userNamespaces, idmappedMounts } = features;

@@ -3,19 +3,19 @@ import { ProcessStartError } from '../../host/processes.ts';
 import { findMonitor } from './find-monitor.ts';
 import { monitorArgs } from './monitor-args.ts';
 import { type OciDeps, RUNTIME_ENV, runRuntime } from './oci-deps.ts';
-import { type Monitored, OciError, type StartedContainer } from './oci-runtime.ts';
+import { type MonitoredContainer, OciError, type StartedContainer } from './oci-runtime.ts';
 import type { OciSpec } from './oci-spec.ts';
 import { runPostStartHooks } from './post-start-hooks.ts';
-import { keepFilter, prepareConfig } from './prepare-config.ts';
+import { cacheFilter, prepareConfig } from './prepare-config.ts';
 import { removeContainer } from './remove-container.ts';
-import { faultOf, readMonitorAnswer } from './runtime-words.ts';
+import { failureText, parseMonitorReport } from './runtime-output.ts';
 
-const UNDO_MS = 20_000;
+const UNDO_TIMEOUT_MS = 20_000;
 /** The descriptors that the Processes port gives to a monitor. */
 const MONITOR_ENV = { ...RUNTIME_ENV, _OCI_SYNCPIPE: '3', _OCI_STARTPIPE: '4' };
 
 export async function startContainer(
-  container: Monitored,
+  container: MonitoredContainer,
   deps: OciDeps,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
@@ -23,12 +23,12 @@ export async function startContainer(
   try {
     const spec = await prepareConfig(container, deps);
     const pid = await create(container, spec, deps, signal);
-    if (spec) await keepFilter(spec, stateFile(container, 'seccomp.bpf', deps), deps);
+    if (spec) await cacheFilter(spec, stateFile(container, 'seccomp.bpf', deps), deps);
     await start(container, pid, spec, deps, signal);
     return { pid };
   } catch (error) {
     const failure = error instanceof ProcessStartError ? new OciError(error.message, { cause: error }) : error;
-    // The caller's signal may be why we are here.
+    // Not with the caller's signal, which may be the reason.
     await undo(container, deps).catch((undoError: unknown) => {
       throw new OciError(`${errorText(failure)}; ${errorText(undoError)}`, { cause: failure });
     });
@@ -36,15 +36,15 @@ export async function startContainer(
   }
 }
 
-/** A monitor that still waits for the runtime's `create` goes first: it must not bring the container back. */
-async function undo(container: Monitored, deps: OciDeps): Promise<void> {
+/** Kills a monitor that still waits for the runtime's `create`, so that it cannot create the container again. */
+async function undo(container: MonitoredContainer, deps: OciDeps): Promise<void> {
   const monitor = await findMonitor(container, deps);
   if (monitor) await deps.processes.killTree(monitor);
-  await removeContainer(container, deps, deps.clock.deadline(UNDO_MS));
+  await removeContainer(container, deps, deps.clock.deadline(UNDO_TIMEOUT_MS));
 }
 
 async function create(
-  container: Monitored,
+  container: MonitoredContainer,
   spec: OciSpec | undefined,
   deps: OciDeps,
   signal: AbortSignal,
@@ -54,37 +54,40 @@ async function create(
     program: deps.monitorProgram,
     args: monitorArgs(container, deps, hasOwnUsers),
     env: MONITOR_ENV,
-    cwd: container.bundle, // where conmon puts the file that tells of an OOM kill
+    cwd: container.bundle, // where conmon creates the file that reports an OOM kill
   };
-  const answer = readMonitorAnswer(await deps.processes.startMonitor(command, signal));
+  const answer = parseMonitorReport(await deps.processes.startMonitor(command, signal));
   if (answer.kind === 'failed') throw new OciError(answer.reason);
   return answer.pid;
 }
 
 async function start(
-  container: Monitored,
+  container: MonitoredContainer,
   pid: number,
   spec: OciSpec | undefined,
   deps: OciDeps,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  if (deps.crun && (await startsByItself(container, deps))) {
+  if (deps.crun && (await startThroughFifo(container, deps))) {
     if (spec) await runPostStartHooks(container, pid, spec, deps, signal);
     return;
   }
   const finished = await runRuntime(deps, ['start', container.id], signal);
-  if (finished.exitCode !== 0) throw new OciError(faultOf(finished));
+  if (finished.exitCode !== 0) throw new OciError(failureText(finished));
 }
 
-/** The container's first process waits for a byte. `false`: it does not, and the runtime can say why. */
-async function startsByItself(container: Monitored, deps: OciDeps): Promise<boolean> {
+/**
+ * Writes the byte that the container's first process waits for. Returns `false` if it does not wait; then the runtime's
+ * `start` reports why.
+ */
+async function startThroughFifo(container: MonitoredContainer, deps: OciDeps): Promise<boolean> {
   const fifo = stateFile(container, 'exec.fifo', deps);
   if (!(await deps.fifos.write(fifo, '0'))) return false;
-  await deps.fs.remove(fifo); // as long as it is there, the container counts as created
+  await deps.fs.remove(fifo); // as long as it exists, crun reports the container as created
   return true;
 }
 
-function stateFile({ id }: Monitored, name: string, { stateRoot }: OciDeps): string {
+function stateFile({ id }: MonitoredContainer, name: string, { stateRoot }: OciDeps): string {
   return `${stateRoot}/${id}/${name}`;
 }

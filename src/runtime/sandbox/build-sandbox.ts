@@ -30,7 +30,8 @@ export async function buildSandbox(
   await fs.makeDirectory(`${folder}/ns`, 0o711);
   const [, created] = await runAllOrAbort(
     [
-      (branchSignal) => writeSandboxFiles(sandboxFiles(record, paths), record.config, plan.namespaces, deps, branchSignal),
+      (branchSignal) =>
+        writeSandboxFiles(sandboxFiles(record, paths), record.config, plan.namespaces, deps, branchSignal),
       (branchSignal) => createNamespaces(record, plan, runtime, deps, branchSignal),
     ],
     signal,

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 import type { Namespaces } from '../../host/namespaces.ts';
-import type { MonitoredName, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
+import type { ContainerRef, OciRuntime, OciRuntimes } from '../oci/oci-runtime.ts';
 import type { RuntimePaths } from '../settings/runtime-paths.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 import type { CleanupRetryQueue } from './cleanup-retry-queue.ts';
@@ -49,18 +49,18 @@ export async function startPause(
 }
 
 /** Idempotent, also if the process never ran. */
-export async function stopPause(runtime: OciRuntime, name: MonitoredName, signal: AbortSignal): Promise<void> {
+export async function stopPause(runtime: OciRuntime, name: ContainerRef, signal: AbortSignal): Promise<void> {
   try {
     // Killed here because `delete --force` of runc polls every 100 ms.
     await runtime.kill(name, SIGKILL);
-    await runtime.ended(name, signal);
+    await runtime.wait(name, signal);
   } catch {
     signal.throwIfAborted(); // otherwise the removal kills the process
   }
   await runtime.remove(name, signal);
 }
 
-export function pauseName(paths: Pick<RuntimePaths, 'bundle'>, id: string): MonitoredName {
+export function pauseName(paths: Pick<RuntimePaths, 'bundle'>, id: string): ContainerRef {
   return { id, bundle: paths.bundle(id) };
 }
 
@@ -105,7 +105,7 @@ export class PauseWatcher {
     const { cleanups, runtimes, paths, log } = this.#deps;
     const { id, runtimeHandler } = record;
     try {
-      await runtimeForHandler(runtimes, runtimeHandler).ended(pauseName(paths, id), this.#closing.signal);
+      await runtimeForHandler(runtimes, runtimeHandler).wait(pauseName(paths, id), this.#closing.signal);
       await this.#recordExit(id);
     } catch (error) {
       if (this.#closing.signal.aborted) return;

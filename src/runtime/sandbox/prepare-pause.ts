@@ -1,6 +1,6 @@
 import type { LinuxSandboxSecurityContext } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
-import { pauseSpec } from '../spec/pause-spec.ts';
+import { buildPauseSpec } from '../spec/pause-spec.ts';
 import type { SeccompProfile } from '../spec/spec-facts.ts';
 import type { SpecMachine } from '../spec/spec-request.ts';
 import { mapOwner } from '../storage/map-owner.ts';
@@ -20,7 +20,7 @@ export function preparePause({ fs, machine, pauseProgram, seccomp }: PreparePaus
     const { network, ipc, uts } = namespaces;
     const rootfs = `${bundle}/rootfs`;
     const profile = await seccomp(config.linux?.securityContext);
-    const spec = pauseSpec({
+    const spec = buildPauseSpec({
       sandboxId: id,
       config,
       rootfs,

@@ -20,40 +20,40 @@ const READY: SandboxRecord = {
 };
 const HELD = ['/ns/net', '/ns/ipc', '/ns/uts'];
 
-const verdicts: Record<string, { given: Partial<SandboxRecord>; held?: string[]; verdict: SandboxRecovery }> = {
-  'takes over one that is as it was': { given: {}, verdict: 'adopt' },
-  'takes over one without namespaces of its own': { given: { namespaces: {} }, held: [], verdict: 'adopt' },
-  'gives up one of another boot': { given: { bootId: 'before', namespaces: {} }, verdict: 'lost' },
-  'gives up one that lost a namespace': { given: {}, held: ['/ns/net', '/ns/ipc'], verdict: 'lost' },
+const recoverys: Record<string, { given: Partial<SandboxRecord>; held?: string[]; recovery: SandboxRecovery }> = {
+  'takes over one that is as it was': { given: {}, recovery: 'adopt' },
+  'takes over one without namespaces of its own': { given: { namespaces: {} }, held: [], recovery: 'adopt' },
+  'gives up one of another boot': { given: { bootId: 'before', namespaces: {} }, recovery: 'lost' },
+  'gives up one that lost a namespace': { given: {}, held: ['/ns/net', '/ns/ipc'], recovery: 'lost' },
   'gives up one that lost its users': {
     given: { namespaces: { user: { path: '/ns/user', idMap: { uids: [], gids: [] } } } },
-    verdict: 'lost',
+    recovery: 'lost',
   },
-  'undoes one that was being made': { given: { state: { phase: 'creating' } }, verdict: 'undo' },
-  'finishes what could not be undone': { given: { state: { phase: 'unknown', reason: 'x' } }, verdict: 'finish' },
+  'undoes one that was being made': { given: { state: { phase: 'creating' } }, recovery: 'undoCreate' },
+  'finishes what could not be undone': { given: { state: { phase: 'unknown', reason: 'x' } }, recovery: 'cleanUp' },
   'finishes a stop that was interrupted': {
     given: { state: { phase: 'notReady', networkDown: false, stopAsked: true } },
-    verdict: 'finish',
+    recovery: 'cleanUp',
   },
   'leaves one alone that ended by itself': {
     given: { state: { phase: 'notReady', networkDown: false } },
-    verdict: 'keep',
+    recovery: 'keep',
   },
   'leaves one alone that is stopped': {
     given: { state: { phase: 'notReady', networkDown: true, stopAsked: true } },
-    verdict: 'keep',
+    recovery: 'keep',
   },
 };
-for (const [name, { given, held = HELD, verdict }] of Object.entries(verdicts)) {
+for (const [name, { given, held = HELD, recovery }] of Object.entries(recoverys)) {
   test(`judgeRecord() ${name}`, () => {
-    assert.equal(decideSandboxRecovery({ ...READY, ...given }, new Set(held), 'now'), verdict);
+    assert.equal(decideSandboxRecovery({ ...READY, ...given }, new Set(held), 'now'), recovery);
   });
 }
 
 const run = (world: SandboxWorld, config = podConfig()): Promise<string> =>
   world.sandboxes.verbs.runPodSandbox({ config, runtimeHandler: '' }, signal).then(({ podSandboxId }) => podSandboxId);
 
-const lives = (world: SandboxWorld) => [...world.sandboxes.view.all.values()].map(({ state }) => state);
+const states = (world: SandboxWorld) => [...world.sandboxes.view.all.values()].map(({ state }) => state);
 
 const remove = (world: SandboxWorld, podSandboxId: string) =>
   world.sandboxes.verbs.removePodSandbox({ podSandboxId }, signal);
@@ -74,7 +74,7 @@ for (const name of Object.keys(NAMESPACES) as (keyof typeof NAMESPACES)[]) {
     const world = await createSandboxWorld();
     const id = await run(world, podWith(name));
     await world.reboot();
-    assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: name === 'node' }]);
+    assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: name === 'node' }]);
     await remove(world, id);
     assert.deepEqual(await world.left(), []);
   });
@@ -83,11 +83,11 @@ for (const name of Object.keys(NAMESPACES) as (keyof typeof NAMESPACES)[]) {
 test('a restart sees a process that has ended meanwhile', async () => {
   const world = await createSandboxWorld();
   const id = await run(world, podWith('sharedProcesses'));
-  const ended = world.oci.ended.bind(world.oci);
-  world.oci.ended = async (_, limit) => ended({ id: 'nobody', bundle: '' }, limit);
+  const ended = world.oci.wait.bind(world.oci);
+  world.oci.wait = async (_, limit) => ended({ id: 'nobody', bundle: '' }, limit);
   await world.restart();
   await world.host.clock.advance(0);
-  assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: false }]);
+  assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: false }]);
   await remove(world, id);
 });
 
@@ -99,7 +99,7 @@ test('a restart takes away what was being made when we were killed', async () =>
   await world.host.clock.advance(0);
   assert.equal((await world.left()).length > 5, true);
   await world.restart();
-  assert.deepEqual([await world.left(), lives(world)], [[], []]);
+  assert.deepEqual([await world.left(), states(world)], [[], []]);
   world.nri = noNri;
   await run(world);
 });
@@ -111,7 +111,7 @@ test('a restart tries again what it cannot take away at once', async () => {
   await world.host.clock.advance(0);
   world.network.failNext('tearDown');
   await world.restart();
-  assert.deepEqual(lives(world), [{ phase: 'creating' }]);
+  assert.deepEqual(states(world), [{ phase: 'creating' }]);
   const { items } = await world.sandboxes.verbs.listPodSandbox({ filter: undefined }, signal);
   assert.deepEqual(items, []);
   await world.host.clock.advance(10_000);
@@ -129,7 +129,7 @@ test('a restart waits a while for a plugin that hangs, and goes on with it later
   const restart = world.restart();
   await world.host.clock.advance(30_000);
   await restart;
-  assert.deepEqual(lives(world), [{ phase: 'creating' }]);
+  assert.deepEqual(states(world), [{ phase: 'creating' }]);
   world.network.tearDown = tearDown;
   await world.host.clock.advance(10_000);
   assert.deepEqual(await world.left(), []);
@@ -143,9 +143,9 @@ test('a restart finishes a stop in the middle of which we were killed, though no
   await world.host.clock.advance(0);
   world.nri = noNri;
   await world.restart();
-  assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: false, stopAsked: true }]);
+  assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: false, stopAsked: true }]);
   await world.host.clock.advance(10_000);
-  assert.deepEqual(lives(world), [{ phase: 'notReady', networkDown: true, stopAsked: true }]);
+  assert.deepEqual(states(world), [{ phase: 'notReady', networkDown: true, stopAsked: true }]);
   assert.deepEqual(world.containers.calls, [`stopAll ${id}`, `stopAll ${id}`]);
   assert.equal(world.network.held.size, 0);
 });

@@ -21,7 +21,11 @@ export interface RecoverDeps extends StopDeps, Pick<SandboxDeps, 'records' | 'bo
 export type SandboxRecovery = 'keep' | 'adopt' | 'lost' | 'undoCreate' | 'cleanUp';
 
 /** `pinned`: the files that currently pin a namespace. */
-export function decideSandboxRecovery(record: SandboxRecord, pinned: ReadonlySet<string>, bootId: string): SandboxRecovery {
+export function decideSandboxRecovery(
+  record: SandboxRecord,
+  pinned: ReadonlySet<string>,
+  bootId: string,
+): SandboxRecovery {
   const { state, namespaces } = record;
   switch (state.phase) {
     case 'creating':
@@ -44,9 +48,13 @@ export function decideSandboxRecovery(record: SandboxRecord, pinned: ReadonlySet
 export async function recoverSandboxes(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { store, records, mounts, bootId } = deps;
   const pinned = await pinnedNamespaceFiles(mounts);
-  await Promise.all(records.damaged.map((id) => tryOrEnqueue(id, deps, (limit) => removeDamaged(id, deps, limit), signal)));
   await Promise.all(
-    [...store.all.values()].map((record) => recover(record, decideSandboxRecovery(record, pinned, bootId), deps, signal)),
+    records.damaged.map((id) => tryOrEnqueue(id, deps, (limit) => removeDamaged(id, deps, limit), signal)),
+  );
+  await Promise.all(
+    [...store.all.values()].map((record) =>
+      recover(record, decideSandboxRecovery(record, pinned, bootId), deps, signal),
+    ),
   );
   await removeOrphanFolders(deps, signal);
 }
@@ -80,7 +88,7 @@ async function recover(
 async function undoCreate(record: SandboxRecord, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, paths } = deps;
   const { id, pause, runtimeHandler } = record;
-  if (pause) await runtimeForHandler(runtimes, runtimeHandler).settleStart(pauseName(paths, id), signal);
+  if (pause) await runtimeForHandler(runtimes, runtimeHandler).waitForInterruptedStart(pauseName(paths, id), signal);
   await cleanUpSandbox(id, deps, signal);
 }
 
@@ -104,7 +112,7 @@ async function tryOrEnqueue(
 async function removeDamaged(id: string, deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { runtimes, network, paths, records } = deps;
   for (const runtime of distinctRuntimes(runtimes)) {
-    await runtime.settleStart(pauseName(paths, id), signal);
+    await runtime.waitForInterruptedStart(pauseName(paths, id), signal);
     await runtime.remove(pauseName(paths, id), signal);
   }
   await network.tearDown(podFromId(id, `${paths.sandbox(id)}/ns/net`), signal);

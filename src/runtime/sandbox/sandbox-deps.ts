@@ -25,7 +25,7 @@ export interface SandboxDeps {
   readonly paths: RuntimePaths;
   readonly records: OpenedStore<SandboxRecord>;
   readonly runtimes: OciRuntimes;
-  readonly network: Pick<PodNetwork, 'setUp' | 'tearDown' | 'collect'>;
+  readonly network: Pick<PodNetwork, 'setUp' | 'tearDown' | 'collectGarbage'>;
   readonly nri: Pick<Nri, 'runPodSandbox' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly events: EventSink;
   readonly containers: SandboxContainers;

@@ -3,7 +3,7 @@ import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { EventSink } from '../store/event-sink.ts';
 import { NameRegistry } from '../store/name-registry.ts';
 import type { RecordStore } from '../store/record-store.ts';
-import type { SandboxRecordState, SandboxRecord } from '../store/sandbox-record.ts';
+import type { SandboxRecord, SandboxRecordState } from '../store/sandbox-record.ts';
 import { sandboxName } from './plan-sandbox.ts';
 
 /**
@@ -68,7 +68,11 @@ export class SandboxStore {
   }
 
   /** Writes the record with a new state. Publishes the end of `ready`. */
-  async updateState(record: SandboxRecord, state: SandboxRecordState, changes: Partial<SandboxRecord> = {}): Promise<SandboxRecord> {
+  async updateState(
+    record: SandboxRecord,
+    state: SandboxRecordState,
+    changes: Partial<SandboxRecord> = {},
+  ): Promise<SandboxRecord> {
     const next = { ...record, ...changes, state };
     // A stop must not fail on a full disk: a repeated stop finds the remaining resources by the id.
     await this.#store.put(next, { mayDefer: state.phase === 'notReady' });

@@ -24,7 +24,9 @@ export async function stopSandbox(id: string, deps: StopDeps, signal: AbortSigna
     deps.cleanups.add(id, (limit) => cleanUpSandbox(id, deps, limit));
     signal.throwIfAborted();
     if (error instanceof CriError) throw error;
-    throw new CriError('Unknown', `failed to stop sandbox ${JSON.stringify(id)}: ${errorText(error)}`, { cause: error });
+    throw new CriError('Unknown', `failed to stop sandbox ${JSON.stringify(id)}: ${errorText(error)}`, {
+      cause: error,
+    });
   }
   const state = { phase: 'notReady', networkDown: true, stopAsked: true } as const;
   return store.updateState(stopping, state, { ips: [], networkResults: {} });

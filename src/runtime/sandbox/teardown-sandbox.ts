@@ -1,6 +1,6 @@
 import type { NetworkedPod } from '../network/pod-network.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
-import { stopPause, pauseName, runtimeForHandler } from './pause.ts';
+import { pauseName, runtimeForHandler, stopPause } from './pause.ts';
 import { namespaceFiles } from './plan-sandbox.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
 
@@ -32,7 +32,10 @@ async function teardownNetwork(record: SandboxRecord, deps: TeardownDeps, signal
 }
 
 /** Removes the directories that are left after a teardown. */
-export async function removeSandboxFolders(id: string, { paths, fs }: Pick<TeardownDeps, 'paths' | 'fs'>): Promise<void> {
+export async function removeSandboxFolders(
+  id: string,
+  { paths, fs }: Pick<TeardownDeps, 'paths' | 'fs'>,
+): Promise<void> {
   const folders = [paths.sandbox(id), paths.sandboxFiles(id), paths.bundle(id)];
   await Promise.all(folders.map((folder) => fs.removeTree(folder)));
 }

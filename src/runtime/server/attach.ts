@@ -14,7 +14,7 @@ export interface AttachDeps extends ExecDeps {
   readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'find'>;
 }
 
-/** A URL at which the container's own streams are, for who connects. Whether they are a terminal's is the container's matter. */
+/** Returns a URL that carries the streams of the container's first process. The container's config decides about a terminal. */
 export function attach(deps: AttachDeps): RuntimeService['attach'] {
   const { containers, runtimes, paths, streaming, clock } = deps;
   return async ({ containerId, tty, stdin, stdout, stderr }) => {

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Command, Finished } from '../../host/processes.ts';
+import type { Command, CommandResult } from '../../host/processes.ts';
 import { createContainerWorld, runContainer, signal } from '../container/fake/container-world.ts';
 import { type CheckpointDeps, checkpointContainer } from './checkpoint-container.ts';
 
-const finished = (exitCode: number, text = ''): Finished => ({
+const finished = (exitCode: number, text = ''): CommandResult => ({
   exitCode,
   stdout: Buffer.from(text),
   stderr: new Uint8Array(),
 });
 
 /** A machine where criu works, unless an answer says otherwise. */
-async function world(answers: { readonly [program: string]: Finished } = {}) {
+async function world(answers: { readonly [program: string]: CommandResult } = {}) {
   const base = await createContainerWorld();
   const { fs, clock } = base.host;
   const containerId = await runContainer(base);
   const commands: string[] = [];
-  const answer = (program: string): Finished => answers[program] ?? finished(0, 'crun 2 +CRIU');
+  const answer = (program: string): CommandResult => answers[program] ?? finished(0, 'crun 2 +CRIU');
   const deps: CheckpointDeps = {
     clock,
     fs,

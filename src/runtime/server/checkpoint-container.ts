@@ -1,15 +1,15 @@
 import { posix } from 'node:path';
-import { formatNanoTime, formatTime } from '../../base/rfc3339.ts';
 import { errorText } from '../../base/error-text.ts';
-import { invalidField } from '../../cri/field-error.ts';
+import { formatNanoTime, formatTime } from '../../base/rfc3339.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import type { Finished } from '../../host/processes.ts';
+import type { CommandResult } from '../../host/processes.ts';
 import { type ContainerDeps, runtimeForContainer } from '../container/container-deps.ts';
-import { containerNotFound, asCriError } from '../container/container-errors.ts';
+import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { readBundleConfig } from '../container/container-files.ts';
-import type { ContainerStore } from '../container/container-store.ts';
 import { criStateName } from '../container/container-messages.ts';
+import type { ContainerStore } from '../container/container-store.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 
 export type CheckpointDeps = Pick<
@@ -21,22 +21,22 @@ const CRIU_PATHS = ['/usr/sbin/criu', '/usr/bin/criu', '/usr/local/sbin/criu', '
 
 const WORK_PREFIX = '.checkpoint-';
 
-/** Writes an archive as `checkpointctl` reads it; the container goes on. */
+/** Writes an archive in the format of `checkpointctl`; the container keeps running. */
 export function checkpointContainer(deps: CheckpointDeps): RuntimeService['checkpointContainer'] {
-  const underWay = new Set<string>();
+  const inProgress = new Set<string>();
   return async ({ containerId, location, timeout }, signal) => {
     const record = deps.store.find(containerId);
     if (!record) throw containerNotFound(containerId);
     if (!location.startsWith('/')) throw invalidField('location', 'must be an absolute path');
     if (record.state.phase !== 'running') {
-      const why = `container ${record.id} is in ${criStateName(record)} state, only those that run can be checkpointed`;
+      const why = `container ${record.id} is in ${criStateName(record)} state, only running containers can be checkpointed`;
       throw new CriError('FailedPrecondition', why);
     }
-    if (underWay.has(record.id)) {
-      throw new CriError('FailedPrecondition', `a checkpoint of container ${record.id} is under way`);
+    if (inProgress.has(record.id)) {
+      throw new CriError('FailedPrecondition', `a checkpoint of container ${record.id} is in progress`);
     }
     const limited = timeout > 0n ? AbortSignal.any([signal, deps.clock.deadline(Number(timeout) * 1000)]) : signal;
-    underWay.add(record.id);
+    inProgress.add(record.id);
     try {
       const { program } = runtimeForContainer(deps.runtimes, record);
       await requireCriu(program, deps, limited);
@@ -47,17 +47,17 @@ export function checkpointContainer(deps: CheckpointDeps): RuntimeService['check
       }
       throw asCriError('cannot checkpoint container', error, signal);
     } finally {
-      underWay.delete(record.id);
+      inProgress.delete(record.id);
     }
     return {};
   };
 }
 
-/** Asked each time: who installs criu need not restart anything. */
+/** Checked on each call, so that installing criu needs no restart. */
 async function requireCriu(program: string, deps: CheckpointDeps, signal: AbortSignal): Promise<void> {
   const { fs, processes } = deps;
-  const places = await Promise.all(CRIU_PATHS.map(async (path) => ((await fs.stat(path)) ? path : undefined)));
-  const criu = places.find((path) => path !== undefined);
+  const paths = await Promise.all(CRIU_PATHS.map(async (path) => ((await fs.stat(path)) ? path : undefined)));
+  const criu = paths.find((path) => path !== undefined);
   if (!criu) throw unimplemented('criu is not installed');
   if (posix.basename(program) === 'crun') {
     const { stdout } = await processes.run({ program, args: ['--version'] }, signal);
@@ -75,12 +75,12 @@ async function writeArchive(
   signal: AbortSignal,
 ): Promise<void> {
   const { fs, log, ociCommand, processes } = deps;
-  // Beside the archive: all memory of the container goes there, so it must be on a disk.
+  // Beside the archive, on a disk: it holds all memory of the container.
   const folder = `${posix.dirname(location)}/${WORK_PREFIX}${record.id}`;
   const [files, archive] = [`${folder}/files`, `${folder}/archive`];
   await removeStaleWorkFolders(record.id, posix.dirname(location), deps);
   try {
-    await fs.makeDirectory(folder, 0o700); // nobody else reads the memory of a container, whatever the umask says
+    await fs.makeDirectory(folder, 0o700); // private, whatever the umask is: it holds the container's memory
     await fs.makeDirectory(`${files}/checkpoint`, 0o700);
     const args = ['checkpoint', '--image-path', `${files}/checkpoint`, '--work-path', files, '--leave-running'];
     requireSuccess(await ociCommand(program, [...args, record.id], signal));
@@ -90,21 +90,21 @@ async function writeArchive(
     await fs.rename(archive, location);
   } finally {
     await fs.removeTree(folder).catch((error: unknown) => {
-      log.warn('cannot remove what a checkpoint left', { folder, error: errorText(error) });
+      log.warn('cannot remove work directory of checkpoint', { folder, error: errorText(error) });
     });
   }
 }
 
-/** Takes away what lives that were killed left of this container, and of those that are gone. */
-async function removeStaleWorkFolders(id: string, place: string, { fs, store }: CheckpointDeps): Promise<void> {
-  for (const { name } of (await fs.stat(place)) ? await fs.readDirectory(place) : []) {
+/** Removes work directories of killed processes, for this container and for containers that are gone. */
+async function removeStaleWorkFolders(id: string, parent: string, { fs, store }: CheckpointDeps): Promise<void> {
+  for (const { name } of (await fs.stat(parent)) ? await fs.readDirectory(parent) : []) {
     const owner = name.startsWith(WORK_PREFIX) ? name.slice(WORK_PREFIX.length) : '';
     if (!/^[0-9a-f]{64}$/.test(owner)) continue;
-    if (owner === id || store.find(owner) === undefined) await fs.removeTree(`${place}/${name}`);
+    if (owner === id || store.find(owner) === undefined) await fs.removeTree(`${parent}/${name}`);
   }
 }
 
-/** The files by which tools know what was checkpointed. */
+/** Writes the files in which tools look up what was checkpointed. */
 async function writeDumps(
   record: ContainerRecord,
   program: string,
@@ -129,13 +129,13 @@ async function writeDumps(
   ]);
 }
 
-function requireSuccess(finished: Finished): void {
+function requireSuccess(finished: CommandResult): void {
   if (finished.exitCode !== 0) throw new Error(lastLine(finished));
 }
 
-function lastLine({ stdout, stderr }: Finished): string {
+function lastLine({ stdout, stderr }: CommandResult): string {
   const lines = `${decodeText(stdout)}\n${decodeText(stderr)}`.split('\n').filter((line) => line.trim() !== '');
-  return lines.at(-1) ?? 'without a word';
+  return lines.at(-1) ?? 'no output';
 }
 
 function unimplemented(why: string): CriError {

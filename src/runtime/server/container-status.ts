@@ -4,8 +4,8 @@ import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
 import { containerNotFound } from '../container/container-errors.ts';
 import { readBundleConfig } from '../container/container-files.ts';
-import type { ContainerStore } from '../container/container-store.ts';
 import { containerStatusMessage } from '../container/container-messages.ts';
+import type { ContainerStore } from '../container/container-store.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
 
 export type StatusDeps = Pick<ContainerDeps, 'fs' | 'paths' | 'images' | 'snapshots' | 'runtimes'> & {
@@ -23,7 +23,7 @@ export function containerStatus(deps: StatusDeps): RuntimeService['containerStat
   };
 }
 
-/** What `crictl inspect` shows below `info`, in containerd's words. */
+/** `info` of `crictl inspect`, in containerd's format. */
 async function verboseInfo(record: ContainerRecord, deps: StatusDeps): Promise<Readonly<Record<string, unknown>>> {
   const { id, sandboxId, config, state, spec, runtimeHandler } = record;
   return {
@@ -35,7 +35,7 @@ async function verboseInfo(record: ContainerRecord, deps: StatusDeps): Promise<R
     runtimeType: deps.runtimes.handler(runtimeHandler)?.program ?? '',
     runtimeOptions: null,
     config: goJson(config),
-    // The record has no seccomp profile; a machine that was restarted has no bundle.
+    // The record has no seccomp profile; after a reboot there is no bundle.
     runtimeSpec: (await readBundleConfig(id, deps)) ?? spec,
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { ContainerState, NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import {
   type ContainerWorld,
@@ -164,7 +164,7 @@ test('createContainer() leaves a container to be removed when it cannot undo', a
   world.snapshots.failNext.set('unmount', 'busy');
   await assert.rejects(create(world), {
     code: 'Unknown',
-    message: /no; and what was made of it cannot be removed: busy/,
+    message: /no; cleanup failed: busy/,
   });
   const { containers } = await world.containers.verbs.listContainers({ filter: undefined }, signal);
   assert.deepEqual(

@@ -1,18 +1,30 @@
 import { posix } from 'node:path';
 import { errorText } from '../../base/error-text.ts';
 import { UndoStack } from '../../base/undo-stack.ts';
-import { withFieldPrefix } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { withFieldPrefix } from '../../cri/field-error.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
-import { type ContainerDeps, declaredVolumesPath, idMapForSandbox, mappedMountsPath, rootfsPath } from '../container/container-deps.ts';
+import {
+  type ContainerDeps,
+  declaredVolumesPath,
+  idMapForSandbox,
+  mappedMountsPath,
+  rootfsPath,
+} from '../container/container-deps.ts';
 import { asCriError } from '../container/container-errors.ts';
-import { imageVolumePath, mountBundle, specForRecord, releaseBundle, writeBundleConfig } from '../container/container-files.ts';
+import {
+  imageVolumePath,
+  mountBundle,
+  releaseBundle,
+  specForRecord,
+  writeBundleConfig,
+} from '../container/container-files.ts';
+import { failedStart, nanoseconds, nextContainerState } from '../container/container-state.ts';
 import { type ContainerStore, containerName } from '../container/container-store.ts';
-import { nanoseconds, nextContainerState, failedStart } from '../container/container-state.ts';
 import { makeDeclaredVolumes } from '../container/declared-volumes.ts';
-import { type ResolvedContainer, resolveContainer, requireReadySandbox } from '../container/resolve-container.ts';
 import { notifyPlugins } from '../container/notify-plugins.ts';
+import { type ResolvedContainer, requireReadySandbox, resolveContainer } from '../container/resolve-container.ts';
 import type { ApplyUpdates } from '../container/update-resources.ts';
 import type { OciSpec } from '../oci/oci-spec.ts';
 import { bindMappedMounts } from '../spec/bind-mapped-mounts.ts';
@@ -38,7 +50,7 @@ export type CreateDeps = Pick<
   | 'buildSpec'
 > & { readonly store: ContainerStore; readonly applyUpdates: ApplyUpdates };
 
-const UNDO_MS = 60_000;
+const UNDO_TIMEOUT_MS = 60_000;
 
 export function createContainer(deps: CreateDeps): RuntimeService['createContainer'] {
   return async (request, signal) => {
@@ -68,12 +80,12 @@ async function create(described: ResolvedContainer, deps: CreateDeps, signal: Ab
     await store.add(described.record);
     await createResources(described, undo, deps, signal);
   } catch (error) {
-    // The caller's signal may be why we are here.
-    const failures = await undo.run(clock.deadline(UNDO_MS));
+    // A fresh deadline: the caller's signal may have aborted.
+    const failures = await undo.run(clock.deadline(UNDO_TIMEOUT_MS));
     const left = failures.length === 0 ? await errorOf(() => store.remove(id)) : new AggregateError(failures);
     if (left === undefined) throw asCriError('cannot create container', error, signal);
-    // What could not be undone is there to be seen, and to be removed like any other.
-    const message = `cannot create container: ${errorText(error)}; and what was made of it cannot be removed: ${errorText(left)}`;
+    // Listed as exited, so that it can be removed like any other container.
+    const message = `cannot create container: ${errorText(error)}; cleanup failed: ${errorText(left)}`;
     await errorOf(() => store.applyEvent(id, failedStart(message, nanoseconds(clock.now()))));
     if (!store.all.has(id)) store.releaseName(id);
     throw new CriError('Unknown', message, { cause: new AggregateError([error, left]) });
@@ -97,11 +109,15 @@ async function createResources(
 ): Promise<void> {
   const { store, fs, nri, events, sandboxes, log } = deps;
   const { record, sandbox } = described;
-  // After the record is there, and before anything else: a sandbox that is stopped by now would not find it any more.
+  // After the record is written, and first: a sandbox stopped in the meantime did not see this container.
   requireReadySandbox(sandbox.id, { sandboxes });
   undo.push(() => releaseBundle(record.id, deps));
   const { imageVolumes } = described;
-  await mountBundle({ id: record.id, imageId: record.imageId, idMap: idMapForSandbox(sandbox), imageVolumes }, deps, signal);
+  await mountBundle(
+    { id: record.id, imageId: record.imageId, idMap: idMapForSandbox(sandbox), imageVolumes },
+    deps,
+    signal,
+  );
   const spec = await adjustedSpec(described, undo, deps, signal);
   const logFolder = record.logPath && fs.makeDirectory(posix.dirname(record.logPath), 0o755);
   await Promise.all([writeBundleConfig(record.id, spec, deps), logFolder]);
@@ -128,13 +144,17 @@ async function adjustedSpec(
   const { nri, buildSpec, applyUpdates, log } = deps;
   const { record, sandbox } = described;
   const wanted = { container: record.config, namespaces: sandbox.namespaces };
-  const mapped = await withFieldPrefix('config', () => bindMappedMounts(wanted, mappedMountsPath(deps.paths, record.id), deps));
+  const mapped = await withFieldPrefix('config', () =>
+    bindMappedMounts(wanted, mappedMountsPath(deps.paths, record.id), deps),
+  );
   const request = specRequest(described, mapped, deps);
   const volumes = imageDeclaredVolumes(request);
-  await withFieldPrefix('config', () => makeDeclaredVolumes(volumes, request.rootfs, idMapForSandbox(sandbox), deps, signal));
+  await withFieldPrefix('config', () =>
+    makeDeclaredVolumes(volumes, request.rootfs, idMapForSandbox(sandbox), deps, signal),
+  );
   const built = await withFieldPrefix('config', () => buildSpec(request, signal));
   const { spec, updates } = await nri.createContainer(sandbox, record, built, signal);
-  // Not before: plugins that one of them made give up have been told already.
+  // Pushed after the call: if a plugin rejects the container, NRI has already notified the others.
   undo.push((fresh) => notifyPlugins('undone', record.id, log, () => nri.removeContainer(sandbox, record, fresh)));
   await applyUpdates(updates, signal);
   return spec;
@@ -169,7 +189,7 @@ function specRequest(
   };
 }
 
-/** As the user wrote it, where that is known. */
+/** The name that the user specified, if known. */
 function imageNameOf({ config, imageRef }: ContainerRecord, tag: string | undefined): string {
   return config.image?.userSpecifiedImage || (tag ?? imageRef);
 }

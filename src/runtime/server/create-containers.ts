@@ -2,13 +2,13 @@ import { aborted } from '../../base/aborted.ts';
 import type { ContainerStatus } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
-import { ContainerStore } from '../container/container-store.ts';
 import { containerStatusMessage } from '../container/container-messages.ts';
-import { terminateContainer } from '../container/terminate-container.ts';
-import { ExitWatcher } from '../container/exit-watcher.ts';
-import { recoverContainers } from '../container/recover-containers.ts';
+import { ContainerStore } from '../container/container-store.ts';
 import { deleteContainer } from '../container/delete-container.ts';
+import { ExitWatcher } from '../container/exit-watcher.ts';
 import { createExitNotifier } from '../container/notify-exit.ts';
+import { recoverContainers } from '../container/recover-containers.ts';
+import { terminateContainer } from '../container/terminate-container.ts';
 import { applyUpdates } from '../container/update-resources.ts';
 import type { NriRuntime } from '../nri/nri.ts';
 import type { SandboxContainers } from '../sandbox/sandbox-deps.ts';
@@ -43,24 +43,24 @@ export interface Containers {
   readonly verbs: ContainerVerbs;
   /** For the verbs of sandboxes. */
   readonly ofSandbox: SandboxContainers;
-  /** Read-only: for exec with streams, statistics and NRI. Those that are just being made are not found. */
+  /** Read-only view for exec, statistics and NRI. `find` does not return containers being created. */
   readonly records: Pick<RecordStore<ContainerRecord>, 'all' | 'find'>;
-  /** What NRI plugins may ask for by themselves. */
+  /** Requests that NRI plugins can make. */
   readonly nri: Pick<NriRuntime, 'containers' | 'update' | 'evict'>;
-  /** Once, after the sandboxes are put right and before the first verb. */
+  /** Call once, after sandboxes are recovered and before the first verb. */
   recover(signal: AbortSignal): Promise<void>;
-  /** Resolves when the signal has aborted and nobody watches any more; containers go on. */
+  /** Resolves when the signal has aborted and watching has stopped; containers keep running. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Starts nothing: `recover` does. */
+/** Starts no work: `recover` does. */
 export function createContainers(deps: ContainerDeps): Containers {
   const { log } = deps;
   const store = new ContainerStore(deps.records.store, deps.sandboxes);
   const update = applyUpdates({ ...deps, store });
-  const tell = createExitNotifier({ ...deps, applyUpdates: update });
-  const live = new ExitWatcher({ ...deps, store, notifyExit: tell });
-  const parts = { ...deps, store, live, notifyExit: tell, applyUpdates: update };
+  const notifyExit = createExitNotifier({ ...deps, applyUpdates: update });
+  const exitWatcher = new ExitWatcher({ ...deps, store, notifyExit });
+  const parts = { ...deps, store, exitWatcher, notifyExit, applyUpdates: update };
   return {
     verbs: {
       createContainer: createContainer(parts),
@@ -77,7 +77,8 @@ export function createContainers(deps: ContainerDeps): Containers {
     ofSandbox: {
       stopAll: (sandboxId, signal) =>
         forAll(store.idsOfSandbox(sandboxId), (id) => terminateContainer(id, 0, parts, signal)),
-      removeAll: (sandboxId, signal) => forAll(store.idsOfSandbox(sandboxId), (id) => deleteContainer(id, parts, signal)),
+      removeAll: (sandboxId, signal) =>
+        forAll(store.idsOfSandbox(sandboxId), (id) => deleteContainer(id, parts, signal)),
       statuses: (sandboxId) => statusesOf(sandboxId, store, deps),
     },
     records: store,
@@ -85,19 +86,19 @@ export function createContainers(deps: ContainerDeps): Containers {
       containers: () => [...store.all.values()].filter(({ state }) => state.phase !== 'creating'),
       update: (wanted, signal) => update([{ ...wanted, ignoreFailure: false }], signal),
       async evict(id, reason, signal) {
-        log.info('an NRI plugin evicts a container', { containerId: id, reason });
+        log.info('evicting container for NRI plugin', { containerId: id, reason });
         await terminateContainer(id, 0, parts, signal);
       },
     },
     recover: (signal) => recoverContainers(parts, signal),
     run: async (signal) => {
       await aborted(signal);
-      await live.close();
+      await exitWatcher.close();
     },
   };
 }
 
-/** All are tried, and all have ended when this rejects. */
+/** Runs all of them, and rejects after all have settled. */
 async function forAll(ids: ReadonlySet<string>, work: (id: string) => Promise<void>): Promise<void> {
   const ended = await Promise.allSettled([...ids].map(work));
   const failures = ended.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));

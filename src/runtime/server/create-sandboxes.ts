@@ -6,8 +6,8 @@ import { PauseWatcher } from '../sandbox/pause.ts';
 import { sandboxFiles } from '../sandbox/plan-sandbox.ts';
 import { networkedSandboxes, recoverSandboxes } from '../sandbox/recover-sandboxes.ts';
 import type { SandboxDeps } from '../sandbox/sandbox-deps.ts';
-import { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { sandboxStatusMessage } from '../sandbox/sandbox-messages.ts';
+import { SandboxStore } from '../sandbox/sandbox-store.ts';
 import type { SandboxFiles, SandboxRecord } from '../store/sandbox-record.ts';
 import { listPodSandbox } from './list-pod-sandbox.ts';
 import { podSandboxStatus } from './pod-sandbox-status.ts';
@@ -22,20 +22,20 @@ export type SandboxVerbs = Pick<
 
 export interface Sandboxes {
   readonly verbs: SandboxVerbs;
-  /** Once, before any verb is called and before containers are recovered. */
+  /** Call once, before any verb and before containers are recovered. */
   recover(signal: AbortSignal): Promise<void>;
-  /** What goes on behind the verbs, until the signal aborts. Containers are recovered by then. */
+  /** Background work, until the signal aborts. Call after containers are recovered. */
   run(signal: AbortSignal): Promise<void>;
   readonly view: SandboxView;
 }
 
-/** For whoever only looks: containers, events, statistics, NRI. */
+/** Read-only view for containers, events, statistics and NRI. */
 export interface SandboxView {
-  /** Those that are just being made included. */
+  /** Includes sandboxes being created. */
   readonly all: ReadonlyMap<string, SandboxRecord>;
   find(idOrPrefix: string): SandboxRecord | undefined;
   filesOf(sandboxId: string): SandboxFiles;
-  /** For events: also while a removal is told. */
+  /** Status for events; also while a deletion event is published. */
   status(sandboxId: string): PodSandboxStatus | undefined;
 }
 
@@ -75,7 +75,7 @@ export function createSandboxes(deps: SandboxDeps): Sandboxes {
   };
 }
 
-/** Once after a start: what plugins hold for sandboxes of which nothing is left. */
+/** Runs once after start-up: releases what plugins hold for sandboxes that are gone. */
 async function collectNetworks(
   { network, log }: Pick<SandboxDeps, 'network' | 'log'>,
   store: SandboxStore,
@@ -84,6 +84,6 @@ async function collectNetworks(
   try {
     await network.collectGarbage(networkedSandboxes(store), signal);
   } catch (error) {
-    if (!signal.aborted) log.warn('cannot clean up the networks of pods', { error });
+    if (!signal.aborted) log.warn('cannot collect garbage of pod networks', { error });
   }
 }

@@ -3,22 +3,22 @@ import { ContainerEventResponse, type ContainerStatus, type PodSandboxStatus } f
 import type { Clock } from '../../host/clock.ts';
 import type { EventSink, LifecycleEvent } from '../store/event-sink.ts';
 
-/** More than this many untold, and a subscriber is let go: it has to list everything anew, which is cheaper by then. */
+/** A subscriber that is further behind is disconnected: a new list is cheaper by then. */
 const MAX_QUEUED_EVENTS = 1000;
 
 export interface EventHubDeps {
   readonly clock: Pick<Clock, 'now'>;
-  /** As of now; `undefined` when it is gone. */
+  /** The current status; `undefined` if the sandbox is gone. */
   readonly sandboxStatus: (sandboxId: string) => PodSandboxStatus | undefined;
-  /** Of every container of the sandbox. */
+  /** The current status of every container of the sandbox. */
   readonly containerStatuses: (sandboxId: string) => readonly ContainerStatus[];
 }
 
 /**
- * Tells subscribers what happened, in order.
- * 1. A subscriber hears of everything that is published after it asked for its first event.
- * 2. An event carries the states at the time it is published, not at the time it is read.
- * 3. A slow subscriber costs bounded memory: it ends with `ResourceExhausted`.
+ * Delivers events to subscribers in order.
+ * 1. A subscriber receives every event that is published after its first read.
+ * 2. An event carries the statuses at the time it is published, not at the time it is read.
+ * 3. A slow subscriber uses bounded memory: its stream ends with `ResourceExhausted`.
  */
 export class EventHub implements EventSink {
   readonly #deps: EventHubDeps;
@@ -28,13 +28,13 @@ export class EventHub implements EventSink {
     this.#deps = deps;
   }
 
-  publish(happening: LifecycleEvent): void {
-    if (this.#subscribers.size === 0) return; // looking up all states is not free
-    const event = this.#toResponse(happening);
-    for (const subscriber of this.#subscribers) subscriber.push(event);
+  publish(event: LifecycleEvent): void {
+    if (this.#subscribers.size === 0) return; // collecting statuses is not free
+    const response = this.#toResponse(event);
+    for (const subscriber of this.#subscribers) subscriber.push(response);
   }
 
-  /** Throws the signal's reason when that aborts. */
+  /** Throws the signal's reason when it aborts. */
   async *subscribe(signal: AbortSignal): AsyncGenerator<ContainerEventResponse, undefined> {
     signal.throwIfAborted();
     const subscriber = new Subscriber();
@@ -77,7 +77,7 @@ class Subscriber {
     this.#wake.resolve();
   }
 
-  /** What is untold is thrown away: who ends is not interested, or has missed something anyway. */
+  /** Drops queued events: the subscriber has left, or has already missed some. */
   end(reason: unknown): void {
     this.#ended ??= { reason };
     this.#wake.resolve();

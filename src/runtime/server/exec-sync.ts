@@ -1,17 +1,17 @@
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { ExecSyncResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
-import { containerNotFound, asCriError } from '../container/container-errors.ts';
-import type { ContainerStore } from '../container/container-store.ts';
+import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { criStateName } from '../container/container-messages.ts';
+import type { ContainerStore } from '../container/container-store.ts';
 import { ExecTimeoutError } from '../oci/oci-runtime.ts';
 import { execProcess } from '../spec/exec-process.ts';
 
 export type ExecSyncDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly store: ContainerStore };
 
-/** Of both streams together: what a client takes in one message, less what is around them. */
+/** Limit for both streams together: gRPC's message limit less the overhead. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024 - 1024;
 
 export function execSync({ store, paths, runtimes }: ExecSyncDeps): RuntimeService['execSync'] {
@@ -37,7 +37,7 @@ export function execSync({ store, paths, runtimes }: ExecSyncDeps): RuntimeServi
       return ExecSyncResponse.create({ exitCode, stdout, stderr: stderr.subarray(0, left) });
     } catch (error) {
       if (error instanceof ExecTimeoutError) {
-        // kubelet tells a probe's time-out by the code.
+        // kubelet recognizes the timeout of a probe by this code.
         const message = `failed to exec in container: timeout ${timeout}s exceeded: context deadline exceeded`;
         throw new CriError('DeadlineExceeded', message, { cause: error });
       }

@@ -1,5 +1,5 @@
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { ExecResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -23,7 +23,7 @@ export interface ExecDeps {
   readonly clock: Clock;
 }
 
-/** A URL at which the command starts as soon as somebody connects. */
+/** Returns a URL; the command starts when a client connects to it. */
 export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps): RuntimeService['exec'] {
   return async ({ containerId, cmd, tty, stdin, stdout, stderr }) => {
     const streams = { tty, stdin, stdout, stderr };
@@ -46,7 +46,7 @@ export function exec({ containers, runtimes, paths, streaming, clock }: ExecDeps
   };
 }
 
-/** The same for exec and attach. */
+/** Validates the streams of exec and attach. */
 export function checkStreams({ tty, stdin, stdout, stderr }: CommandStreams): void {
   if (tty && stderr) throw new CriError('InvalidArgument', 'tty and stderr cannot both be true');
   if (!stdin && !stdout && !stderr) {

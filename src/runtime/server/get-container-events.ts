@@ -1,7 +1,7 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import type { EventHub } from './event-hub.ts';
 
-/** A stream per subscriber, from its first read on. */
+/** Each stream starts with its first read. */
 export function getContainerEvents(hub: Pick<EventHub, 'subscribe'>): RuntimeService['getContainerEvents'] {
   return (_request, signal) => hub.subscribe(signal);
 }

@@ -5,7 +5,7 @@ import { CriError } from '../../cri/cri-error.ts';
 import { ImageSpec, ListImagesRequest, PullImageRequest } from '../../cri/generated/runtime-v1.ts';
 import type { ImageService } from '../../cri/services.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { buildConfig, type FakeImage, buildLayer, buildOciArchive } from '../images/fake/image-archives.ts';
+import { buildConfig, buildLayer, buildOciArchive, type FakeImage } from '../images/fake/image-archives.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import { openStorage, type Storage } from '../open-storage.ts';
 import { chainIds, digestOf, hexOf } from '../storage/digest.ts';
@@ -32,7 +32,11 @@ async function world(
 async function fakeImages(): Promise<readonly FakeImage[]> {
   const layer = await buildLayer({ file: 'x' });
   return [
-    { names: ['app:1', `app@${MANIFEST}`], layers: [layer, await buildLayer({ more: 'y' })], config: { User: '1000:10' } },
+    {
+      names: ['app:1', `app@${MANIFEST}`],
+      layers: [layer, await buildLayer({ more: 'y' })],
+      config: { User: '1000:10' },
+    },
     { names: ['pause:1'], layers: [layer], config: { User: 'nobody' } },
   ];
 }

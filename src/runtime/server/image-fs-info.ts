@@ -5,26 +5,26 @@ import type { TreeUsage } from '../../host/tree.ts';
 
 export interface ImageFsInfoDeps {
   readonly clock: Clock;
-  /** The folder of layers and writable layers. */
+  /** The directory of layers and writable layers. */
   readonly storage: string;
-  /** What all layers take, as it was when they were unpacked. */
+  /** Usage of all layers, measured when they were unpacked. */
   readonly layerUsage: () => TreeUsage;
-  /** What all writable layers take, as of a moment ago. */
+  /** Recent usage of all writable layers. */
   readonly writableUsage: (signal: AbortSignal) => Promise<TreeUsage>;
 }
 
-/** Layers and writable layers lie on one file system, and are told apart as kubelet does. */
+/** Layers and writable layers are on one filesystem, but are reported separately, as kubelet expects. */
 export function imageFsInfo(deps: ImageFsInfoDeps): ImageService['imageFsInfo'] {
   const { clock, storage, layerUsage, writableUsage } = deps;
   return async (_, signal) => {
     const writable = await writableUsage(signal);
-    const told = ({ bytes, inodes }: TreeUsage) =>
+    const usageMessage = ({ bytes, inodes }: TreeUsage) =>
       FilesystemUsage.fromPartial({
         timestamp: BigInt(Math.trunc(clock.now())) * 1_000_000n,
         fsId: { mountpoint: storage },
         usedBytes: { value: BigInt(bytes) },
         inodesUsed: { value: BigInt(inodes) },
       });
-    return { imageFilesystems: [told(layerUsage())], containerFilesystems: [told(writable)] };
+    return { imageFilesystems: [usageMessage(layerUsage())], containerFilesystems: [usageMessage(writable)] };
   };
 }

@@ -1,7 +1,7 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
-import type { ContainerStore } from '../container/container-store.ts';
 import { containerMessage, matchesFilter } from '../container/container-messages.ts';
+import type { ContainerStore } from '../container/container-store.ts';
 
 export type ListDeps = Pick<ContainerDeps, 'sandboxes'> & { readonly store: ContainerStore };
 

@@ -1,10 +1,10 @@
 import type { PodSandboxFilter } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
+import { criSandboxState, sandboxMessage } from '../sandbox/sandbox-messages.ts';
 import type { SandboxStore } from '../sandbox/sandbox-store.ts';
-import { sandboxMessage, criSandboxState } from '../sandbox/sandbox-messages.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 
-/** Those that are just being made are nobody's business yet. */
+/** Sandboxes being created are not listed. */
 export function listPodSandbox(store: Pick<SandboxStore, 'all'>): RuntimeService['listPodSandbox'] {
   return async ({ filter }) => ({
     items: [...store.all.values()]

@@ -1,8 +1,8 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { SandboxContainers } from '../sandbox/sandbox-deps.ts';
-import type { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { sandboxInfo, sandboxStatusMessage } from '../sandbox/sandbox-messages.ts';
+import type { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { sandboxNotFound } from './sandbox-not-found.ts';
 
 export interface SandboxStatusDeps {

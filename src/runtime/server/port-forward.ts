@@ -1,6 +1,6 @@
 import { errorText } from '../../base/error-text.ts';
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { PortForwardResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -18,18 +18,19 @@ export interface PortForwardDeps {
   readonly streaming: Pick<StreamingServer, 'urlFor'>;
   readonly clock: Clock;
   readonly networkNamespaces: Pick<NetworkNamespaces, 'connectLoopback'>;
-  /** Of the machine: for pods without a network of their own. */
+  /** The host network, for pods without their own. */
   readonly network: Pick<Network, 'connectStream'>;
 }
 
-/** A URL at which connections to the ports are made as soon as somebody connects, from inside the pod's network. */
+/** Returns a URL; when a client connects to it, the ports are dialed from inside the pod's network. */
 export function portForward(deps: PortForwardDeps): RuntimeService['portForward'] {
   return async ({ podSandboxId, port: ports }) => {
     const found = deps.sandboxes.find(podSandboxId);
     if (!found) throw sandboxNotFound(podSandboxId);
     const wrong = ports.find((port) => port < 1 || port > 65_535);
     if (wrong !== undefined) throw invalidField('port', `${wrong} is not a port`);
-    if (ports.length > MAX_FORWARDED_PORTS) throw invalidField('port', `at most ${MAX_FORWARDED_PORTS} ports can be forwarded at once`);
+    if (ports.length > MAX_FORWARDED_PORTS)
+      throw invalidField('port', `at most ${MAX_FORWARDED_PORTS} ports can be forwarded at once`);
     const { id } = requireReadyForPortForward(deps, found.id);
     const dial = async (port: number, signal: AbortSignal): Promise<ByteStream> =>
       connect(requireReadyForPortForward(deps, id), port, deps, signal);
@@ -42,7 +43,7 @@ export function portForward(deps: PortForwardDeps): RuntimeService['portForward'
   };
 }
 
-/** When it is asked for, and again for each connection. */
+/** Checked when the URL is requested, and again for each connection. */
 function requireReadyForPortForward({ sandboxes }: PortForwardDeps, id: string): SandboxRecord {
   const sandbox = sandboxes.find(id);
   if (!sandbox) throw sandboxNotFound(id);
@@ -69,7 +70,7 @@ async function connect(
   }
 }
 
-/** As `connectLoopback` does it elsewhere. */
+/** Like `connectLoopback`: IPv4 first, then IPv6. */
 async function connectHostLoopback(
   network: PortForwardDeps['network'],
   port: number,
@@ -80,7 +81,7 @@ async function connectHostLoopback(
   } catch (error) {
     signal.throwIfAborted();
     return network.connectStream({ host: '::1', port }, signal).catch(() => {
-      throw error; // of IPv4: most who listen do so there
+      throw error; // of IPv4, where most servers listen
     });
   }
 }

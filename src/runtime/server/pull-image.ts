@@ -4,7 +4,7 @@ import type { ImagePuller } from '../images/image-puller.ts';
 import { normalizeReference } from '../images/image-reference.ts';
 
 export interface PullImageDeps {
-  /** Absent: this runtime has no way to a registry. */
+  /** Absent: this runtime cannot pull. */
   readonly puller?: ImagePuller;
 }
 

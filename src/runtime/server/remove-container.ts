@@ -2,7 +2,7 @@ import type { RuntimeService } from '../../cri/services.ts';
 import { asCriError } from '../container/container-errors.ts';
 import { type DeleteDeps, deleteContainer } from '../container/delete-container.ts';
 
-/** One that runs is killed first; one that nobody knows is removed. */
+/** Kills a running container first. An unknown container counts as removed. */
 export function removeContainer(deps: DeleteDeps): RuntimeService['removeContainer'] {
   return async ({ containerId }, signal) => {
     const record = deps.store.find(containerId);

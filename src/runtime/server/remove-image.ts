@@ -3,11 +3,11 @@ import type { ImageStore } from '../images/image-store.ts';
 
 export interface RemoveImageDeps {
   readonly images: ImageStore & { remove(id: string): Promise<void> };
-  /** Takes layers away that nobody needs any more. */
+  /** Removes layers that no image or container uses. */
   readonly collectLayers: () => Promise<void>;
 }
 
-/** The whole image goes with all of its names, by whichever it was called. One that is not here is fine. */
+/** Removes the image with all its names. An unknown image counts as removed. */
 export function removeImage({ images, collectLayers }: RemoveImageDeps): ImageService['removeImage'] {
   return async ({ image }) => {
     const found = images.find(image?.image ?? '');

@@ -1,7 +1,7 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import { removeSandbox, type StopDeps } from '../sandbox/stop-sandbox.ts';
 
-/** Also of one that is ready: it is stopped first, and its containers go with it. */
+/** Stops a ready sandbox first, and removes its containers. */
 export function removePodSandbox(deps: StopDeps): RuntimeService['removePodSandbox'] {
   return async ({ podSandboxId }, signal) => {
     const id = deps.store.find(podSandboxId)?.id;

@@ -1,7 +1,7 @@
 import { CriError } from '../../cri/cri-error.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
-import { containerNotFound, asCriError } from '../container/container-errors.ts';
+import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import type { ContainerStore } from '../container/container-store.ts';
 
 export type ReopenDeps = Pick<ContainerDeps, 'paths' | 'runtimes'> & { readonly store: ContainerStore };

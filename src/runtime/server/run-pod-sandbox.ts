@@ -1,6 +1,6 @@
 import { errorText } from '../../base/error-text.ts';
-import { invalidField, withFieldPrefix } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField, withFieldPrefix } from '../../cri/field-error.ts';
 import { ContainerEventType, PodSandboxConfig } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { NamespaceError } from '../../host/namespaces.ts';
@@ -16,8 +16,8 @@ import { cleanUpSandbox } from '../sandbox/stop-sandbox.ts';
 import { removeSandboxFolders, teardownSandbox } from '../sandbox/teardown-sandbox.ts';
 import type { SandboxRecord } from '../store/sandbox-record.ts';
 
-/** Whatever failed must not keep the caller waiting for ever. */
-const UNDO_MS = 60_000;
+/** Bounds the undo, so that the caller gets the error. */
+const UNDO_TIMEOUT_MS = 60_000;
 const ID_BYTES = 32;
 
 export interface RunDeps extends SandboxDeps {
@@ -27,14 +27,14 @@ export interface RunDeps extends SandboxDeps {
 }
 
 /**
- * Nothing is left of a sandbox that could not be run; where that fails too, it is there as `unknown` (NOTREADY), and is
- * tried again until it is gone or somebody removes it.
+ * A failed create is undone. If the undo fails too, the sandbox is listed as `unknown` (NOTREADY), and the cleanup is
+ * retried until it succeeds or a client removes the sandbox.
  */
 export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
   return async (request, signal) => {
-    if (request.config === undefined) throw invalidField('config', 'there is none');
+    if (request.config === undefined) throw invalidField('config', 'must be set');
     const { runtimeHandler } = request;
-    const config = PodSandboxConfig.fromPartial(request.config); // the caller's may change
+    const config = PodSandboxConfig.fromPartial(request.config); // a copy: the caller may change its own
     const id = Buffer.from(deps.random.bytes(ID_BYTES)).toString('hex');
     const { name, plan } = await withFieldPrefix('config', () => ({
       name: sandboxName(config),
@@ -63,7 +63,8 @@ export function runPodSandbox(deps: RunDeps): RuntimeService['runPodSandbox'] {
 
 function requireRuntime(name: string, { pause }: SandboxPlan, { runtimes }: SandboxDeps): OciRuntime {
   const runtime = runtimes.handler(name);
-  if (runtime === undefined) throw invalidField('runtime_handler', `no runtime for ${JSON.stringify(name)} is configured`);
+  if (runtime === undefined)
+    throw invalidField('runtime_handler', `no runtime for ${JSON.stringify(name)} is configured`);
   const features = runtimes.handlers.find((handler) => handler.name === name);
   if (pause === 'makes' && features?.userNamespaces === false) {
     const field = 'config.linux.security_context.namespace_options.userns_options';
@@ -89,7 +90,7 @@ async function createSandbox(
   const { store, pauses } = deps;
   let ready: SandboxRecord;
   try {
-    await store.put(record); // on disk before the first thing that could be left behind
+    await store.put(record); // on disk before any resource exists
     const built = await withFieldPrefix('config', () => buildSandbox(record, plan, runtime, deps, signal));
     ready = await markReady(built, deps, signal);
   } catch (error) {
@@ -109,17 +110,17 @@ async function markReady(built: SandboxRecord, deps: RunDeps, signal: AbortSigna
     signal.throwIfAborted();
     return await store.updateState(built, { phase: 'ready' });
   } catch (error) {
-    await nri.removePodSandbox(built, clock.deadline(UNDO_MS)).catch((failure: unknown) => {
-      log.warn('a plugin of NRI failed for the removal of a sandbox', { sandboxId: built.id, error: failure });
+    await nri.removePodSandbox(built, clock.deadline(UNDO_TIMEOUT_MS)).catch((failure: unknown) => {
+      log.warn('cannot notify NRI plugins of sandbox removal', { sandboxId: built.id, error: failure });
     });
     throw error;
   }
 }
 
-/** Never on the caller's signal: that may be why we are here. */
+/** Uses its own deadline: the caller's signal may have aborted. */
 async function undoCreate(record: SandboxRecord, deps: RunDeps): Promise<readonly unknown[]> {
   const { store, cleanups, clock } = deps;
-  const failures = [...(await teardownSandbox(record, deps, clock.deadline(UNDO_MS)))];
+  const failures = [...(await teardownSandbox(record, deps, clock.deadline(UNDO_TIMEOUT_MS)))];
   try {
     if (failures.length === 0) {
       await removeSandboxFolders(record.id, deps);
@@ -134,7 +135,7 @@ async function undoCreate(record: SandboxRecord, deps: RunDeps): Promise<readonl
     await store.updateState(record, { phase: 'unknown', reason: failures.map(errorText).join('; ') });
   } catch (error) {
     failures.push(error);
-    // Never recorded: nobody can remove it by its id, and the next start takes its folders for strays.
+    // Never recorded: it cannot be removed by id, and recovery at the next start removes its directories as orphans.
     if (!store.all.has(record.id)) store.releaseName(sandboxName(record.config), record.id);
   }
   return failures;

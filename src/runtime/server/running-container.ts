@@ -7,8 +7,11 @@ import type { RecordStore } from '../store/record-store.ts';
 
 export type RunningContainer = ContainerRecord & { readonly spec: OciSpec };
 
-/** For who wants to do something inside: when it is asked for, and again when its client has come. */
-export function requireRunningContainer(containers: Pick<RecordStore<ContainerRecord>, 'find'>, id: string): RunningContainer {
+/** Checked by exec and attach when the URL is requested, and again when the client connects. */
+export function requireRunningContainer(
+  containers: Pick<RecordStore<ContainerRecord>, 'find'>,
+  id: string,
+): RunningContainer {
   const record = containers.find(id);
   if (!record) throw containerNotFound(id);
   const { spec } = record;

@@ -1,7 +1,7 @@
 import { CgroupDriver, RuntimeConfigResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 
-/** Cgroups are made as folders, never through systemd. */
+/** Cgroups are created directly in cgroupfs, never through systemd. */
 export function runtimeConfig(): RuntimeService['runtimeConfig'] {
   const answer = RuntimeConfigResponse.fromPartial({ linux: { cgroupDriver: CgroupDriver.CGROUPFS } });
   return async () => answer;

@@ -31,7 +31,7 @@ export interface RuntimeServiceDeps
     Pick<MetricsDeps, 'fs'> {
   readonly sandboxVerbs: SandboxVerbs;
   readonly containerVerbs: ContainerVerbs;
-  /** Of the program. */
+  /** The program's version. */
   readonly version: string;
   readonly podNetwork: Pick<PodNetwork, 'status' | 'setPodCidr'>;
   readonly events: Pick<EventHub, 'subscribe'>;

@@ -10,16 +10,16 @@ export interface RecordViews {
   readonly containers: View<ContainerRecord>;
 }
 
-/** Those that a filter of statistics means; ids may be beginnings. Who is just being made is left out. */
+/** Containers that match a statistics filter, whose ids may be prefixes. Without containers being created. */
 export function selectContainers(
   { containers, sandboxes }: RecordViews,
   filter: ContainerStatsFilter | undefined,
 ): readonly ContainerRecord[] {
-  const made = [...containers.all.values()].filter(({ state }) => state.phase !== 'creating');
-  if (!filter) return made;
+  const created = [...containers.all.values()].filter(({ state }) => state.phase !== 'creating');
+  if (!filter) return created;
   const { id, podSandboxId, labelSelector } = filter;
   const [container, sandbox] = [fullId(containers, id), fullId(sandboxes, podSandboxId)];
-  return made.filter(
+  return created.filter(
     (record) =>
       (container === '' || record.id === container) &&
       (sandbox === '' || record.sandboxId === sandbox) &&
@@ -27,7 +27,7 @@ export function selectContainers(
   );
 }
 
-/** Statistics are of what runs. */
+/** Ready sandboxes that match a statistics filter. */
 export function selectSandboxes(
   { sandboxes }: Pick<RecordViews, 'sandboxes'>,
   filter: PodSandboxStatsFilter | undefined,
@@ -40,7 +40,7 @@ export function selectSandboxes(
   );
 }
 
-/** As it was given when nothing has it: then nothing matches. */
+/** An id that is not found stays as it is, and matches nothing. */
 function fullId<R extends { readonly id: string }>(store: View<R>, id: string): string {
   return id === '' ? '' : (store.find(id)?.id ?? id);
 }

@@ -82,7 +82,7 @@ test('startContainer() tells why, also when the process cannot be removed', asyn
   world.oci.remove = () => Promise.reject(new Error('device or resource busy'));
   await assert.rejects(world.containers.verbs.startContainer({ containerId }, signal), {
     code: 'Unknown',
-    message: /^cannot start container: .*ENOSPC.*; and its process cannot be removed: device or resource busy$/,
+    message: /^cannot start container: .*ENOSPC.*; cannot remove its process: device or resource busy$/,
   });
 });
 

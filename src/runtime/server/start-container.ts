@@ -3,12 +3,12 @@ import { CriError } from '../../cri/cri-error.ts';
 import { ContainerEventType } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import { type ContainerDeps, monitoredName, runtimeForContainer } from '../container/container-deps.ts';
-import { containerNotFound, asCriError } from '../container/container-errors.ts';
-import { nanoseconds, failedStart } from '../container/container-state.ts';
+import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { criStateName } from '../container/container-messages.ts';
-import { requireReadySandbox, resolveTargetPid } from '../container/resolve-container.ts';
-import { type TerminateDeps, recordExit } from '../container/terminate-container.ts';
+import { failedStart, nanoseconds } from '../container/container-state.ts';
 import { notifyPlugins } from '../container/notify-plugins.ts';
+import { requireReadySandbox, resolveTargetPid } from '../container/resolve-container.ts';
+import { recordExit, type TerminateDeps } from '../container/terminate-container.ts';
 import { applyUpdateDuringStart } from '../container/update-resources.ts';
 import type { StartedContainer } from '../oci/oci-runtime.ts';
 import type { ContainerRecord } from '../store/container-record.ts';
@@ -16,7 +16,7 @@ import type { SandboxRecord } from '../store/sandbox-record.ts';
 
 export type StartDeps = TerminateDeps & Pick<ContainerDeps, 'sandboxes' | 'nri' | 'events' | 'log' | 'bootId'>;
 
-const UNDO_MS = 60_000;
+const UNDO_TIMEOUT_MS = 60_000;
 
 export function startContainer(deps: StartDeps): RuntimeService['startContainer'] {
   return async ({ containerId }, signal) => {
@@ -33,7 +33,10 @@ async function start(id: string, deps: StartDeps, signal: AbortSignal): Promise<
   const record = store.find(id);
   if (!record) throw containerNotFound(id);
   if (record.state.phase !== 'created') {
-    throw new CriError('FailedPrecondition', `container ${id} cannot be started: it is in ${criStateName(record)} state`);
+    throw new CriError(
+      'FailedPrecondition',
+      `container ${id} cannot be started: it is in ${criStateName(record)} state`,
+    );
   }
   try {
     await store.applyEvent(id, { type: 'startBegan' });
@@ -47,14 +50,14 @@ async function start(id: string, deps: StartDeps, signal: AbortSignal): Promise<
     try {
       await recordExit(id, failedStart(errorText(failure), nanoseconds(clock.now())), deps);
     } catch (unwritten) {
-      log.error('cannot record that a container did not start', { containerId: id, error: unwritten });
+      log.error('cannot record failed start of container', { containerId: id, error: unwritten });
     }
     throw failure;
   }
 }
 
 async function run(record: ContainerRecord, deps: StartDeps, signal: AbortSignal): Promise<void> {
-  const { store, live, clock, paths, runtimes, sandboxes, events, bootId, nri, log } = deps;
+  const { store, exitWatcher, clock, paths, runtimes, sandboxes, events, bootId, nri, log } = deps;
   const { id } = record;
   const sandbox = requireReadySandbox(record.sandboxId, { sandboxes });
   resolveTargetPid(record, { containers: store });
@@ -66,14 +69,14 @@ async function run(record: ContainerRecord, deps: StartDeps, signal: AbortSignal
     if (started) await applyUpdateDuringStart(record.spec?.linux.resources, started, deps, signal);
   } catch (error) {
     try {
-      await runtime.remove(monitoredName(paths, id), clock.deadline(UNDO_MS));
+      await runtime.remove(monitoredName(paths, id), clock.deadline(UNDO_TIMEOUT_MS));
     } catch (left) {
-      const message = `cannot start container: ${errorText(error)}; and its process cannot be removed: ${errorText(left)}`;
+      const message = `cannot start container: ${errorText(error)}; cannot remove its process: ${errorText(left)}`;
       throw new CriError('Unknown', message, { cause: new AggregateError([error, left]) });
     }
     throw error;
   }
-  live.watch(record);
+  exitWatcher.watch(record);
   events.publish({
     type: ContainerEventType.CONTAINER_STARTED_EVENT,
     sandboxId: sandbox.id,

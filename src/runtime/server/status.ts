@@ -6,11 +6,11 @@ import type { OciRuntimes } from '../oci/oci-runtime.ts';
 export interface StatusDeps {
   readonly network: Pick<PodNetwork, 'status'>;
   readonly runtimes: Pick<OciRuntimes, 'handlers'>;
-  /** What `crictl info` shows beside the rest, as JSON under each name. */
+  /** Additional `info` of `crictl info`: one JSON document per name. */
   readonly info: () => Readonly<Record<string, unknown>>;
 }
 
-/** The runtime is ready as soon as it answers: whatever could keep it from that ends the program at its start. */
+/** The runtime is ready as soon as it answers: errors that prevent it end the program at start-up. */
 export function status({ network, runtimes, info }: StatusDeps): RuntimeService['status'] {
   return async ({ verbose }) => {
     const networkStatus = network.status();

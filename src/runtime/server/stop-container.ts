@@ -2,7 +2,7 @@ import type { RuntimeService } from '../../cri/services.ts';
 import { asCriError } from '../container/container-errors.ts';
 import { type TerminateDeps, terminateContainer } from '../container/terminate-container.ts';
 
-/** A container that nobody knows is stopped, as in containerd. */
+/** An unknown container counts as stopped, as in containerd. */
 export function stopContainer(deps: TerminateDeps): RuntimeService['stopContainer'] {
   return async ({ containerId, timeout }, signal) => {
     const record = deps.store.find(containerId);

@@ -225,7 +225,7 @@ test('the end of a process that cannot be recorded at once is recorded later', a
 
 test('a process that cannot be watched for a moment is not taken for one that has ended', async (t) => {
   const world = await createSandboxWorld();
-  t.mock.method(world.oci, 'ended').mock.mockImplementationOnce(async () => {
+  t.mock.method(world.oci, 'wait').mock.mockImplementationOnce(async () => {
     throw new Error('too many open files');
   });
   const request = { config: podWith('sharedProcesses'), runtimeHandler: '' };

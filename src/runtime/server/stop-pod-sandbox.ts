@@ -1,7 +1,7 @@
 import type { RuntimeService } from '../../cri/services.ts';
 import { type StopDeps, stopSandbox } from '../sandbox/stop-sandbox.ts';
 
-/** One that nobody knows has been stopped already, as in containerd 2. */
+/** An unknown sandbox counts as stopped, as in containerd 2. */
 export function stopPodSandbox(deps: StopDeps): RuntimeService['stopPodSandbox'] {
   return async ({ podSandboxId }, signal) => {
     const id = deps.store.find(podSandboxId)?.id;

@@ -8,10 +8,10 @@ import {
 } from '../../cri/generated/runtime-v1.ts';
 import type { ImageService, RuntimeService, ServerStream, Unary } from '../../cri/services.ts';
 
-/** So many in a message: far below gRPC's limit of 16 MiB even where each has the annotations of a large pod. */
+/** Far below gRPC's limit of 16 MiB, even if each item has the annotations of a large pod. */
 const ITEMS_PER_MESSAGE = 64;
 
-/** The streaming calls of the runtime service: each answers what its list call does, in portions. */
+/** Streaming calls of the runtime service: each returns the result of its list call in batches. */
 export type StreamCalls = Pick<
   RuntimeService,
   | 'streamPodSandboxes'
@@ -28,44 +28,44 @@ export type ListCalls = Pick<
 
 export function streamCalls(list: ListCalls): StreamCalls {
   return {
-    streamPodSandboxes: streamed(list.listPodSandbox, ({ items }) =>
-      portions(items, (podSandboxes) => StreamPodSandboxesResponse.create({ podSandboxes })),
+    streamPodSandboxes: inBatches(list.listPodSandbox, ({ items }) =>
+      batches(items, (podSandboxes) => StreamPodSandboxesResponse.create({ podSandboxes })),
     ),
-    streamContainers: streamed(list.listContainers, ({ containers }) =>
-      portions(containers, (portion) => StreamContainersResponse.create({ containers: portion })),
+    streamContainers: inBatches(list.listContainers, ({ containers }) =>
+      batches(containers, (batch) => StreamContainersResponse.create({ containers: batch })),
     ),
-    streamContainerStats: streamed(list.listContainerStats, ({ stats }) =>
-      portions(stats, (containerStats) => StreamContainerStatsResponse.create({ containerStats })),
+    streamContainerStats: inBatches(list.listContainerStats, ({ stats }) =>
+      batches(stats, (containerStats) => StreamContainerStatsResponse.create({ containerStats })),
     ),
-    streamPodSandboxStats: streamed(list.listPodSandboxStats, ({ stats }) =>
-      portions(stats, (podSandboxStats) => StreamPodSandboxStatsResponse.create({ podSandboxStats })),
+    streamPodSandboxStats: inBatches(list.listPodSandboxStats, ({ stats }) =>
+      batches(stats, (podSandboxStats) => StreamPodSandboxStatsResponse.create({ podSandboxStats })),
     ),
-    streamPodSandboxMetrics: streamed(list.listPodSandboxMetrics, ({ podMetrics }) =>
-      portions(podMetrics, (podSandboxMetrics) => StreamPodSandboxMetricsResponse.create({ podSandboxMetrics })),
+    streamPodSandboxMetrics: inBatches(list.listPodSandboxMetrics, ({ podMetrics }) =>
+      batches(podMetrics, (podSandboxMetrics) => StreamPodSandboxMetricsResponse.create({ podSandboxMetrics })),
     ),
   };
 }
 
-/** The same for the image service. */
+/** Streaming call of the image service. */
 export function streamImages(listImages: ImageService['listImages']): ImageService['streamImages'] {
-  return streamed(listImages, ({ images }) =>
-    portions(images, (portion) => StreamImagesResponse.create({ images: portion })),
+  return inBatches(listImages, ({ images }) =>
+    batches(images, (batch) => StreamImagesResponse.create({ images: batch })),
   );
 }
 
-function streamed<Request, Whole, Portion>(
+function inBatches<Request, Whole, Batch>(
   list: Unary<Request, Whole>,
-  divide: (whole: Whole) => Iterable<Portion>,
-): ServerStream<Request, Portion> {
+  divide: (whole: Whole) => Iterable<Batch>,
+): ServerStream<Request, Batch> {
   return async function* (request, signal) {
-    for (const portion of divide(await list(request, signal))) {
+    for (const batch of divide(await list(request, signal))) {
       signal.throwIfAborted();
-      yield portion;
+      yield batch;
     }
   };
 }
 
-function* portions<Item, Portion>(items: readonly Item[], make: (items: Item[]) => Portion): Generator<Portion> {
+function* batches<Item, Batch>(items: readonly Item[], make: (items: Item[]) => Batch): Generator<Batch> {
   for (let start = 0; start < items.length; start += ITEMS_PER_MESSAGE) {
     yield make(items.slice(start, start + ITEMS_PER_MESSAGE));
   }

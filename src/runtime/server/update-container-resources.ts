@@ -1,17 +1,17 @@
-import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
+import { invalidField } from '../../cri/field-error.ts';
 import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { ContainerDeps } from '../container/container-deps.ts';
-import { containerNotFound, asCriError } from '../container/container-errors.ts';
+import { asCriError, containerNotFound } from '../container/container-errors.ts';
 import { notifyPlugins } from '../container/notify-plugins.ts';
 import { type ApplyUpdates, changeResources, type UpdateDeps } from '../container/update-resources.ts';
-import { updatedResources } from '../spec/resources.ts';
+import { mergeResources } from '../spec/resources.ts';
 
 export type UpdateResourcesDeps = UpdateDeps &
   Pick<ContainerDeps, 'sandboxes' | 'nri' | 'machine'> & { readonly applyUpdates: ApplyUpdates };
 
-/** Also of a container that does not run yet: it starts with the new values. */
+/** A container that has not started yet starts with the new values. */
 export function updateContainerResources(deps: UpdateResourcesDeps): RuntimeService['updateContainerResources'] {
   return async ({ containerId, linux, windows }, signal) => {
     const known = deps.store.find(containerId);
@@ -37,21 +37,21 @@ async function update(
   const { store, nri, log, sandboxes, applyUpdates, machine } = deps;
   const record = store.find(id);
   if (!record) throw containerNotFound(id);
-  if (!record.spec) throw new CriError('FailedPrecondition', `container ${id} was never whole`);
-  const wanted = updatedResources(record.spec.linux.resources, linux, machine);
+  if (!record.spec) throw new CriError('FailedPrecondition', `container ${id} was never fully created`);
+  const wanted = mergeResources(record.spec.linux.resources, linux, machine);
   const sandbox = sandboxes.all.get(record.sandboxId);
   const decided = sandbox
     ? await nri.updateContainer(sandbox, record, wanted, signal)
     : { resources: wanted, updates: [] };
-  const asked = mergedMessages(record.config.linux?.resources, linux);
-  const updated = await changeResources(id, () => ({ resources: decided.resources, requested: asked }), deps, signal);
+  const requested = mergeResourceMessages(record.config.linux?.resources, linux);
+  const updated = await changeResources(id, () => ({ resources: decided.resources, requested }), deps, signal);
   await applyUpdates(decided.updates, signal);
   if (!sandbox || !updated) return;
   await notifyPlugins('updated', id, log, () => nri.postUpdateContainer(sandbox, updated, signal));
 }
 
-/** Zero and empty mean "as before". */
-function mergedMessages(
+/** Zero and empty values leave the current ones unchanged. */
+function mergeResourceMessages(
   before: LinuxContainerResources | undefined,
   update: LinuxContainerResources,
 ): LinuxContainerResources {

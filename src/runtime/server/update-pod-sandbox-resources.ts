@@ -8,7 +8,7 @@ export interface UpdatePodDeps extends Pick<RecordViews, 'sandboxes'> {
   readonly nri: Pick<Nri, 'updatePodSandbox' | 'postUpdatePodSandbox'>;
 }
 
-/** The pod's cgroup is kubelet's, which has changed it before: there is nothing of the sandbox that would have to follow. */
+/** Only notifies NRI plugins: kubelet owns the pod's cgroup and has already changed it. */
 export function updatePodSandboxResources({
   sandboxes,
   nri,

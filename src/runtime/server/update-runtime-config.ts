@@ -4,14 +4,14 @@ import { UpdateRuntimeConfigResponse } from '../../cri/generated/runtime-v1.ts';
 import type { RuntimeService } from '../../cri/services.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
 
-/** The node's range of pod addresses; with dual stack one of each family, with a comma between them. */
+/** Sets the node's pod CIDR; with dual stack, one per family, separated by a comma. */
 export function updateRuntimeConfig(network: Pick<PodNetwork, 'setPodCidr'>): RuntimeService['updateRuntimeConfig'] {
   return async ({ runtimeConfig }) => {
     const podCidr = runtimeConfig?.networkConfig?.podCidr ?? '';
     if (podCidr !== '') {
       const wrong = podCidr.split(',').find((range) => !isCidr(range));
       if (wrong !== undefined) {
-        throw new CriError('InvalidArgument', `runtime_config.network_config.pod_cidr: ${wrong} is not a range`);
+        throw new CriError('InvalidArgument', `runtime_config.network_config.pod_cidr: ${wrong} is not a CIDR`);
       }
       network.setPodCidr(podCidr);
     }

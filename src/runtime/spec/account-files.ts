@@ -1,6 +1,6 @@
 import { isId } from '../../base/numeric-id.ts';
 
-/** /etc/passwd and /etc/group of an image. Lines that make no sense are passed over, as the C library does. */
+/** /etc/passwd and /etc/group of an image. Invalid lines are skipped, as in the C library. */
 
 export interface Account {
   readonly name: string;
@@ -16,20 +16,20 @@ export interface Group {
 
 export function parsePasswd(text: string): Account[] {
   return rows(text).flatMap(([name = '', , uid, gid]) => {
-    const ids = [idOf(uid), idOf(gid)] as const;
+    const ids = [parseAccountId(uid), parseAccountId(gid)] as const;
     return name === '' || ids[0] === undefined || ids[1] === undefined ? [] : [{ name, uid: ids[0], gid: ids[1] }];
   });
 }
 
 export function parseGroups(text: string): Group[] {
   return rows(text).flatMap(([name = '', , id, members = '']) => {
-    const gid = idOf(id);
+    const gid = parseAccountId(id);
     return name === '' || gid === undefined ? [] : [{ name, gid, members: members.split(',').filter((m) => m !== '') }];
   });
 }
 
-/** `undefined` for numbers that no process can have. */
-function idOf(text = ''): number | undefined {
+/** Returns `undefined` for numbers beyond the kernel's limit. */
+function parseAccountId(text = ''): number | undefined {
   const id = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return isId(id) ? id : undefined;
 }

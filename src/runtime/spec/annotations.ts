@@ -3,7 +3,7 @@ import type { SpecRequest } from './spec-request.ts';
 
 const PREFIX = 'io.kubernetes.cri';
 
-/** What programs below CRI (kata, NRI, monitoring) go by. */
+/** Annotations that programs below CRI (kata, NRI, monitoring) use. */
 export function containerAnnotations({
   sandboxId,
   sandbox,
@@ -11,7 +11,7 @@ export function containerAnnotations({
   imageName,
 }: SpecRequest): Record<string, string> {
   return {
-    ...ofPod(sandboxId, sandbox),
+    ...podAnnotations(sandboxId, sandbox),
     [`${PREFIX}.container-name`]: container.metadata?.name ?? '',
     [`${PREFIX}.image-name`]: imageName,
     [`${PREFIX}.container-type`]: 'container',
@@ -21,7 +21,7 @@ export function containerAnnotations({
 export function pauseAnnotations(sandboxId: string, sandbox: PodSandboxConfig): Record<string, string> {
   const resources = sandbox.linux?.resources;
   return {
-    ...ofPod(sandboxId, sandbox),
+    ...podAnnotations(sandboxId, sandbox),
     ...(resources && {
       [`${PREFIX}.sandbox-cpu-period`]: String(resources.cpuPeriod),
       [`${PREFIX}.sandbox-cpu-quota`]: String(resources.cpuQuota),
@@ -33,7 +33,7 @@ export function pauseAnnotations(sandboxId: string, sandbox: PodSandboxConfig): 
   };
 }
 
-function ofPod(sandboxId: string, { metadata }: PodSandboxConfig): Record<string, string> {
+function podAnnotations(sandboxId: string, { metadata }: PodSandboxConfig): Record<string, string> {
   return {
     [`${PREFIX}.sandbox-id`]: sandboxId,
     [`${PREFIX}.sandbox-namespace`]: metadata?.namespace ?? '',

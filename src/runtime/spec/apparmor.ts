@@ -5,10 +5,10 @@ import { profileChoice } from './security-profile.ts';
 
 const FIELD = 'linux.security_context.apparmor';
 
-/** Profiles that other runtimes bring along and that confine as `RuntimeDefault` promises. */
+/** Default profiles of other runtimes, which confine as `RuntimeDefault` requires. */
 const DEFAULTS = ['cri-containerd.apparmor.d', 'crio-default', 'docker-default'];
 
-/** `loaded`: the profiles the kernel has, or `undefined` on a machine without AppArmor. */
+/** `loaded`: the loaded profiles, or `undefined` on a machine without AppArmor. */
 export function appArmorProfile(
   context: LinuxContainerSecurityContext | undefined,
   loaded: ReadonlySet<string> | undefined,

@@ -3,14 +3,14 @@ import type { CdiDeviceNode, CdiEdits, CdiHook, CdiMount } from '../cdi/cdi-spec
 import type { OciDevice, OciDeviceRule, OciHook, OciHooks, OciMount, OciProcess, OciSpec } from '../oci/oci-spec.ts';
 import { mergeEnvironment } from './environment.ts';
 
-/** One set of edits after the other; of two that set the same, the later wins. */
+/** Applies the edits in order; of two that set the same, the later wins. */
 export function applyCdiEdits(spec: OciSpec, edits: readonly CdiEdits[]): OciSpec {
-  return edits.reduce(applied, spec);
+  return edits.reduce(applyEdit, spec);
 }
 
-function applied(spec: OciSpec, edits: CdiEdits): OciSpec {
+function applyEdit(spec: OciSpec, edits: CdiEdits): OciSpec {
   const { process, linux } = spec;
-  const devices = edits.deviceNodes.map((node) => deviceOf(node, process));
+  const devices = edits.deviceNodes.map((node) => ociDevice(node, process));
   const hooks = edits.hooks.reduce(withHook, spec.hooks);
   const gids = [...new Set([...process.user.additionalGids, ...edits.additionalGids])];
   return {
@@ -25,14 +25,14 @@ function applied(spec: OciSpec, edits: CdiEdits): OciSpec {
     linux: {
       ...linux,
       devices: [...without(linux.devices, devices, ({ path }) => path), ...devices],
-      resources: { ...linux.resources, devices: [...linux.resources.devices, ...edits.deviceNodes.flatMap(ruleOf)] },
+      resources: { ...linux.resources, devices: [...linux.resources.devices, ...edits.deviceNodes.flatMap(deviceRules)] },
       ...(edits.intelRdt && { intelRdt: edits.intelRdt }),
     },
   };
 }
 
-/** A device that says nothing of its owner belongs to whom the container runs as. */
-function deviceOf(node: CdiDeviceNode, { user }: OciProcess): OciDevice {
+/** Without an owner, the device belongs to the container's user. */
+function ociDevice(node: CdiDeviceNode, { user }: OciProcess): OciDevice {
   const { path, type = 'c', major, minor, fileMode, uid = user.uid, gid = user.gid } = node;
   return {
     path,
@@ -45,7 +45,7 @@ function deviceOf(node: CdiDeviceNode, { user }: OciProcess): OciDevice {
   };
 }
 
-function ruleOf({ type = 'c', major, minor, permissions }: CdiDeviceNode): OciDeviceRule[] {
+function deviceRules({ type = 'c', major, minor, permissions }: CdiDeviceNode): OciDeviceRule[] {
   if (type !== 'c' && type !== 'b') return [];
   const numbers = { ...(major !== undefined && { major }), ...(minor !== undefined && { minor }) };
   return [{ allow: true, type, ...numbers, access: permissions }];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
 import type { MountIdMap } from '../../host/mounts.ts';
 import { bindMappedMounts } from './bind-mapped-mounts.ts';
-import { containerConfig } from './testing/healthy-request.ts';
+import { containerConfig } from './testing/valid-request.ts';
 
 const ids = [{ containerId: 0, hostId: 9, length: 5 }];
 const others = [{ containerId: 0, hostId: 90, length: 5 }];

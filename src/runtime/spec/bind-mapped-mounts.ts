@@ -2,7 +2,7 @@ import { invalidField } from '../../cri/field-error.ts';
 import type { Mount } from '../../cri/generated/runtime-v1.ts';
 import type { FileSystem } from '../../host/file-system.ts';
 import { MountError, type MountIdMap, type Mounts } from '../../host/mounts.ts';
-import { existingHostPath } from './gather-mounts.ts';
+import { ensureHostPath } from './gather-mounts.ts';
 import { mapsIds } from './mount-rules.ts';
 import type { SpecRequest } from './spec-request.ts';
 
@@ -12,9 +12,9 @@ export interface MappingDeps {
 }
 
 /**
- * Binds the sources of the mounts whose ids are to be mapped, each at its index below `folder`, and answers where. Runtimes
- * of today cannot do it themselves in a user namespace that they join. Whoever takes the container away unmounts all that
- * lies in the folder.
+ * Binds the sources of mounts with ID mappings, each at its index below `folder`, and returns the paths. Current
+ * runtimes cannot map IDs in a user namespace that they join. The removal of the container unmounts everything in the
+ * directory.
  */
 export async function bindMappedMounts(
   { container, namespaces }: Pick<SpecRequest, 'container' | 'namespaces'>,
@@ -25,13 +25,13 @@ export async function bindMappedMounts(
   for (const [index, mount] of container.mounts.entries()) {
     if (!mapsIds(mount)) continue;
     if (bound.size === 0) await fs.makeDirectory(folder, 0o711);
-    const source = await existingHostPath(mount.hostPath, index, fs);
+    const source = await ensureHostPath(mount.hostPath, index, fs);
     const target = `${folder}/${index}`;
     try {
-      await mounts.bindMapped(source, target, idMapOf(mount, namespaces));
+      await mounts.bindMapped(source, target, mountIdMap(mount, namespaces));
     } catch (error) {
       if (!(error instanceof MountError) || error.code !== 'EINVAL') throw error;
-      const why = `the file system of ${source} has no idmapped mounts`;
+      const why = `the file system of ${source} does not support idmapped mounts`;
       throw invalidField(`mounts[${index}].uidMappings`, why, { cause: error });
     }
     bound.set(index, target);
@@ -39,8 +39,8 @@ export async function bindMappedMounts(
   return bound;
 }
 
-/** The sandbox's own user namespace serves where it has the same map: none has to be made then. */
-function idMapOf({ uidMappings, gidMappings }: Mount, { user }: SpecRequest['namespaces']): MountIdMap {
+/** Reuses the sandbox's user namespace if it has the same map, instead of creating one. */
+function mountIdMap({ uidMappings, gidMappings }: Mount, { user }: SpecRequest['namespaces']): MountIdMap {
   const idMap = { uids: uidMappings, gids: gidMappings };
   const isSame = user && rangesText(user.idMap) === rangesText(idMap);
   return isSame ? { ...idMap, userNamespacePath: user.path } : idMap;

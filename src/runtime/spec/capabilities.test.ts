@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Capability } from '../../cri/generated/runtime-v1.ts';
-import { ALL_CAPABILITIES, capabilitiesOfMask, containerCapabilities } from './capabilities.ts';
+import { ALL_CAPABILITIES, capabilitiesFromMask, containerCapabilities } from './capabilities.ts';
 
 const DEFAULTS = containerCapabilities(undefined, { privileged: false, available: ALL_CAPABILITIES }).bounding;
 const without = (...names: string[]): string[] => ALL_CAPABILITIES.filter((name) => !names.includes(name));
@@ -51,6 +51,6 @@ test('capabilities that are ambient are inheritable too', () => {
 });
 
 test('capabilitiesOfMask() reads what the kernel writes', () => {
-  assert.deepEqual(capabilitiesOfMask('000001fffeffffff'), without('CAP_SYS_RESOURCE'));
-  assert.deepEqual(capabilitiesOfMask('0000000000000000'), []);
+  assert.deepEqual(capabilitiesFromMask('000001fffeffffff'), without('CAP_SYS_RESOURCE'));
+  assert.deepEqual(capabilitiesFromMask('0000000000000000'), []);
 });

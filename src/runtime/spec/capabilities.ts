@@ -4,7 +4,7 @@ import type { OciCapabilities } from '../oci/oci-spec.ts';
 
 const FIELD = 'linux.security_context.capabilities';
 
-/** By their number in the kernel. */
+/** In the order of their kernel numbers. */
 const NAMES =
   'CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE ' +
   'NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN ' +
@@ -19,34 +19,34 @@ const DEFAULTS: ReadonlySet<string> = new Set(
     .map((name) => `CAP_${name}`),
 );
 
-/** `available`: what this machine can give at all. The order is the kernel's, whatever the order of the request. */
+/** `available`: the capabilities of this process. The result is in the kernel's order. */
 export function containerCapabilities(
-  asked: Capability | undefined,
+  requested: Capability | undefined,
   { privileged, available }: { readonly privileged: boolean; readonly available: readonly string[] },
 ): OciCapabilities {
-  const added = named(asked?.addCapabilities, `${FIELD}.add_capabilities`);
-  const dropped = named(asked?.dropCapabilities, `${FIELD}.drop_capabilities`);
-  const ambient = named(asked?.addAmbientCapabilities, `${FIELD}.add_ambient_capabilities`);
+  const added = parseNames(requested?.addCapabilities, `${FIELD}.add_capabilities`);
+  const dropped = parseNames(requested?.dropCapabilities, `${FIELD}.drop_capabilities`);
+  const ambient = parseNames(requested?.addAmbientCapabilities, `${FIELD}.add_ambient_capabilities`);
   const here = new Set(available);
-  if (privileged) return sets(here, new Set());
+  if (privileged) return capabilitySets(here, new Set());
 
   requireAvailable(added.names, here, `${FIELD}.add_capabilities`);
   requireAvailable(ambient.names, here, `${FIELD}.add_ambient_capabilities`);
-  // ALL comes first on either side, so that single names can still be taken from it or added to it.
+  // ALL is applied first on either side, so that single names can still be removed from it or added to it.
   let given = DEFAULTS.intersection(here);
   if (added.all) given = here;
   if (dropped.all) given = new Set();
   const ambientSet = (ambient.all ? here : ambient.names).difference(dropped.names);
-  return sets(given.union(added.names).difference(dropped.names).union(ambientSet), ambientSet);
+  return capabilitySets(given.union(added.names).difference(dropped.names).union(ambientSet), ambientSet);
 }
 
-/** The first set of /proc/PID/status (`CapBnd: 000001fffeffffff`) as names; bits this list does not know are left out. */
-export function capabilitiesOfMask(hex: string): string[] {
+/** Converts a mask of /proc/PID/status (`CapBnd: 000001fffeffffff`) to names; unknown bits are ignored. */
+export function capabilitiesFromMask(hex: string): string[] {
   const mask = BigInt(`0x${hex}`);
   return ALL_CAPABILITIES.filter((_, number) => (mask >> BigInt(number)) & 1n);
 }
 
-function sets(given: ReadonlySet<string>, ambient: ReadonlySet<string>): OciCapabilities {
+function capabilitySets(given: ReadonlySet<string>, ambient: ReadonlySet<string>): OciCapabilities {
   const list = inOrder(given);
   const common = { bounding: list, effective: list, permitted: list };
   // The kernel keeps a capability ambient only while it is inheritable too.
@@ -57,7 +57,7 @@ function inOrder(names: ReadonlySet<string>): string[] {
   return ALL_CAPABILITIES.filter((name) => names.has(name));
 }
 
-function named(names: readonly string[] = [], field: string): { all: boolean; names: ReadonlySet<string> } {
+function parseNames(names: readonly string[] = [], field: string): { all: boolean; names: ReadonlySet<string> } {
   const found = new Set<string>();
   let all = false;
   for (const [index, name] of names.entries()) {
@@ -72,5 +72,5 @@ function named(names: readonly string[] = [], field: string): { all: boolean; na
 
 function requireAvailable(names: ReadonlySet<string>, here: ReadonlySet<string>, field: string): void {
   const missing = inOrder(names.difference(here));
-  if (missing.length > 0) throw invalidField(field, `this node itself lacks ${missing.join(', ')}`);
+  if (missing.length > 0) throw invalidField(field, `not available on this node: ${missing.join(', ')}`);
 }

@@ -5,7 +5,7 @@ import type { SpecRequest } from './spec-request.ts';
 export function containerCommand({ container, image, imageName }: SpecRequest): string[] {
   const { command, args } = container;
   if (command.length > 0) return [...command, ...args];
-  // Some tools write an entrypoint of one empty word for none.
+  // Some tools write an entrypoint of one empty string for none.
   const entrypoint = image.entrypoint.length === 1 && image.entrypoint[0] === '' ? [] : image.entrypoint;
   const words = [...entrypoint, ...(args.length > 0 ? args : image.cmd)];
   if (words.length > 0) return words;

@@ -4,18 +4,18 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   SupplementalGroupsPolicy,
 } from '../../cri/generated/runtime-v1.ts';
-import { containerSpec } from './container-spec.ts';
+import { buildContainerSpec } from './container-spec.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
 import {
   type Config,
   containerConfig,
   differences,
-  healthyFacts,
-  healthyRequest,
+  validFacts,
+  validRequest,
   MACHINE,
   sandboxConfig,
-} from './testing/healthy-request.ts';
+} from './testing/valid-request.ts';
 
 interface Given {
   readonly config?: Config;
@@ -29,7 +29,7 @@ const CAPABILITIES =
     .map((name) => `CAP_${name}`);
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
-const image = healthyRequest().image;
+const image = validRequest().image;
 const secure = (securityContext: NonNullable<NonNullable<Config['linux']>['securityContext']>): Config => ({
   linux: { securityContext },
 });
@@ -38,7 +38,7 @@ const privilegedPod = sandboxConfig({
 });
 
 test('containerSpec() has what every container has', () => {
-  assert.deepEqual(containerSpec(healthyRequest(), healthyFacts()), {
+  assert.deepEqual(buildContainerSpec(validRequest(), validFacts()), {
     ociVersion: '1.0.2',
     process: {
       terminal: false,
@@ -191,7 +191,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     differs: {
       'process.noNewPrivileges': true,
       'root.readonly': true,
-      mounts: containerSpec(healthyRequest(), healthyFacts()).mounts.map((mount) =>
+      mounts: buildContainerSpec(validRequest(), validFacts()).mounts.map((mount) =>
         mount.destination.startsWith('/etc/') ? { ...mount, options: ['rbind', 'rprivate', 'ro'] } : mount,
       ),
     },
@@ -200,7 +200,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     config: secure({ namespaceOptions: { pid: 1 } }),
     differs: {
       'linux.namespaces': [
-        ...containerSpec(healthyRequest(), healthyFacts()).linux.namespaces.slice(0, 4),
+        ...buildContainerSpec(validRequest(), validFacts()).linux.namespaces.slice(0, 4),
         { type: 'pid' },
       ],
     },
@@ -210,7 +210,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     request: { targetPidNamespace: '/proc/7/ns/pid' },
     differs: {
       'linux.namespaces': [
-        ...containerSpec(healthyRequest(), healthyFacts()).linux.namespaces.slice(0, 4),
+        ...buildContainerSpec(validRequest(), validFacts()).linux.namespaces.slice(0, 4),
         { type: 'pid', path: '/proc/7/ns/pid' },
       ],
     },
@@ -228,7 +228,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
     },
     differs: {
       'linux.namespaces': [{ type: 'mount' }],
-      mounts: containerSpec(healthyRequest(), healthyFacts()).mounts.map((mount) =>
+      mounts: buildContainerSpec(validRequest(), validFacts()).mounts.map((mount) =>
         mount.destination === '/dev/shm' ? { ...mount, options: ['rbind', 'rprivate', 'rw'] } : mount,
       ),
     },
@@ -236,7 +236,7 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
   'has a cgroup namespace with cgroups v2': {
     request: { machine: { ...MACHINE, cgroupVersion: 'v2' } },
     differs: {
-      'linux.namespaces': [...containerSpec(healthyRequest(), healthyFacts()).linux.namespaces, { type: 'cgroup' }],
+      'linux.namespaces': [...buildContainerSpec(validRequest(), validFacts()).linux.namespaces, { type: 'cgroup' }],
     },
   },
   'has limits': {
@@ -311,10 +311,10 @@ const changes: Record<string, Given & { differs: Record<string, unknown> }> = {
 
 for (const [name, { config, request, facts, differs }] of Object.entries(changes)) {
   test(`containerSpec() ${name}`, () => {
-    const before = containerSpec(healthyRequest(), healthyFacts());
-    const after = containerSpec(
-      healthyRequest({ container: containerConfig(config), ...request }),
-      healthyFacts(facts),
+    const before = buildContainerSpec(validRequest(), validFacts());
+    const after = buildContainerSpec(
+      validRequest({ container: containerConfig(config), ...request }),
+      validFacts(facts),
     );
     assert.deepEqual(differences(before, after), differs);
   });
@@ -324,8 +324,8 @@ test('containerSpec() lets a privileged container do what the machine can', () =
   const device = { path: '/dev/sda', type: 'b', major: 8, minor: 0, fileMode: 0o660, uid: 0, gid: 6 } as const;
   const config = secure({ privileged: true, maskedPaths: ['/proc/acpi'], readonlyPaths: ['/proc/sys'] });
   const machine = { ...MACHINE, cgroupVersion: 'v2', capabilities: ['CAP_CHOWN', 'CAP_SYS_ADMIN'] } as const;
-  const request = healthyRequest({ container: containerConfig(config), sandbox: privilegedPod, machine });
-  const { process, mounts, linux } = containerSpec(request, healthyFacts({ hostDevices: [device] }));
+  const request = validRequest({ container: containerConfig(config), sandbox: privilegedPod, machine });
+  const { process, mounts, linux } = buildContainerSpec(request, validFacts({ hostDevices: [device] }));
   assert.deepEqual(process.capabilities.bounding, machine.capabilities);
   assert.deepEqual(
     mounts.filter(({ destination }) => destination.startsWith('/sys')).map(({ options }) => options.at(-1)),
@@ -341,12 +341,12 @@ const userMap = { uids: [{ containerId: 0, hostId: 7, length: 9 }], gids: [{ con
 
 test('containerSpec() joins the user namespace of the sandbox', () => {
   const options = { usernsOptions: { mode: 0, ...userMap } } as const;
-  const request = healthyRequest({
+  const request = validRequest({
     container: containerConfig(secure({ namespaceOptions: options })),
     sandbox: sandboxConfig({ linux: { securityContext: { namespaceOptions: options } } }),
     namespaces: { pid: '/ns/pid', user: { path: '/ns/user', idMap: userMap } },
   });
-  const { linux } = containerSpec(request, healthyFacts());
+  const { linux } = buildContainerSpec(request, validFacts());
   const uidMappings = [{ containerID: 0, hostID: 7, size: 9 }];
   const gidMappings = [{ containerID: 0, hostID: 8, size: 9 }];
   assert.deepEqual(linux.namespaces.at(-1), { type: 'user', path: '/ns/user' });

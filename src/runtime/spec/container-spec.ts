@@ -12,7 +12,7 @@ import { containerNamespaces } from './namespaces.ts';
 import { containerOomScore } from './oom-score.ts';
 import { checkRequest } from './request-rules.ts';
 import { containerResources } from './resources.ts';
-import { seccompFor } from './seccomp.ts';
+import { applySeccompProfile } from './seccomp.ts';
 import { type SelinuxLabels, selinuxLabels } from './selinux.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -20,11 +20,11 @@ import { containerUser } from './user.ts';
 
 export const OCI_VERSION = '1.0.2';
 
-/** Throws a `CriError` that names the field for whatever cannot be had. */
-export function containerSpec(request: SpecRequest, facts: SpecFacts): OciSpec {
+/** Throws `CriError` that names the field for anything unsupported. */
+export function buildContainerSpec(request: SpecRequest, facts: SpecFacts): OciSpec {
   checkRequest(request);
-  const labels = labelsOf(request);
-  const process = processOf(request, facts, labels);
+  const labels = containerLabels(request);
+  const process = containerProcess(request, facts, labels);
   const { mounts, rootfsPropagation } = containerMounts(request, facts);
   const spec: OciSpec = {
     ociVersion: OCI_VERSION,
@@ -33,7 +33,7 @@ export function containerSpec(request: SpecRequest, facts: SpecFacts): OciSpec {
     mounts,
     annotations: containerAnnotations(request),
     linux: {
-      ...linuxOf(request, facts, process),
+      ...containerLinux(request, facts, process),
       ...(rootfsPropagation && { rootfsPropagation }),
       ...(labels && { mountLabel: labels.mountLabel }),
     },
@@ -41,14 +41,14 @@ export function containerSpec(request: SpecRequest, facts: SpecFacts): OciSpec {
   return applyCdiEdits(spec, facts.cdi);
 }
 
-function labelsOf({ container, sandbox, sandboxId, machine }: SpecRequest): SelinuxLabels | undefined {
+function containerLabels({ container, sandbox, sandboxId, machine }: SpecRequest): SelinuxLabels | undefined {
   const context = container.linux?.securityContext;
   const ofSandbox = sandbox.linux?.securityContext?.selinuxOptions;
   const enabled = machine.selinux && !context?.privileged;
   return selinuxLabels(context?.selinuxOptions, ofSandbox, { sandboxId, enabled });
 }
 
-function processOf(request: SpecRequest, facts: SpecFacts, labels: SelinuxLabels | undefined): OciProcess {
+function containerProcess(request: SpecRequest, facts: SpecFacts, labels: SelinuxLabels | undefined): OciProcess {
   const { container, machine } = request;
   const context = container.linux?.securityContext;
   const resources = container.linux?.resources;
@@ -61,9 +61,9 @@ function processOf(request: SpecRequest, facts: SpecFacts, labels: SelinuxLabels
     env: containerEnvironment(request),
     cwd: workingDirectory(request),
     capabilities: containerCapabilities(context?.capabilities, { privileged, available: machine.capabilities }),
-    // Those of this process, as below containerd: LimitNOFILE= of the service is the operator's word on all containers. But
-    // the soft limit of open files is the hard one: Node.js has raised it before we could see what it was, and a number of
-    // our own would take away what an operator gave. Plugins of NRI can set another.
+    // The limits of this process, as with containerd: the operator sets them for all containers with LimitNOFILE= of
+    // the service. The soft limit of open files equals the hard one: Node.js raised it at start-up, and a fixed number
+    // would override the operator's setting. NRI plugins can set others.
     rlimits: [],
     noNewPrivileges: context?.noNewPrivs === true,
     ...(profile !== undefined && { apparmorProfile: profile }),
@@ -72,7 +72,7 @@ function processOf(request: SpecRequest, facts: SpecFacts, labels: SelinuxLabels
   };
 }
 
-function linuxOf(request: SpecRequest, facts: SpecFacts, { capabilities }: OciProcess): OciLinux {
+function containerLinux(request: SpecRequest, facts: SpecFacts, { capabilities }: OciProcess): OciLinux {
   const { container, sandbox, id, machine } = request;
   const context = container.linux?.securityContext;
   const { devices, rules } = containerDevices(request, facts);
@@ -81,7 +81,7 @@ function linuxOf(request: SpecRequest, facts: SpecFacts, { capabilities }: OciPr
     devices,
     cgroupsPath: cgroupPath(sandbox, id),
     resources: containerResources(container.linux?.resources, rules, machine),
-    ...(facts.seccomp && { seccomp: seccompFor(facts.seccomp, capabilities.bounding, machine) }),
+    ...(facts.seccomp && { seccomp: applySeccompProfile(facts.seccomp, capabilities.bounding, machine) }),
     maskedPaths: context?.privileged ? [] : (context?.maskedPaths ?? []),
     readonlyPaths: context?.privileged ? [] : (context?.readonlyPaths ?? []),
   };

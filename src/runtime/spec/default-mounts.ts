@@ -1,6 +1,6 @@
 import type { OciMount } from '../oci/oci-spec.ts';
 
-/** What every container has unless it mounts its own there. */
+/** Mounts of every container, unless it mounts something else there. */
 export function defaultMounts({ privileged }: { readonly privileged: boolean }): OciMount[] {
   const access = privileged ? 'rw' : 'ro';
   return [

@@ -3,7 +3,7 @@ import type { OciDevice, OciDeviceRule } from '../oci/oci-spec.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
 
-/** A device file of this machine, with its path in the container. */
+/** A device file of the host, with its path in the container. */
 export interface HostDevice {
   readonly path: string;
   readonly type: 'c' | 'b';
@@ -16,7 +16,7 @@ export interface HostDevice {
 
 export interface ContainerDevices {
   readonly devices: readonly OciDevice[];
-  /** For the cgroup; the runtime itself adds those that every container has (/dev/null, …). */
+  /** Cgroup rules; the runtime itself adds those of every container (/dev/null, …). */
   readonly rules: readonly OciDeviceRule[];
 }
 
@@ -52,6 +52,6 @@ export function checkDevice(
     throw invalidField(`${field}.container_path`, `${JSON.stringify(device.containerPath)} is not absolute`);
   }
   if (!/^[rwm]*$/.test(device.permissions)) {
-    throw invalidField(`${field}.permissions`, `${JSON.stringify(device.permissions)} is not made of r, w and m`);
+    throw invalidField(`${field}.permissions`, `${JSON.stringify(device.permissions)} must consist of r, w and m`);
   }
 }

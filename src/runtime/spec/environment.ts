@@ -3,7 +3,7 @@ import type { SpecRequest } from './spec-request.ts';
 const DEFAULT_PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const TERMINAL = 'TERM=xterm';
 
-/** Later ones win, at the place of the first: the defaults, the image's, the container's own. */
+/** Later values win, at the position of the first: the defaults, the image's, the container's. */
 export function containerEnvironment({ container, sandbox, image, machine }: SpecRequest): string[] {
   const hostname = sandbox.hostname || machine.hostname;
   const own = container.envs.map(({ key, value }) => `${key}=${new TextDecoder().decode(value)}`);
@@ -11,23 +11,23 @@ export function containerEnvironment({ container, sandbox, image, machine }: Spe
   return mergeEnvironment(defaults, [...image.env, ...own]);
 }
 
-/** Of a process that is added to a container with this environment. */
+/** Returns the environment of an exec in a container with this environment. */
 export function execEnvironment(env: readonly string[], tty: boolean): string[] {
   return mergeEnvironment(env, tty ? [TERMINAL] : []);
 }
 
-/** A name without `=` takes the variable away. */
+/** A name without `=` removes the variable. */
 export function mergeEnvironment(base: readonly string[], changes: readonly string[]): string[] {
   const byName = new Map<string, string>();
-  for (const entry of base) byName.set(nameOf(entry), entry);
+  for (const entry of base) byName.set(variableName(entry), entry);
   for (const entry of changes) {
-    if (entry.includes('=')) byName.set(nameOf(entry), entry);
+    if (entry.includes('=')) byName.set(variableName(entry), entry);
     else byName.delete(entry);
   }
   return [...byName.values()];
 }
 
-function nameOf(entry: string): string {
+function variableName(entry: string): string {
   const end = entry.indexOf('=');
   return end < 0 ? entry : entry.slice(0, end);
 }

@@ -4,9 +4,9 @@ import type { FileSystem } from '../../host/file-system.ts';
 import { requestedCdiDevices, cdiEditsFor } from '../cdi/cdi-devices.ts';
 import type { CdiDeviceNode, CdiEdits } from '../cdi/cdi-spec.ts';
 import { loadCdiSpecs } from '../cdi/load-cdi-specs.ts';
-import { deviceOf } from './gather-devices.ts';
+import { hostDevice } from './gather-devices.ts';
 
-/** Read anew for each container that asks: vendors rewrite their files at any time. */
+/** Read for each container: vendors may rewrite their files at any time. */
 export async function gatherCdiEdits(
   container: ContainerConfig,
   folders: readonly string[],
@@ -18,16 +18,16 @@ export async function gatherCdiEdits(
   return Promise.all(
     edits.map(async (edit) => ({
       ...edit,
-      deviceNodes: await Promise.all(edit.deviceNodes.map((node) => completed(node, fs))),
+      deviceNodes: await Promise.all(edit.deviceNodes.map((node) => completeNode(node, fs))),
     })),
   );
 }
 
-async function completed(node: CdiDeviceNode, fs: FileSystem): Promise<CdiDeviceNode> {
+async function completeNode(node: CdiDeviceNode, fs: FileSystem): Promise<CdiDeviceNode> {
   const { type, major, minor, hostPath, path } = node;
   if (type === 'p' || (type !== undefined && major !== undefined && minor !== undefined)) return node;
   const stat = await fs.stat(hostPath);
-  const device = stat && deviceOf(path, stat);
+  const device = stat && hostDevice(path, stat);
   if (device === undefined) throw failedPrecondition('CDI_devices', `no device at ${hostPath}`);
   if (type !== undefined && type !== 'u' && type !== device.type) {
     throw failedPrecondition('CDI_devices', `${hostPath} is of type ${device.type}, not ${type}`);

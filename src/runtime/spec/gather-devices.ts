@@ -4,7 +4,7 @@ import { type FileStat, type FileSystem, FileSystemError } from '../../host/file
 import { checkDevice, type HostDevice } from './devices.ts';
 import type { SpecRequest } from './spec-request.ts';
 
-/** What other programs keep below /dev for themselves. */
+/** Entries of /dev that belong to other programs. */
 const SKIPPED: ReadonlySet<string> = new Set(['pts', 'shm', 'fd', 'mqueue', '.lxc', '.lxd-mounts', '.udev', 'console']);
 
 export async function gatherDevices(
@@ -20,12 +20,12 @@ export async function gatherDevices(
   return new Map(await Promise.all(found));
 }
 
-/** Every device of the machine, under the same path. */
+/** Returns every device of the host, under the same path. */
 export function allHostDevices(fs: FileSystem): Promise<readonly HostDevice[]> {
   return devicesBelow('/dev', '/dev', fs);
 }
 
-/** One device, with its links followed; the devices below a folder; `undefined` for anything else. */
+/** Returns one device, with links followed; all devices below a directory; `undefined` for anything else. */
 async function devicesAt(
   path: string,
   containerPath: string,
@@ -33,7 +33,7 @@ async function devicesAt(
 ): Promise<readonly HostDevice[] | undefined> {
   const stat = await fs.stat(path);
   if (stat?.kind === 'directory') return devicesBelow(path, containerPath, fs);
-  const device = stat && deviceOf(containerPath, stat);
+  const device = stat && hostDevice(containerPath, stat);
   return device && [device];
 }
 
@@ -42,22 +42,22 @@ async function devicesBelow(folder: string, containerFolder: string, fs: FileSys
   const found = entries.map(async ({ name, kind }): Promise<HostDevice[]> => {
     if (SKIPPED.has(name)) return [];
     const [path, containerPath] = [posix.join(folder, name), posix.join(containerFolder, name)];
-    if (kind === 'directory') return devicesBelow(path, containerPath, fs).catch(noneWhenGone);
+    if (kind === 'directory') return devicesBelow(path, containerPath, fs).catch(ignoreMissing);
     if (kind !== 'characterDevice' && kind !== 'blockDevice') return [];
     const stat = await fs.lstat(path);
-    const device = stat && deviceOf(containerPath, stat);
+    const device = stat && hostDevice(containerPath, stat);
     return device === undefined ? [] : [device];
   });
   return (await Promise.all(found)).flat();
 }
 
-/** Devices come and go while we look. */
-function noneWhenGone(error: unknown): HostDevice[] {
+/** Devices may disappear during the scan. */
+function ignoreMissing(error: unknown): HostDevice[] {
   if (error instanceof FileSystemError && error.code === 'ENOENT') return [];
   throw error;
 }
 
-export function deviceOf(path: string, { kind, special, mode, uid, gid }: FileStat): HostDevice | undefined {
+export function hostDevice(path: string, { kind, special, mode, uid, gid }: FileStat): HostDevice | undefined {
   if (special === undefined) return undefined;
   return { path, type: kind === 'blockDevice' ? 'b' : 'c', ...special, fileMode: mode, uid, gid };
 }

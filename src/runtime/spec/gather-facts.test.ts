@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SecurityProfile_ProfileType as ProfileType } from '../../cri/generated/runtime-v1.ts';
 import { createMemoryHost } from '../../host/fake/memory-host.ts';
-import { containerSpec } from './container-spec.ts';
-import { factSources, gatherFacts } from './gather-facts.ts';
+import { buildContainerSpec } from './container-spec.ts';
+import { createFactSources, gatherFacts } from './gather-facts.ts';
 import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
 import { readSpecMachine } from './read-spec-machine.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
-import { type Config, containerConfig, healthyRequest, MACHINE, sandboxConfig } from './testing/healthy-request.ts';
+import { type Config, containerConfig, validRequest, MACHINE, sandboxConfig } from './testing/valid-request.ts';
 
 const ROOTFS = '/run/n/containers/c1/rootfs';
 
@@ -31,7 +31,7 @@ type World = Awaited<ReturnType<typeof machineWithImage>>;
 
 function facts(fs: World, config: Config = {}, request: Partial<SpecRequest> = {}): Promise<SpecFacts> {
   const settings = { seccompProfilePath: '/usr/share/containers/seccomp.json', cdiSpecDirs: ['/etc/cdi', '/run/cdi'] };
-  return gatherFacts(healthyRequest({ container: containerConfig(config), ...request }), factSources(settings, fs));
+  return gatherFacts(validRequest({ container: containerConfig(config), ...request }), createFactSources(settings, fs));
 }
 
 test('gatherFacts() finds nothing where nothing is asked for', async () => {
@@ -129,7 +129,7 @@ test('gatherFacts() finds devices, one or all of a folder', async () => {
       [1, [mice]],
     ]),
   );
-  const { linux } = containerSpec(healthyRequest({ container: containerConfig({ devices }) }), found);
+  const { linux } = buildContainerSpec(validRequest({ container: containerConfig({ devices }) }), found);
   assert.deepEqual(linux.devices, [disk, mice]);
   assert.deepEqual(linux.resources.devices, [
     { allow: false, access: 'rwm' },
@@ -153,9 +153,9 @@ test('gatherFacts() finds all devices for a privileged container, but not what o
 
 test('gatherFacts() reads the default seccomp profile once, and has a small one for a machine without', async () => {
   const fs = await machineWithImage();
-  const sources = factSources({ seccompProfilePath: '/p.json', cdiSpecDirs: [] }, fs);
+  const sources = createFactSources({ seccompProfilePath: '/p.json', cdiSpecDirs: [] }, fs);
   const config = { linux: { securityContext: { seccomp: { profileType: ProfileType.RuntimeDefault } } } };
-  const request = healthyRequest({ container: containerConfig(config) });
+  const request = validRequest({ container: containerConfig(config) });
   await fs.writeFile('/p.json', '{');
   await assert.rejects(gatherFacts(request, sources), {
     code: 'Internal',
@@ -215,9 +215,9 @@ test('readSpecMachine() tells what the machine can do', async () => {
 test('gatherFacts() reads the accounts of an image once', async () => {
   const fs = await machineWithImage();
   await fs.writeFile(`${ROOTFS}/etc/passwd`, 'web:x:7:8::/:/bin/sh\n');
-  const sources = factSources({ seccompProfilePath: '/none', cdiSpecDirs: [] }, fs);
+  const sources = createFactSources({ seccompProfilePath: '/none', cdiSpecDirs: [] }, fs);
   const usersOf = async (imageId: string) =>
-    (await gatherFacts(healthyRequest({ imageId }), sources)).accounts.users.map(({ name }) => name);
+    (await gatherFacts(validRequest({ imageId }), sources)).accounts.users.map(({ name }) => name);
   assert.deepEqual(await usersOf('sha256:1'), ['web']);
   await fs.writeFile(`${ROOTFS}/etc/passwd`, 'other:x:7:8::/:/bin/sh\n');
   assert.deepEqual(await usersOf('sha256:1'), ['web']);

@@ -4,7 +4,7 @@ import { ImageAccounts } from './gather-accounts.ts';
 import { gatherCdiEdits } from './gather-cdi-edits.ts';
 import { allHostDevices, gatherDevices } from './gather-devices.ts';
 import { gatherMountSources } from './gather-mounts.ts';
-import { runtimeDefaultSeccomp, type SeccompSources, seccompProfileFor } from './load-seccomp-profile.ts';
+import { cachedDefaultProfile, type SeccompSources, loadSeccompProfile } from './load-seccomp-profile.ts';
 import { checkRequest } from './request-rules.ts';
 import type { SpecFacts } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
@@ -17,8 +17,8 @@ export interface FactSources extends SeccompSources {
   readonly accounts: ImageAccounts;
 }
 
-/** Made once: it keeps the default seccomp profile, and the accounts of images. */
-export function factSources(
+/** Created once: it caches the default seccomp profile and the accounts of images. */
+export function createFactSources(
   { seccompProfilePath, cdiSpecDirs }: Pick<RuntimeSettings, 'seccompProfilePath' | 'cdiSpecDirs'>,
   fs: FileSystem,
 ): FactSources {
@@ -26,29 +26,29 @@ export function factSources(
     fs,
     cdiSpecDirs,
     accounts: new ImageAccounts(fs),
-    runtimeDefault: runtimeDefaultSeccomp(seccompProfilePath, fs),
+    runtimeDefault: cachedDefaultProfile(seccompProfilePath, fs),
   };
 }
 
-/** Looks up all that the specification of this container needs. Its root file system is mounted. */
+/** Collects everything that the specification of this container needs. Its root filesystem is mounted. */
 export async function gatherFacts(request: SpecRequest, sources: FactSources): Promise<SpecFacts> {
   checkRequest(request);
   const { fs, cdiSpecDirs } = sources;
   const { container, machine } = request;
   const context = container.linux?.securityContext;
   const [accounts, mountSources, devices, hostDevices, seccomp, appArmorProfiles, cdi] = await Promise.all([
-    needsAccounts(request) ? sources.accounts.of(request) : { users: [], groups: [] },
+    needsAccounts(request) ? sources.accounts.get(request) : { users: [], groups: [] },
     gatherMountSources(request, fs),
     gatherDevices(request, fs),
     context?.privileged ? allHostDevices(fs) : [],
-    seccompProfileFor(context, machine, sources),
+    loadSeccompProfile(context, machine, sources),
     machine.appArmor ? loadedAppArmorProfiles(fs) : new Set<string>(),
     gatherCdiEdits(container, cdiSpecDirs, fs),
   ]);
   return { accounts, mountSources, devices, hostDevices, ...(seccomp && { seccomp }), appArmorProfiles, cdi };
 }
 
-/** Lines like `docker-default (enforce)`. */
+/** Parses lines like `docker-default (enforce)`. */
 async function loadedAppArmorProfiles(fs: FileSystem): Promise<ReadonlySet<string>> {
   try {
     const lines = (await fs.readText(APPARMOR_PROFILES)).split('\n');

@@ -2,12 +2,12 @@ import { invalidField } from '../../cri/field-error.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts';
 import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
-import { propagationAt } from './mount-propagation.ts';
+import { mountPropagation } from './mount-propagation.ts';
 import { resolveInRoot } from './resolve-in-root.ts';
 import type { MountSource } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
 
-/** A host path that is missing is made as a folder, as every runtime does and kubelet relies on. */
+/** Creates missing host paths as directories, as every runtime does and kubelet relies on. */
 export async function gatherMountSources(
   request: SpecRequest,
   fs: FileSystem,
@@ -21,18 +21,18 @@ export async function gatherMountSources(
     const path = await sourcePath(mount, index, request, fs);
     const source = mapped === undefined ? { path } : { path: mapped, mapped: true };
     if (isPrivate(mount)) return [index, source];
-    // Also of what is bound with its ids mapped: that is a slave of what the caller means.
-    return [index, { ...source, propagation: propagationAt(await fs.realPath(path), mountinfo) }];
+    // The propagation of the original path, also for an idmapped bind, which is a slave of it.
+    return [index, { ...source, propagation: mountPropagation(await fs.realPath(path), mountinfo) }];
   });
   return new Map(await Promise.all(found));
 }
 
 function sourcePath(mount: Mount, index: number, request: SpecRequest, fs: FileSystem): Promise<string> {
-  return mount.image ? imagePath(mount, index, request, fs) : existingHostPath(mount.hostPath, index, fs);
+  return mount.image ? imagePath(mount, index, request, fs) : ensureHostPath(mount.hostPath, index, fs);
 }
 
-/** Without links; made when it is missing. */
-export async function existingHostPath(path: string, index: number, fs: FileSystem): Promise<string> {
+/** Resolves links; creates the directory if it is missing. */
+export async function ensureHostPath(path: string, index: number, fs: FileSystem): Promise<string> {
   try {
     return await fs.realPath(path).catch(async (error: unknown) => {
       if (!(error instanceof FileSystemError) || error.code !== 'ENOENT') throw error;
@@ -40,7 +40,7 @@ export async function existingHostPath(path: string, index: number, fs: FileSyst
       return fs.realPath(path);
     });
   } catch (error) {
-    throw asRefusal(`mounts[${index}].host_path`, error);
+    throw asFieldError(`mounts[${index}].host_path`, error);
   }
 }
 
@@ -51,7 +51,7 @@ async function imagePath(
   fs: FileSystem,
 ): Promise<string> {
   const root = imageVolumes.get(index);
-  if (root === undefined) throw new CriError('Internal', `mounts[${index}].image: it is not mounted`);
+  if (root === undefined) throw new CriError('Internal', `mounts[${index}].image: not mounted`);
   if (imageSubPath === '') return root;
   const field = `mounts[${index}].image_sub_path`;
   if (imageSubPath.startsWith('/') || imageSubPath.split('/').includes('..')) {
@@ -61,11 +61,11 @@ async function imagePath(
     const path = `${root}/${await resolveInRoot(fs, root, imageSubPath)}`;
     if ((await fs.lstat(path)) !== undefined) return path;
   } catch (error) {
-    throw asRefusal(field, error);
+    throw asFieldError(field, error);
   }
   throw invalidField(field, `the image has no ${JSON.stringify(imageSubPath)}`);
 }
 
-function asRefusal(field: string, error: unknown): unknown {
+function asFieldError(field: string, error: unknown): unknown {
   return error instanceof FileSystemError ? invalidField(field, error.message, { cause: error }) : error;
 }

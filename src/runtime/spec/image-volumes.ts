@@ -2,9 +2,9 @@ import { posix } from 'node:path';
 import { volumePath } from '../images/volume-paths.ts';
 import type { SpecRequest } from './spec-request.ts';
 
-/** A folder of the container's own for each volume that the image declares and the container mounts nothing on. */
+/** A directory of the container for each volume that the image declares and the container does not mount over. */
 export interface DeclaredVolume {
-  /** In the container and in the image: what lies there is to be copied into a new folder. */
+  /** Path in the container and in the image: the image's content is copied into the new directory. */
   readonly containerPath: string;
   readonly hostPath: string;
 }

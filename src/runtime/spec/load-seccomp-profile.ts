@@ -10,34 +10,34 @@ import type { SpecMachine } from './spec-request.ts';
 
 const FIELD = 'linux.security_context.seccomp';
 
-type Asked = Pick<LinuxContainerSecurityContext, 'privileged' | 'seccomp' | 'seccompProfilePath'>;
+type SeccompContext = Pick<LinuxContainerSecurityContext, 'privileged' | 'seccomp' | 'seccompProfilePath'>;
 
 export interface SeccompSources {
   readonly fs: FileSystem;
   readonly runtimeDefault: () => Promise<SeccompProfile>;
 }
 
-/** The profile of `RuntimeDefault`, read when it is wanted first and kept. */
-export function runtimeDefaultSeccomp(path: string, fs: FileSystem): () => Promise<SeccompProfile> {
+/** Returns a function that reads the `RuntimeDefault` profile on first use and caches it. */
+export function cachedDefaultProfile(path: string, fs: FileSystem): () => Promise<SeccompProfile> {
   let reading: Promise<SeccompProfile> | undefined;
   return () => {
-    reading ??= read(path, fs).catch((error: unknown) => {
-      reading = undefined; // whoever repairs the file needs no restart
+    reading ??= readDefaultProfile(path, fs).catch((error: unknown) => {
+      reading = undefined; // a repaired file takes effect without a restart
       throw error;
     });
     return reading;
   };
 }
 
-/** The profile that a container or a pause container is to have; `undefined`: none. */
-export async function seccompProfileFor(
-  asked: Asked | undefined,
+/** Returns the profile of a container or a pause container; `undefined`: none. */
+export async function loadSeccompProfile(
+  context: SeccompContext | undefined,
   { seccomp }: Pick<SpecMachine, 'seccomp'>,
   { fs, runtimeDefault }: SeccompSources,
 ): Promise<SeccompProfile | undefined> {
-  const older = { field: `${FIELD}_profile_path`, value: asked?.seccompProfilePath ?? '' };
-  const choice = profileChoice(FIELD, asked?.seccomp, older);
-  if (asked?.privileged || choice.kind === 'unset' || choice.kind === 'unconfined') return undefined;
+  const older = { field: `${FIELD}_profile_path`, value: context?.seccompProfilePath ?? '' };
+  const choice = profileChoice(FIELD, context?.seccomp, older);
+  if (context?.privileged || choice.kind === 'unset' || choice.kind === 'unconfined') return undefined;
   if (!seccomp) throw invalidField(FIELD, 'seccomp is not supported');
   if (choice.kind === 'runtimeDefault') return runtimeDefault();
   if (!choice.name.startsWith('/')) {
@@ -52,7 +52,7 @@ export async function seccompProfileFor(
   }
 }
 
-async function read(path: string, fs: FileSystem): Promise<SeccompProfile> {
+async function readDefaultProfile(path: string, fs: FileSystem): Promise<SeccompProfile> {
   try {
     return parseSeccompProfile(await fs.readText(path));
   } catch (error) {

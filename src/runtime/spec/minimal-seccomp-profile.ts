@@ -4,7 +4,7 @@ const EPERM = 1;
 const ENOSYS = 38;
 const CLONE_NEWUSER = 0x1000_0000;
 
-/** What takes over or reveals the machine, by the capability that makes it a container's business after all. */
+/** System calls that can take over or expose the host, by the capability that allows them. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
   '': 'add_key keyctl request_key kexec_load kexec_file_load nfsservctl sysfs _sysctl userfaultfd uselib ustat vm86 vm86old',
   CAP_SYS_ADMIN:
@@ -21,8 +21,8 @@ const FORBIDDEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * A new user namespace is as good as unshare(2). The flags of clone3(2) lie in memory, where no filter sees them: whoever
- * is told that it does not exist takes clone(2).
+ * A new user namespace is as powerful as unshare(2). The flags of clone3(2) are in memory, where a filter cannot read
+ * them: with ENOSYS, programs fall back to clone(2).
  */
 const UNSHARING: readonly SeccompRule[] = [
   {
@@ -35,7 +35,7 @@ const UNSHARING: readonly SeccompRule[] = [
   { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS, ...unless('CAP_SYS_ADMIN') },
 ];
 
-/** For machines that have no profile of their own: all but the worst is allowed. */
+/** For machines without a profile of their own: allows everything but the most dangerous calls. */
 export const MINIMAL_SECCOMP_PROFILE: SeccompProfile = {
   defaultAction: 'SCMP_ACT_ALLOW',
   archMap: [

@@ -1,14 +1,14 @@
 import type { MountSource } from './spec-facts.ts';
 
-/** Of the mount that holds `path`, by the text of /proc/self/mountinfo. */
-export function propagationAt(path: string, mountinfo: string): NonNullable<MountSource['propagation']> {
+/** Returns the propagation of the mount that contains `path`, from the text of /proc/self/mountinfo. */
+export function mountPropagation(path: string, mountinfo: string): NonNullable<MountSource['propagation']> {
   let holder = { target: '', options: '' };
   for (const line of mountinfo.split('\n')) {
     const [fields = ''] = line.split(' - ');
     const [, , , , escaped, , ...options] = fields.split(' ');
     if (escaped === undefined) continue;
     const target = unescaped(escaped);
-    // Of two at one place the later covers the earlier.
+    // Of two mounts at one path the later covers the earlier.
     if (isBelow(path, target) && target.length >= holder.target.length) holder = { target, options: options.join(' ') };
   }
   if (/(^| )shared:/.test(holder.options)) return 'shared';
@@ -19,7 +19,7 @@ function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
-/** The kernel writes blanks and the like as `\040`. */
+/** The kernel writes blanks and similar characters as `\040`. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

@@ -3,7 +3,7 @@ import { type Mount, MountPropagation } from '../../cri/generated/runtime-v1.ts'
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
 import type { SpecRequest } from './spec-request.ts';
 
-/** Looks only at what was asked, before anything is looked up or made on the machine. */
+/** Checks only the request, before anything is read or created on the machine. */
 export function checkMounts({ container, features, machine, mappedSources }: SpecRequest): void {
   for (const [index, mount] of container.mounts.entries()) {
     const field = `mounts[${index}]`;
@@ -47,15 +47,15 @@ function checkAccess(mount: Mount, field: string, features: HandlerFeatures): vo
       throw invalidField(`${field}.recursive_read_only`, `${why} ${where}`);
     }
     if (propagation !== MountPropagation.PROPAGATION_PRIVATE) {
-      const why = `recursive read-only mount needs private propagation, got ${JSON.stringify(nameOf(propagation))}`;
+      const why = `recursive read-only mount needs private propagation, got ${JSON.stringify(propagationName(propagation))}`;
       throw invalidField(`${field}.propagation`, `${why} ${where}`);
     }
   }
 }
 
 /**
- * Not for image volumes, though kubelet asks for it with every mount of a pod with a user namespace: overlayfs cannot, and
- * nobody writes to them.
+ * Not for image volumes, although kubelet requests it for every mount of a pod with a user namespace: overlayfs does
+ * not support it, and they are read-only.
  */
 export function mapsIds({ image, uidMappings, gidMappings }: Mount): boolean {
   return image === undefined && uidMappings.length + gidMappings.length > 0;
@@ -67,6 +67,6 @@ function checkMappings(mount: Mount, field: string, features: HandlerFeatures): 
   throw invalidField(`${field}.${mapped}`, 'runtime handler does not support idmapped mounts');
 }
 
-function nameOf(propagation: MountPropagation): string {
+function propagationName(propagation: MountPropagation): string {
   return Object.entries(MountPropagation).find(([, value]) => value === propagation)?.[0] ?? '';
 }

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OciMount } from '../oci/oci-spec.ts';
-import { propagationAt } from './mount-propagation.ts';
+import { mountPropagation } from './mount-propagation.ts';
 import { containerMounts } from './mounts.ts';
 import type { MountSource } from './spec-facts.ts';
 import type { SpecRequest } from './spec-request.ts';
-import { type Config, containerConfig, healthyFacts, healthyRequest } from './testing/healthy-request.ts';
+import { type Config, containerConfig, validFacts, validRequest } from './testing/valid-request.ts';
 
-const standard = containerMounts(healthyRequest(), healthyFacts()).mounts;
+const standard = containerMounts(validRequest(), validFacts()).mounts;
 
 function mountsOf(
   mounts: NonNullable<Config['mounts']>,
   sources: readonly MountSource[],
   request: Partial<SpecRequest> = {},
 ) {
-  const facts = healthyFacts({ mountSources: new Map(sources.entries()) });
-  return containerMounts(healthyRequest({ container: containerConfig({ mounts }), ...request }), facts);
+  const facts = validFacts({ mountSources: new Map(sources.entries()) });
+  return containerMounts(validRequest({ container: containerConfig({ mounts }), ...request }), facts);
 }
 
 function added(list: readonly OciMount[]): OciMount[] {
@@ -102,7 +102,7 @@ test('containerMounts() maps ids unless that was done already', () => {
 });
 
 test("containerMounts() has a folder for each of the image's volumes that nothing is mounted on", () => {
-  const image = { ...healthyRequest().image, volumes: ['/data', 'var/lib/', '/cache'] };
+  const image = { ...validRequest().image, volumes: ['/data', 'var/lib/', '/cache'] };
   const { mounts } = mountsOf([{ containerPath: '/cache/', hostPath: '/h' }], [{ path: '/h' }], { image });
   assert.deepEqual(added(mounts), [
     bind('/cache/', '/h', 'rprivate', 'rw'),
@@ -129,6 +129,6 @@ const places = {
 
 for (const [path, propagation] of Object.entries(places)) {
   test(`propagationAt() finds ${path} on a ${propagation} mount`, () => {
-    assert.equal(propagationAt(path, MOUNTINFO), propagation);
+    assert.equal(mountPropagation(path, MOUNTINFO), propagation);
   });
 }

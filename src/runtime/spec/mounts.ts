@@ -12,28 +12,28 @@ import type { SpecRequest } from './spec-request.ts';
 
 export interface ContainerMounts {
   readonly mounts: readonly OciMount[];
-  /** Absent: private, as runtimes do it by themselves. */
+  /** Absent: private, the default of runtimes. */
   readonly rootfsPropagation?: 'rshared' | 'rslave';
 }
 
 export function containerMounts(request: SpecRequest, facts: SpecFacts): ContainerMounts {
-  const asked = request.container.mounts.map((mount, index) => askedMount(mount, index, facts.mountSources.get(index)));
-  const taken = new Set(asked.map(({ destination }) => cleaned(destination)));
-  const isFree = ({ destination }: OciMount): boolean => !taken.has(cleaned(destination));
-  // Who brings its own /dev brings what is in it, but for the memory that the pod shares.
+  const requested = request.container.mounts.map((mount, index) => requestedMount(mount, index, facts.mountSources.get(index)));
+  const taken = new Set(requested.map(({ destination }) => cleanPath(destination)));
+  const isFree = ({ destination }: OciMount): boolean => !taken.has(cleanPath(destination));
+  // A container that mounts its own /dev provides everything in it, except for the pod's shared memory.
   const isWanted = ({ destination }: OciMount): boolean => !(taken.has('/dev') && destination.startsWith('/dev/'));
 
   const privileged = request.container.linux?.securityContext?.privileged === true;
   const defaults = defaultMounts({ privileged }).filter((mount) => isFree(mount) && isWanted(mount));
-  const binds = [...asked, ...sandboxMounts(request).filter(isFree), ...volumeMounts(request)];
-  // Fewer steps first, so that nothing covers what lies below it.
+  const binds = [...requested, ...sandboxMounts(request).filter(isFree), ...volumeMounts(request)];
+  // Shallow paths first, so that no mount covers those below it.
   binds.sort((a, b) => depth(a.destination) - depth(b.destination));
-  const rootfsPropagation = propagationOfRoot(request.container.mounts);
+  const rootfsPropagation = rootPropagation(request.container.mounts);
   return { mounts: [...defaults, ...binds], ...(rootfsPropagation && { rootfsPropagation }) };
 }
 
-function askedMount(mount: Mount, index: number, source: MountSource | undefined): OciMount {
-  if (source === undefined) throw new CriError('Internal', `mounts[${index}]: its source was not looked up`);
+function requestedMount(mount: Mount, index: number, source: MountSource | undefined): OciMount {
+  if (source === undefined) throw new CriError('Internal', `mounts[${index}]: source was not resolved`);
   const mappings = mapsIds(mount) &&
     !source.mapped && { uidMappings: ociMappings(mount.uidMappings), gidMappings: ociMappings(mount.gidMappings) };
   const readonly = mount.readonly || mount.image !== undefined;
@@ -47,32 +47,32 @@ function askedMount(mount: Mount, index: number, source: MountSource | undefined
   };
 }
 
-/** The kernel hands mounts on only from a mount that is itself shared (or, downwards, a slave). */
+/** The kernel propagates mounts only from a shared mount (or, to the container, from a slave). */
 function propagationOption(mount: Mount, index: number, { path, propagation, mapped }: MountSource): string {
-  const refuse = (wanted: string): Error =>
+  const notOnMount = (wanted: string): Error =>
     invalidField(
       `mounts[${index}].propagation`,
       `path ${JSON.stringify(mapped ? mount.hostPath : path)} is not on a ${wanted} mount`,
     );
   switch (mount.propagation) {
     case MountPropagation.PROPAGATION_BIDIRECTIONAL:
-      if (propagation !== 'shared') throw refuse('shared');
+      if (propagation !== 'shared') throw notOnMount('shared');
       return 'rshared';
     case MountPropagation.PROPAGATION_HOST_TO_CONTAINER:
-      if (propagation !== 'shared' && propagation !== 'slave') throw refuse('shared or slave');
+      if (propagation !== 'shared' && propagation !== 'slave') throw notOnMount('shared or slave');
       return 'rslave';
     default:
       return 'rprivate';
   }
 }
 
-function propagationOfRoot(mounts: readonly Mount[]): ContainerMounts['rootfsPropagation'] {
+function rootPropagation(mounts: readonly Mount[]): ContainerMounts['rootfsPropagation'] {
   const wanted = new Set(mounts.map(({ propagation }) => propagation));
   if (wanted.has(MountPropagation.PROPAGATION_BIDIRECTIONAL)) return 'rshared';
   return wanted.has(MountPropagation.PROPAGATION_HOST_TO_CONTAINER) ? 'rslave' : undefined;
 }
 
-/** These and the volumes are made for the container: their owner is right from the start, and nothing is mapped. */
+/** These files and the volumes are created with the container's owner, so no IDs are mapped. */
 function sandboxMounts({ files, container, namespaces }: SpecRequest): OciMount[] {
   const access = container.linux?.securityContext?.readonlyRootfs ? 'ro' : 'rw';
   const file = (destination: string, source: string): OciMount => ({
@@ -85,7 +85,7 @@ function sandboxMounts({ files, container, namespaces }: SpecRequest): OciMount[
     file('/etc/hostname', files.hostname),
     file('/etc/hosts', files.hosts),
     file('/etc/resolv.conf', files.resolvConf),
-    // Told again, for crun takes the flags of the source off; the node's own are what they are.
+    // Repeated, because crun removes the flags of the source; the node's own /dev/shm keeps its flags.
     {
       destination: '/dev/shm',
       type: 'bind',
@@ -105,10 +105,10 @@ function volumeMounts(request: SpecRequest): OciMount[] {
 }
 
 function depth(path: string): number {
-  return cleaned(path).split('/').length;
+  return cleanPath(path).split('/').length;
 }
 
-function cleaned(path: string): string {
+function cleanPath(path: string): string {
   const normal = posix.normalize(path);
   return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
 }

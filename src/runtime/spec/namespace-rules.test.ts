@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NamespaceMode } from '../../cri/generated/runtime-v1.ts';
 import { checkSandboxNamespaces } from './namespace-rules.ts';
-import { type Sandbox, sandboxConfig } from './testing/healthy-request.ts';
+import { type Sandbox, sandboxConfig } from './testing/valid-request.ts';
 
 type Options = NonNullable<NonNullable<NonNullable<Sandbox['linux']>['securityContext']>['namespaceOptions']>;
 

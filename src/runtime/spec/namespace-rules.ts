@@ -10,7 +10,7 @@ import type { OciIdMapping } from '../oci/oci-spec.ts';
 
 const FIELD = 'linux.security_context.namespace_options';
 
-/** What a sandbox may ask for; `RunPodSandbox` refuses the rest before it makes anything. */
+/** Checks what a sandbox may request, before `RunPodSandbox` creates anything. */
 export function checkSandboxNamespaces(config: PodSandboxConfig): void {
   const options = config.linux?.securityContext?.namespaceOptions;
   if (options === undefined) return;
@@ -25,10 +25,10 @@ export function checkSandboxNamespaces(config: PodSandboxConfig): void {
   }
 }
 
-/** What a container may ask for in this sandbox: never more of the node than the sandbox has. */
-export function checkContainerNamespaces(asked: NamespaceOption | undefined, sandbox: PodSandboxConfig): void {
+/** Checks what a container may request: never more of the node's namespaces than its sandbox has. */
+export function checkContainerNamespaces(requested: NamespaceOption | undefined, sandbox: PodSandboxConfig): void {
   const ofSandbox = sandbox.linux?.securityContext?.namespaceOptions;
-  const options = asked ?? ofSandbox;
+  const options = requested ?? ofSandbox;
   if (options === undefined) return;
   requireMode('network', options.network, [NamespaceMode.POD, NamespaceMode.NODE]);
   requireMode('ipc', options.ipc, [NamespaceMode.POD, NamespaceMode.NODE]);
@@ -39,7 +39,7 @@ export function checkContainerNamespaces(asked: NamespaceOption | undefined, san
     }
   }
   if (options.pid === NamespaceMode.TARGET && options.targetId === '') {
-    throw invalidField(`${FIELD}.target_id`, 'the mode TARGET needs a container');
+    throw invalidField(`${FIELD}.target_id`, 'mode TARGET requires a container');
   }
   checkUserNamespace(options.usernsOptions);
   if (mappingsText(options.usernsOptions) !== mappingsText(ofSandbox?.usernsOptions)) {
@@ -71,15 +71,15 @@ function checkUserNamespace(options: UserNamespace | undefined): void {
   requireMode('userns_options.mode', mode, [NamespaceMode.POD, NamespaceMode.NODE]);
   for (const [kind, mappings] of Object.entries({ uids, gids })) {
     const field = `${FIELD}.userns_options.${kind}`;
-    if (mode === NamespaceMode.NODE && mappings.length > 0) throw invalidField(field, 'the mode NODE takes no mappings');
+    if (mode === NamespaceMode.NODE && mappings.length > 0) throw invalidField(field, 'mode NODE allows no mappings');
     if (mode === NamespaceMode.POD) checkMappings(mappings, field);
   }
 }
 
 function checkMappings(mappings: readonly IDMapping[], field: string): void {
-  if (!mappings.some(({ containerId }) => containerId === 0)) throw invalidField(field, 'nothing is mapped to id 0');
+  if (!mappings.some(({ containerId }) => containerId === 0)) throw invalidField(field, 'no mapping for ID 0');
   for (const [index, { hostId, containerId, length }] of mappings.entries()) {
-    if (length === 0) throw invalidField(`${field}[${index}].length`, 'must be above 0');
+    if (length === 0) throw invalidField(`${field}[${index}].length`, 'must be greater than 0');
     const clash = mappings.slice(0, index).some((other) => {
       const inside = overlap(other.containerId, other.length, containerId, length);
       return inside || overlap(other.hostId, other.length, hostId, length);
@@ -92,7 +92,7 @@ function overlap(aStart: number, aLength: number, bStart: number, bLength: numbe
   return aStart < bStart + bLength && bStart < aStart + aLength;
 }
 
-/** None at all and the node's say the same. */
+/** No options are equivalent to mode NODE. */
 function mappingsText(options: UserNamespace | undefined): string {
   if (options?.mode !== NamespaceMode.POD) return '';
   return JSON.stringify([ociMappings(options.uids), ociMappings(options.gids)]);

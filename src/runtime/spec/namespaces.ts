@@ -4,7 +4,7 @@ import type { OciLinux, OciNamespace } from '../oci/oci-spec.ts';
 import { ociMappings } from './namespace-rules.ts';
 import type { SpecRequest } from './spec-request.ts';
 
-/** Those of the sandbox by path; one that neither has is the node's and does not stand here. */
+/** Lists the sandbox's namespaces by path. A namespace of the node is not listed. */
 export function containerNamespaces(
   request: SpecRequest,
 ): Pick<OciLinux, 'namespaces' | 'uidMappings' | 'gidMappings'> {
@@ -15,7 +15,7 @@ export function containerNamespaces(
   if (namespaces.ipc !== undefined) list.push({ type: 'ipc', path: namespaces.ipc });
   if (namespaces.uts !== undefined) list.push({ type: 'uts', path: namespaces.uts });
   list.push(...pidNamespace(request));
-  // Hides the cgroups above the container; v1 and privileged containers see them all, as they always did.
+  // Hides the cgroups above the container; v1 and privileged containers see all, as in other runtimes.
   if (machine.cgroupVersion === 'v2' && !context?.privileged) list.push({ type: 'cgroup' });
   if (namespaces.user === undefined) return { namespaces: list };
 
@@ -26,8 +26,8 @@ export function containerNamespaces(
 
 function pidNamespace({ container, sandbox, namespaces, targetPidNamespace }: SpecRequest): OciNamespace[] {
   const ofSandbox = sandbox.linux?.securityContext?.namespaceOptions?.pid ?? NamespaceMode.POD;
-  const asked = container.linux?.securityContext?.namespaceOptions?.pid ?? NamespaceMode.POD;
-  switch (asked) {
+  const requested = container.linux?.securityContext?.namespaceOptions?.pid ?? NamespaceMode.POD;
+  switch (requested) {
     case NamespaceMode.CONTAINER:
       return [{ type: 'pid' }];
     case NamespaceMode.NODE:
@@ -37,7 +37,7 @@ function pidNamespace({ container, sandbox, namespaces, targetPidNamespace }: Sp
       throw invalidField('linux.security_context.namespace_options.target_id', 'no such container runs in this sandbox');
     default:
       if (ofSandbox === NamespaceMode.NODE) return [];
-      // A sandbox whose containers are on their own has none to share.
+      // A sandbox in which each container has its own PID namespace has none to share.
       return namespaces.pid === undefined ? [{ type: 'pid' }] : [{ type: 'pid', path: namespaces.pid }];
   }
 }

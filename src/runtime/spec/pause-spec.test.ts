@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { execProcess } from './exec-process.ts';
-import { type PauseRequest, pauseSpec } from './pause-spec.ts';
-import { differences, MACHINE, sandboxConfig } from './testing/healthy-request.ts';
+import { type PauseRequest, buildPauseSpec } from './pause-spec.ts';
+import { differences, MACHINE, sandboxConfig } from './testing/valid-request.ts';
 
 const healthy: PauseRequest = {
   sandboxId: 's1',
@@ -14,7 +14,7 @@ const healthy: PauseRequest = {
 };
 
 test('pauseSpec() may do nothing but wait', () => {
-  const { process, root, mounts, linux, hostname } = pauseSpec(healthy);
+  const { process, root, mounts, linux, hostname } = buildPauseSpec(healthy);
   assert.deepEqual(process, {
     terminal: false,
     user: { uid: 0, gid: 0, additionalGids: [0] },
@@ -57,7 +57,7 @@ test('pauseSpec() has all namespaces anew in a user namespace, for they have to 
     },
   });
   const mapped = [{ containerID: 0, hostID: 7, size: 9 }];
-  assert.deepEqual(differences(pauseSpec(healthy), pauseSpec({ ...healthy, config, pinned: {} })), {
+  assert.deepEqual(differences(buildPauseSpec(healthy), buildPauseSpec({ ...healthy, config, pinned: {} })), {
     hostname: 'pod',
     'linux.namespaces': (['mount', 'network', 'ipc', 'uts', 'pid', 'user'] as const).map((type) => ({ type })),
     'linux.uidMappings': mapped,
@@ -74,7 +74,7 @@ test('pauseSpec() is who the sandbox says, and no lower than the machine can', (
     },
   });
   const machine = { ...MACHINE, mayLowerOomScore: false };
-  assert.deepEqual(differences(pauseSpec(healthy), pauseSpec({ ...healthy, config, machine })), {
+  assert.deepEqual(differences(buildPauseSpec(healthy), buildPauseSpec({ ...healthy, config, machine })), {
     'process.user.uid': 5,
     'process.user.gid': 6,
     'process.user.additionalGids': [3, 6],
@@ -84,13 +84,13 @@ test('pauseSpec() is who the sandbox says, and no lower than the machine can', (
 
 test('pauseSpec() refuses a group without a user', () => {
   const config = sandboxConfig({ linux: { securityContext: { runAsGroup: { value: 6n } } } });
-  assert.throws(() => pauseSpec({ ...healthy, config }), {
+  assert.throws(() => buildPauseSpec({ ...healthy, config }), {
     message: 'linux.security_context.run_as_group: user group "6" is specified without user',
   });
 });
 
 test('execProcess() is as the first process, with a command and a terminal of its own', () => {
-  const spec = pauseSpec(healthy);
+  const spec = buildPauseSpec(healthy);
   assert.deepEqual(differences(spec.process, execProcess(spec, { cmd: ['ls'], tty: true })), {
     terminal: true,
     args: ['ls'],

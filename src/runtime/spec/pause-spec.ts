@@ -4,17 +4,17 @@ import type { OciLinux, OciNamespace, OciProcess, OciSpec } from '../oci/oci-spe
 import type { SandboxNamespaces } from '../store/sandbox-record.ts';
 import { pauseAnnotations } from './annotations.ts';
 import { cgroupPath } from './cgroup-path.ts';
-import { checkedId } from './checked-id.ts';
+import { checkId } from './check-id.ts';
 import { OCI_VERSION } from './container-spec.ts';
 import { DEV, PROC } from './default-mounts.ts';
 import { hasUserNamespace, ociMappings } from './namespace-rules.ts';
 import { reachableOomScore } from './oom-score.ts';
-import { seccompFor } from './seccomp.ts';
+import { applySeccompProfile } from './seccomp.ts';
 import { selinuxLabels } from './selinux.ts';
 import type { SeccompProfile } from './spec-facts.ts';
 import type { SpecMachine } from './spec-request.ts';
 
-/** Where the program lies in its own, otherwise empty, root. */
+/** Path of the program in its otherwise empty root. */
 const PROGRAM = '/pause';
 const OOM_SCORE_ADJ = -998;
 const CPU_SHARES = 2;
@@ -22,19 +22,22 @@ const CPU_SHARES = 2;
 export interface PauseRequest {
   readonly sandboxId: string;
   readonly config: PodSandboxConfig;
-  /** An empty folder of its root's, mode 0755, for mount points are made in it; below folders that he can get through. */
+  /**
+   * An empty directory owned by the container's root, mode 0755, because mount points are created in it. The
+   * container's root must be able to enter its parents.
+   */
   readonly rootfs: string;
   /** A static program that waits and reaps: catatonit. */
   readonly pauseProgram: string;
-  /** Those that are pinned already. With a user namespace there are none: all have to belong to it. */
+  /** The pinned namespaces. None with a user namespace: all must belong to it. */
   readonly pinned: Pick<SandboxNamespaces, 'network' | 'ipc' | 'uts'>;
   readonly machine: SpecMachine;
-  /** What `seccompProfileFor` says of the sandbox's security context. */
+  /** Result of `seccompProfileFor` for the sandbox's security context. */
   readonly seccomp?: SeccompProfile;
 }
 
-/** The container that holds the PID or user namespace of a sandbox. */
-export function pauseSpec(request: PauseRequest): OciSpec {
+/** Returns the spec of the container that holds the PID or user namespace of a sandbox. */
+export function buildPauseSpec(request: PauseRequest): OciSpec {
   const { sandboxId, config, rootfs, pauseProgram, machine } = request;
   const context = config.linux?.securityContext;
   const enabled = machine.selinux && !context?.privileged;
@@ -42,16 +45,16 @@ export function pauseSpec(request: PauseRequest): OciSpec {
   const ownsUts = hasUserNamespace(context?.namespaceOptions);
   return {
     ociVersion: OCI_VERSION,
-    process: { ...processOf(request), ...(labels && { selinuxLabel: labels.selinuxLabel }) },
+    process: { ...pauseProcess(request), ...(labels && { selinuxLabel: labels.selinuxLabel }) },
     root: { path: rootfs, readonly: true },
     ...(ownsUts && { hostname: config.hostname || machine.hostname }),
     mounts: [PROC, DEV, { destination: PROGRAM, type: 'bind', source: pauseProgram, options: ['bind', 'ro'] }],
     annotations: pauseAnnotations(sandboxId, config),
-    linux: { ...linuxOf(request), ...(labels && { mountLabel: labels.mountLabel }) },
+    linux: { ...pauseLinux(request), ...(labels && { mountLabel: labels.mountLabel }) },
   };
 }
 
-function processOf({ config, machine }: PauseRequest): OciProcess {
+function pauseProcess({ config, machine }: PauseRequest): OciProcess {
   const context = config.linux?.securityContext;
   if (context?.runAsGroup && !context.runAsUser) {
     const why = `user group "${context.runAsGroup.value}" is specified without user`;
@@ -74,10 +77,10 @@ function processOf({ config, machine }: PauseRequest): OciProcess {
 }
 
 function id(field: string, value = 0n): number {
-  return checkedId(`linux.security_context.${field}`, value);
+  return checkId(`linux.security_context.${field}`, value);
 }
 
-function linuxOf({ sandboxId, config, pinned, machine, seccomp }: PauseRequest): OciLinux {
+function pauseLinux({ sandboxId, config, pinned, machine, seccomp }: PauseRequest): OciLinux {
   const options = config.linux?.securityContext?.namespaceOptions;
   const users = hasUserNamespace(options) ? options?.usernsOptions : undefined;
   const kinds = { network: options?.network, ipc: options?.ipc, uts: options?.network };
@@ -92,12 +95,12 @@ function linuxOf({ sandboxId, config, pinned, machine, seccomp }: PauseRequest):
   return {
     namespaces,
     ...(users && { uidMappings: ociMappings(users.uids), gidMappings: ociMappings(users.gids) }),
-    // Whoever makes the pinned ones has set theirs.
+    // Sysctls of pinned namespaces are set when they are created.
     ...(users && { sysctl: config.linux?.sysctls ?? {} }),
     devices: [],
     cgroupsPath: cgroupPath(config, sandboxId),
     resources: { devices: [{ allow: false, access: 'rwm' }], cpu: { shares: CPU_SHARES } },
-    ...(seccomp && { seccomp: seccompFor(seccomp, [], machine) }),
+    ...(seccomp && { seccomp: applySeccompProfile(seccomp, [], machine) }),
     maskedPaths: ['/proc/acpi', '/proc/kcore', '/proc/keys', '/proc/timer_list', '/sys/firmware'],
     readonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
   };

@@ -1,24 +1,24 @@
 import type { FileSystem } from '../../host/file-system.ts';
-import { capabilitiesOfMask } from './capabilities.ts';
+import { capabilitiesFromMask } from './capabilities.ts';
 import type { SpecMachine } from './spec-request.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
 
-/** `architecture` in Go's words (`amd64`). SELinux stays out, as below a containerd that nobody told otherwise. */
+/** `architecture` is Go's name (`amd64`). SELinux is disabled, as in containerd's default configuration. */
 export async function readSpecMachine(
   given: Pick<SpecMachine, 'architecture' | 'mayLowerOomScore'>,
   fs: FileSystem,
 ): Promise<SpecMachine> {
   const [controllers, status, oomScore, hostname, kernel, appArmor] = await Promise.all([
-    textOf(`${CGROUPS}/cgroup.controllers`, fs),
-    textOf('/proc/self/status', fs),
-    textOf('/proc/self/oom_score_adj', fs),
-    textOf('/proc/sys/kernel/hostname', fs),
-    textOf('/proc/sys/kernel/osrelease', fs),
-    textOf('/sys/module/apparmor/parameters/enabled', fs),
+    readIfExists(`${CGROUPS}/cgroup.controllers`, fs),
+    readIfExists('/proc/self/status', fs),
+    readIfExists('/proc/self/oom_score_adj', fs),
+    readIfExists('/proc/sys/kernel/hostname', fs),
+    readIfExists('/proc/sys/kernel/osrelease', fs),
+    readIfExists('/sys/module/apparmor/parameters/enabled', fs),
   ]);
-  const effective = new Set(capabilitiesOfMask(/^CapEff:\s*(\w+)/m.exec(status ?? '')?.[1] ?? '0'));
-  const bounding = capabilitiesOfMask(/^CapBnd:\s*(\w+)/m.exec(status ?? '')?.[1] ?? '0');
+  const effective = new Set(capabilitiesFromMask(/^CapEff:\s*(\w+)/m.exec(status ?? '')?.[1] ?? '0'));
+  const bounding = capabilitiesFromMask(/^CapBnd:\s*(\w+)/m.exec(status ?? '')?.[1] ?? '0');
   const isV2 = controllers !== undefined;
   return {
     ...given,
@@ -35,9 +35,9 @@ export async function readSpecMachine(
   };
 }
 
-/** The topmost group of v2 has no such file; any other tells. */
+/** The root cgroup of v2 has no such file; any other one shows it. */
 async function countsSwapV2(fs: FileSystem): Promise<boolean> {
-  const own = /^0::(.*)$/m.exec((await textOf('/proc/self/cgroup', fs)) ?? '')?.[1] ?? '/';
+  const own = /^0::(.*)$/m.exec((await readIfExists('/proc/self/cgroup', fs)) ?? '')?.[1] ?? '/';
   if (own !== '/') return exists(`${CGROUPS}${own}/memory.swap.max`, fs);
   const groups = (await fs.readDirectory(CGROUPS)).filter(({ kind }) => kind === 'directory');
   const found = await Promise.all(groups.map(({ name }) => exists(`${CGROUPS}/${name}/memory.swap.max`, fs)));
@@ -48,6 +48,6 @@ async function exists(path: string, fs: FileSystem): Promise<boolean> {
   return (await fs.stat(path)) !== undefined;
 }
 
-async function textOf(path: string, fs: FileSystem): Promise<string | undefined> {
+async function readIfExists(path: string, fs: FileSystem): Promise<string | undefined> {
   return (await fs.stat(path)) === undefined ? undefined : fs.readText(path);
 }

@@ -4,7 +4,7 @@ import { checkMounts } from './mount-rules.ts';
 import { checkContainerNamespaces } from './namespace-rules.ts';
 import type { SpecRequest } from './spec-request.ts';
 
-/** Refuses what can be seen from the request alone; nothing has to be looked up or made for it. */
+/** Rejects what is invalid in the request itself; nothing is read or created. */
 export function checkRequest(request: SpecRequest): void {
   const { container, sandbox, image } = request;
   if (container.windows !== undefined) throw invalidField('windows', 'this is a Linux node');
@@ -20,17 +20,17 @@ export function checkRequest(request: SpecRequest): void {
   }
   const workingDir = container.workingDir || image.workingDir;
   if (leadsBelowProc(workingDir)) {
-    // The links there lead out of the container: /proc/self/fd/7 may be a folder of the machine.
+    // Links there lead out of the container: /proc/self/fd/7 may be a directory of the host.
     const field = container.workingDir === '' ? 'image' : 'working_dir';
     throw invalidField(field, `working directory ${JSON.stringify(workingDir)} is below /proc`);
   }
-  const fault = invalidVolumesReason(image.volumes); // images that came in before this was checked
-  if (fault !== undefined) throw invalidField('image', fault);
+  const volumesError = invalidVolumesReason(image.volumes); // for images stored before this check existed
+  if (volumesError !== undefined) throw invalidField('image', volumesError);
   checkMounts(request);
   checkContainerNamespaces(container.linux?.securityContext?.namespaceOptions, sandbox);
 }
 
-/** Whether a path is below /proc, or goes through it: `/proc/self/cwd/..` is not what its letters say. */
+/** Whether a path is below /proc or leads through it, such as `/proc/self/cwd/..`. */
 function leadsBelowProc(path: string): boolean {
   const steps: string[] = [];
   for (const step of path.split('/')) {

@@ -4,11 +4,11 @@ import { type FileSystem, FileSystemError } from '../../host/file-system.ts';
 const MAX_LINKS = 40;
 
 /**
- * Where `path` leads for somebody whose root is `root`: relative to it, without links. Only for trees that hold still; who
- * opens the result has to make sure himself that it stays below.
+ * Resolves `path` as if `root` were the root directory; the result is relative to it and has no links. Only for trees
+ * that do not change; the caller must ensure that opening the result stays below the root.
  */
 export async function resolveInRoot(fs: FileSystem, root: string, path: string): Promise<string> {
-  const waiting = stepsOf(path);
+  const waiting = pathSteps(path);
   const done: string[] = [];
   let links = 0;
   for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
@@ -25,11 +25,11 @@ export async function resolveInRoot(fs: FileSystem, root: string, path: string):
     if (links > MAX_LINKS) throw new FileSystemError('ELOOP', 'resolve', here);
     const target = await fs.readLink(here);
     if (target.startsWith('/')) done.length = 0;
-    waiting.unshift(...stepsOf(target));
+    waiting.unshift(...pathSteps(target));
   }
   return done.join('/');
 }
 
-function stepsOf(path: string): string[] {
+function pathSteps(path: string): string[] {
   return path.split('/').filter((step) => step !== '' && step !== '.');
 }

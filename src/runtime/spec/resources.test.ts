@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LinuxContainerResources } from '../../cri/generated/runtime-v1.ts';
 import type { OciResources } from '../oci/oci-spec.ts';
-import { updatedResources } from './resources.ts';
-import { differences, MACHINE } from './testing/healthy-request.ts';
+import { mergeResources } from './resources.ts';
+import { differences, MACHINE } from './testing/valid-request.ts';
 
 const current: OciResources = {
   devices: [{ allow: false, access: 'rwm' }],
@@ -52,7 +52,7 @@ const cases: Record<string, { update: Partial<LinuxContainerResources>; differs:
 
 for (const [name, { update, differs }] of Object.entries(cases)) {
   test(`updatedResources() ${name}`, () => {
-    const updated = updatedResources(current, LinuxContainerResources.fromPartial(update), v2);
+    const updated = mergeResources(current, LinuxContainerResources.fromPartial(update), v2);
     assert.deepEqual(differences(current, updated), differs);
   });
 }
@@ -60,7 +60,7 @@ for (const [name, { update, differs }] of Object.entries(cases)) {
 test('updatedResources() names the field of the request that cannot be', () => {
   const update = LinuxContainerResources.fromPartial({ unified: { 'memory.high': '800' } });
   const why = 'this node has cgroups v1, where there are no such files';
-  assert.throws(() => updatedResources(current, update, { ...v2, cgroupVersion: 'v1' }), {
+  assert.throws(() => mergeResources(current, update, { ...v2, cgroupVersion: 'v1' }), {
     code: 'InvalidArgument',
     message: `linux.unified: ${why}`,
   });

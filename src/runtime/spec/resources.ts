@@ -6,27 +6,27 @@ import type { SpecMachine } from './spec-request.ts';
 export type ResourceLimits = Pick<SpecMachine, 'cgroupVersion' | 'hugePages' | 'swapAccounting'>;
 
 export function containerResources(
-  asked: LinuxContainerResources | undefined,
+  requested: LinuxContainerResources | undefined,
   devices: readonly OciDeviceRule[],
   machine: ResourceLimits,
 ): OciResources {
-  return asked === undefined ? { devices } : updatedResources({ devices }, asked, machine, 'linux.resources');
+  return requested === undefined ? { devices } : mergeResources({ devices }, requested, machine, 'linux.resources');
 }
 
 /**
- * What `UpdateContainerResources` makes of the resources so far: zero and empty mean "as before". `field`: where `update`
- * stands in the caller's message.
+ * Applies `UpdateContainerResources` to the current resources: zero and empty mean unchanged. `field` is the path of
+ * `update` in the caller's message.
  */
-export function updatedResources(
+export function mergeResources(
   current: OciResources,
   update: LinuxContainerResources,
   machine: ResourceLimits,
   field = 'linux',
 ): OciResources {
-  const cpu = { ...current.cpu, ...cpuOf(update) };
-  const memory = { ...current.memory, ...memoryOf(update, machine) };
-  const hugepageLimits = machine.hugePages ? hugePagesOf(current, update) : [];
-  const unified = { ...current.unified, ...unifiedOf(update, machine, field) };
+  const cpu = { ...current.cpu, ...cpuResources(update) };
+  const memory = { ...current.memory, ...memoryResources(update, machine) };
+  const hugepageLimits = machine.hugePages ? hugePageLimits(current, update) : [];
+  const unified = { ...current.unified, ...unifiedResources(update, machine, field) };
   return {
     ...current,
     ...unlessEmpty('cpu', cpu),
@@ -36,7 +36,7 @@ export function updatedResources(
   };
 }
 
-function cpuOf({ cpuShares, cpuQuota, cpuPeriod, cpusetCpus, cpusetMems }: LinuxContainerResources) {
+function cpuResources({ cpuShares, cpuQuota, cpuPeriod, cpusetCpus, cpusetMems }: LinuxContainerResources) {
   return {
     ...unlessZero('shares', cpuShares),
     ...unlessZero('quota', cpuQuota),
@@ -46,8 +46,8 @@ function cpuOf({ cpuShares, cpuQuota, cpuPeriod, cpusetCpus, cpusetMems }: Linux
   };
 }
 
-/** A limit on memory alone is a limit on memory and swap together: nothing swaps unless somebody says so. */
-function memoryOf(
+/** A memory limit alone limits memory and swap together: no swap by default. */
+function memoryResources(
   { memoryLimitInBytes, memorySwapLimitInBytes }: LinuxContainerResources,
   { swapAccounting }: ResourceLimits,
 ) {
@@ -57,19 +57,19 @@ function memoryOf(
   };
 }
 
-function hugePagesOf(current: OciResources, { hugepageLimits }: LinuxContainerResources) {
+function hugePageLimits(current: OciResources, { hugepageLimits }: LinuxContainerResources) {
   const bySize = new Map(current.hugepageLimits?.map((limit) => [limit.pageSize, limit]));
   for (const { pageSize, limit } of hugepageLimits) bySize.set(pageSize, { pageSize, limit: Number(limit) });
   return [...bySize.values()];
 }
 
-function unifiedOf(
+function unifiedResources(
   { unified }: LinuxContainerResources,
   { cgroupVersion }: ResourceLimits,
   field: string,
 ): Record<string, string> {
   if (cgroupVersion === 'v1' && Object.keys(unified).length > 0) {
-    throw invalidField(`${field}.unified`, 'this node has cgroups v1, where there are no such files');
+    throw invalidField(`${field}.unified`, 'not supported with cgroup v1');
   }
   return unified;
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINIMAL_SECCOMP_PROFILE } from './minimal-seccomp-profile.ts';
 import { parseSeccompProfile } from './parse-seccomp-profile.ts';
-import { seccompFor } from './seccomp.ts';
-import { MACHINE } from './testing/healthy-request.ts';
+import { applySeccompProfile } from './seccomp.ts';
+import { MACHINE } from './testing/valid-request.ts';
 
 function profileWith(rule: object): string {
   return JSON.stringify({
@@ -20,7 +20,7 @@ function profileWith(rule: object): string {
 
 test('seccompFor() has what every container is allowed', () => {
   const args = [{ index: 0, value: 8, valueTwo: 0, op: 'SCMP_CMP_EQ' }];
-  assert.deepEqual(seccompFor(parseSeccompProfile(profileWith({ args, errno: 'EPERM' })), [], MACHINE), {
+  assert.deepEqual(applySeccompProfile(parseSeccompProfile(profileWith({ args, errno: 'EPERM' })), [], MACHINE), {
     defaultAction: 'SCMP_ACT_ERRNO',
     defaultErrnoRet: 38,
     architectures: ['SCMP_ARCH_X86_64', 'SCMP_ARCH_X86', 'SCMP_ARCH_X32'],
@@ -47,14 +47,14 @@ const cases: Record<string, { rule: object; caps?: readonly string[]; holds: boo
 
 for (const [name, { rule, caps = [], holds }] of Object.entries(cases)) {
   test(`seccompFor() ${holds ? 'keeps' : 'leaves out'} a rule ${name}`, () => {
-    const { syscalls = [] } = seccompFor(parseSeccompProfile(profileWith(rule)), caps, MACHINE);
+    const { syscalls = [] } = applySeccompProfile(parseSeccompProfile(profileWith(rule)), caps, MACHINE);
     assert.equal(syscalls.length, holds ? 1 : 0);
   });
 }
 
 test('the minimal profile forbids mounts unless the container may mount', () => {
   const forbidden = (caps: readonly string[]): boolean =>
-    seccompFor(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.some(({ names }) => names.includes('mount')) ?? false;
+    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.some(({ names }) => names.includes('mount')) ?? false;
   assert.deepEqual([forbidden([]), forbidden(['CAP_SYS_ADMIN'])], [true, false]);
 });
 
@@ -83,7 +83,7 @@ for (const [name, { text, message }] of Object.entries(broken)) {
 
 test('the minimal profile lets only who may unshare make a user namespace by clone', () => {
   const rules = (caps: readonly string[]) =>
-    seccompFor(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.filter(({ names }) => names[0]?.startsWith('clone'));
+    applySeccompProfile(MINIMAL_SECCOMP_PROFILE, caps, MACHINE).syscalls?.filter(({ names }) => names[0]?.startsWith('clone'));
   assert.deepEqual(
     rules([])?.map(({ names, errnoRet, args }) => [names, errnoRet, args?.[0]?.value]),
     [

@@ -2,7 +2,7 @@ import type { OciSeccomp } from '../oci/oci-spec.ts';
 import type { SeccompCondition, SeccompProfile } from './spec-facts.ts';
 import type { SpecMachine } from './spec-request.ts';
 
-/** By the names that Go has for them, as profiles use them in their conditions. */
+/** Go's names, which profiles use in their conditions. */
 const ARCHITECTURES: Readonly<Record<string, string>> = {
   amd64: 'SCMP_ARCH_X86_64',
   '386': 'SCMP_ARCH_X86',
@@ -13,15 +13,15 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
   s390x: 'SCMP_ARCH_S390X',
 };
 
-/** The rules of the profile that hold for a container with these capabilities on this machine. */
-export function seccompFor(
+/** Returns the rules of the profile that apply to a container with these capabilities on this machine. */
+export function applySeccompProfile(
   profile: SeccompProfile,
   capabilities: readonly string[],
   machine: Pick<SpecMachine, 'architecture' | 'kernel'>,
 ): OciSeccomp {
   const { archMap, syscalls, ...rest } = profile;
   const caps = new Set(capabilities);
-  const architectures = architecturesOf(archMap, machine.architecture);
+  const architectures = seccompArchitectures(archMap, machine.architecture);
   return {
     ...rest,
     ...(architectures && { architectures }),
@@ -31,12 +31,12 @@ export function seccompFor(
   };
 }
 
-function architecturesOf(archMap: SeccompProfile['archMap'], architecture: string): readonly string[] | undefined {
+function seccompArchitectures(archMap: SeccompProfile['archMap'], architecture: string): readonly string[] | undefined {
   const entry = archMap.find((candidate) => candidate.architecture === ARCHITECTURES[architecture]);
   return entry && [entry.architecture, ...entry.subArchitectures];
 }
 
-/** Whatever stands there must hold, all of it. */
+/** All conditions must hold. */
 function isMet(
   { arches, caps, minKernel }: SeccompCondition,
   has: ReadonlySet<string>,
@@ -47,7 +47,7 @@ function isMet(
   return minKernel === '' || isAtLeast(machine.kernel, minKernel);
 }
 
-/** Any one of what stands there is enough. */
+/** Any one condition suffices. */
 function isExcluded(
   { arches, caps, minKernel }: SeccompCondition,
   has: ReadonlySet<string>,
@@ -58,11 +58,11 @@ function isExcluded(
 }
 
 function isAtLeast(kernel: string, wanted: string): boolean {
-  const [major = 0, minor = 0] = versionOf(kernel);
-  const [wantedMajor = 0, wantedMinor = 0] = versionOf(wanted);
+  const [major = 0, minor = 0] = parseVersion(kernel);
+  const [wantedMajor = 0, wantedMinor = 0] = parseVersion(wanted);
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
-function versionOf(text: string): number[] {
+function parseVersion(text: string): number[] {
   return (/^\d+(\.\d+)?/.exec(text)?.[0] ?? '0').split('.').map(Number);
 }

@@ -1,9 +1,9 @@
 import { invalidField } from '../../cri/field-error.ts';
 import { SecurityProfile_ProfileType as ProfileType, type SecurityProfile } from '../../cri/generated/runtime-v1.ts';
 
-/** What CRI says of seccomp and AppArmor alike. */
+/** The choice of a seccomp or AppArmor profile in CRI. */
 export type ProfileChoice =
-  /** Nobody said anything. */
+  /** Not specified. */
   | { readonly kind: 'unset' }
   | { readonly kind: 'unconfined' }
   | { readonly kind: 'runtimeDefault' }
@@ -11,7 +11,7 @@ export type ProfileChoice =
 
 const LOCALHOST = 'localhost/';
 
-/** `deprecated` is the older field of the same meaning; it counts only where the newer one is not set. */
+/** `deprecated` is the older field of the same meaning; used only if the newer one is not set. */
 export function profileChoice(
   field: string,
   profile: SecurityProfile | undefined,
@@ -51,6 +51,6 @@ function olderChoice(field: string, value: string): ProfileChoice {
 
 function localhost(field: string, reference: string): ProfileChoice {
   const name = reference.startsWith(LOCALHOST) ? reference.slice(LOCALHOST.length) : reference;
-  if (name === '') throw invalidField(field, 'names no profile');
+  if (name === '') throw invalidField(field, 'must name a profile');
   return { kind: 'localhost', name };
 }

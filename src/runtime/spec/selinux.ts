@@ -9,7 +9,7 @@ export interface SelinuxLabels {
   readonly mountLabel: string;
 }
 
-/** Nothing on a machine without SELinux, where the options are only checked. */
+/** Returns `undefined` on a machine without SELinux, where the options are only validated. */
 export function selinuxLabels(
   own: SELinuxOption | undefined,
   ofSandbox: SELinuxOption | undefined,
@@ -18,7 +18,7 @@ export function selinuxLabels(
   if (own && own.level !== '' && !LEVEL.test(own.level)) {
     throw invalidField(
       'linux.security_context.selinux_options.level',
-      `the format of ${JSON.stringify(own.level)} is wrong`,
+      `invalid format: ${JSON.stringify(own.level)}`,
     );
   }
   if (!enabled) return undefined;
@@ -31,7 +31,7 @@ export function selinuxLabels(
   };
 }
 
-/** Two categories of 1024 that keep pods apart from each other; the same for all containers of one. */
+/** Derives two of 1024 categories that separate pods from each other; all containers of a pod share them. */
 function podLevel(sandboxId: string): string {
   const hash = fnv1a32(sandboxId);
   const first = hash % 1024;

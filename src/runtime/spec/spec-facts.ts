@@ -3,32 +3,32 @@ import type { OciSeccomp } from '../oci/oci-spec.ts';
 import type { HostDevice } from './devices.ts';
 import type { Accounts } from './user.ts';
 
-/** What had to be looked up on the machine for one container: a specification is a function of this and the request. */
+/** Facts of the machine for one container: a specification is a pure function of these and the request. */
 export interface SpecFacts {
   readonly accounts: Accounts;
-  /** By the index in `container.mounts`: its source without links. It exists. */
+  /** By index in `container.mounts`: the resolved source, which exists. */
   readonly mountSources: ReadonlyMap<number, MountSource>;
-  /** By the index in `container.devices`: the device, or all below the folder. */
+  /** By index in `container.devices`: the device, or all below the directory. */
   readonly devices: ReadonlyMap<number, readonly HostDevice[]>;
-  /** All of the machine, for a privileged container; else none. */
+  /** All devices of the machine for a privileged container; else none. */
   readonly hostDevices: readonly HostDevice[];
-  /** The profile that applies, still with its conditions; absent: unconfined. */
+  /** The profile that applies, with its conditions; absent: unconfined. */
   readonly seccomp?: SeccompProfile;
-  /** The names of the AppArmor profiles that are loaded; empty without AppArmor. */
+  /** Names of the loaded AppArmor profiles; empty without AppArmor. */
   readonly appArmorProfiles: ReadonlySet<string>;
-  /** In the order of the devices that were asked for. */
+  /** In the order of the requested devices. */
   readonly cdi: readonly CdiEdits[];
 }
 
 export interface MountSource {
   readonly path: string;
-  /** Its ids are mapped already. */
+  /** Its IDs are mapped already. */
   readonly mapped?: boolean;
-  /** Of the mount that holds it. Known only where the container wants more than a private mount. */
+  /** Propagation of the mount that contains it. Set only if the container requests more than a private mount. */
   readonly propagation?: 'shared' | 'slave' | 'private';
 }
 
-/** The format of containers/common; a plain OCI profile is one without conditions. */
+/** The format of containers/common; a plain OCI profile has no conditions. */
 export interface SeccompProfile extends Omit<OciSeccomp, 'syscalls'> {
   readonly archMap: readonly { readonly architecture: string; readonly subArchitectures: readonly string[] }[];
   readonly syscalls: readonly SeccompRule[];

@@ -3,56 +3,56 @@ import type { ImageConfig } from '../images/image-store.ts';
 import type { HandlerFeatures } from '../oci/oci-runtime.ts';
 import type { SandboxFiles, SandboxNamespaces } from '../store/sandbox-record.ts';
 
-/** All that the specification of a container is made from, apart from what has to be looked up (spec-facts.ts). */
+/** Everything that the specification of a container is built from, except the facts of the machine (spec-facts.ts). */
 export interface SpecRequest {
   readonly id: string;
   readonly container: ContainerConfig;
   readonly sandboxId: string;
   readonly sandbox: PodSandboxConfig;
-  /** Of the image: what the container does not say for itself. */
+  /** Defaults of the image. */
   readonly image: ImageConfig;
   readonly imageName: string;
   readonly imageId: string;
-  /** Where the root file system is mounted: `<bundle>/rootfs`. */
+  /** Mount point of the root filesystem: `<bundle>/rootfs`. */
   readonly rootfs: string;
   readonly namespaces: SandboxNamespaces;
   readonly files: SandboxFiles;
-  /** Where each image volume of `container.mounts` is mounted, by the index of its mount. */
+  /** Mount points of the image volumes of `container.mounts`, by index. */
   readonly imageVolumes: ReadonlyMap<number, string>;
   /**
-   * Where the source of a mount is bound with its ids mapped already (what `bindMappedMounts` answers), by the index of its
-   * mount. The others are left to the runtime, if it has the feature.
+   * Paths at which the sources of mounts are bound with mapped IDs (from `bindMappedMounts`), by index. The runtime
+   * maps the others if it supports the feature.
    */
   readonly mappedSources?: ReadonlyMap<number, string>;
   /** `/proc/<pid>/ns/pid` of the container that `NamespaceMode.TARGET` names. */
   readonly targetPidNamespace?: string;
   /**
-   * Below it lies a folder for each volume that the image declares and nothing is mounted on: `imageDeclaredVolumes` has
-   * their names. On a disk, and gone with the container.
+   * Parent of the directories for volumes that the image declares and the container does not mount over
+   * (`imageDeclaredVolumes` has their names). On disk, removed with the container.
    */
   readonly volumesDir: string;
-  /** Of the runtime that will run it. */
+  /** Features of the runtime that will run it. */
   readonly features: HandlerFeatures;
   readonly machine: SpecMachine;
 }
 
-/** What the machine can do, read once. */
+/** The capabilities of the machine, read once. */
 export interface SpecMachine {
   readonly cgroupVersion: 'v1' | 'v2';
   readonly hugePages: boolean;
   readonly appArmor: boolean;
   readonly selinux: boolean;
-  /** Our own oom_score_adj, below which nothing may go unless `mayLowerOomScore`. */
+  /** oom_score_adj of this process, the minimum for others unless `mayLowerOomScore`. */
   readonly ownOomScoreAdj: number;
   readonly mayLowerOomScore: boolean;
-  /** `amd64`, `arm64`: which system calls the seccomp profile means. */
+  /** `amd64`, `arm64`: selects the system calls of the seccomp profile. */
   readonly architecture: string;
   readonly kernel: string;
-  /** What `HOSTNAME` says in a sandbox that has no name of its own. */
+  /** `HOSTNAME` in a sandbox without a host name. */
   readonly hostname: string;
-  /** `CAP_CHOWN`, …: all that a container can be given, for nobody can give what he has not. */
+  /** `CAP_CHOWN`, …: the capabilities that containers can be given. */
   readonly capabilities: readonly string[];
-  /** Whether the kernel counts swap: only then a limit on it may be set. */
+  /** Whether the kernel accounts for swap: required for a swap limit. */
   readonly swapAccounting: boolean;
   readonly seccomp: boolean;
 }

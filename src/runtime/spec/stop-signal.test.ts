@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { test } from 'node:test';
 import { Signal } from '../../cri/generated/runtime-v1.ts';
-import { signalNumber, stopSignalOf } from './stop-signal.ts';
+import { signalNumber, chooseStopSignal } from './stop-signal.ts';
 
 const cases: Record<string, { asked?: Signal; image?: string; name: string; number: number }> = {
   'SIGTERM unless somebody chose': { name: 'SIGTERM', number: 15 },
@@ -18,20 +18,20 @@ const cases: Record<string, { asked?: Signal; image?: string; name: string; numb
 
 for (const [name, { asked = Signal.RUNTIME_DEFAULT, image = '', ...expected }] of Object.entries(cases)) {
   test(`the stop signal is ${name}`, () => {
-    const signal = stopSignalOf(asked, image);
+    const signal = chooseStopSignal(asked, image);
     assert.deepEqual({ name: signal, number: signalNumber(signal) }, expected);
   });
 }
 
 test('a stop signal that nobody knows is refused', () => {
   const refusal = { code: 'InvalidArgument', message: 'config.image: invalid stop signal "SIGNONE"' };
-  assert.throws(() => stopSignalOf(Signal.RUNTIME_DEFAULT, 'SIGNONE'), refusal);
-  assert.throws(() => stopSignalOf(999 as Signal, ''), { message: 'config.stop_signal: unknown signal 999' });
+  assert.throws(() => chooseStopSignal(Signal.RUNTIME_DEFAULT, 'SIGNONE'), refusal);
+  assert.throws(() => chooseStopSignal(999 as Signal, ''), { message: 'config.stop_signal: unknown signal 999' });
 });
 
 test('signalNumber() knows every signal of CRI and of this machine', () => {
   const names = Object.entries(Signal).filter(([, value]) => value !== Signal.RUNTIME_DEFAULT);
-  for (const [name, value] of names) assert.ok(signalNumber(stopSignalOf(value, '')) !== undefined, name);
+  for (const [name, value] of names) assert.ok(signalNumber(chooseStopSignal(value, '')) !== undefined, name);
   for (const [name, number] of Object.entries(constants.signals)) assert.equal(signalNumber(name), number, name);
   for (const none of ['', '0', '65', 'SIGRTMIN-1', 'SIGRTMAX+1', 'SIGRTMIN+31'])
     assert.equal(signalNumber(none), undefined);

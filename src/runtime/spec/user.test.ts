@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SupplementalGroupsPolicy } from '../../cri/generated/runtime-v1.ts';
 import type { OciProcess } from '../oci/oci-spec.ts';
 import { parseGroups, parsePasswd } from './account-files.ts';
-import { type Config, containerConfig, healthyRequest } from './testing/healthy-request.ts';
+import { type Config, containerConfig, validRequest } from './testing/valid-request.ts';
 import { containerUser, needsAccounts } from './user.ts';
 
 /** Names that look like numbers, and numbers that no process can have. */
@@ -35,7 +35,7 @@ const accounts = { users: parsePasswd(PASSWD), groups: parseGroups(GROUPS) };
 type Context = NonNullable<NonNullable<Config['linux']>['securityContext']>;
 
 function userFor(user: string, securityContext: Context = {}): OciProcess['user'] {
-  const request = healthyRequest({ container: containerConfig({ linux: { securityContext } }) });
+  const request = validRequest({ container: containerConfig({ linux: { securityContext } }) });
   needsAccounts({ ...request, image: { ...request.image, user } });
   return containerUser({ ...request, image: { ...request.image, user } }, accounts);
 }

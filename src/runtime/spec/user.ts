@@ -3,19 +3,19 @@ import { invalidField } from '../../cri/field-error.ts';
 import { type LinuxContainerSecurityContext, SupplementalGroupsPolicy } from '../../cri/generated/runtime-v1.ts';
 import type { OciProcess } from '../oci/oci-spec.ts';
 import type { Account, Group } from './account-files.ts';
-import { checkedId, outOfRange } from './checked-id.ts';
+import { checkId, outOfRangeError } from './check-id.ts';
 import type { SpecRequest } from './spec-request.ts';
 
 const FIELD = 'linux.security_context';
 
-/** What the image has in its account files; empty where it has none. */
+/** The contents of the image's account files; empty if it has none. */
 export interface Accounts {
   readonly users: readonly Account[];
   readonly groups: readonly Group[];
 }
 
 /** A user and a group, by number or by name. The fields are for messages. */
-interface Chosen {
+interface UserChoice {
   readonly user: Reference;
   readonly group: Reference | undefined;
 }
@@ -26,7 +26,7 @@ type Reference = { readonly field: string } & Exclude<ParsedId, { readonly kind:
 /** Whether the user depends on the image's account files. */
 export function needsAccounts(request: SpecRequest): boolean {
   const context = request.container.linux?.securityContext;
-  const { user, group } = chosen(context, request);
+  const { user, group } = chooseUser(context, request);
   const strict = context?.supplementalGroupsPolicy === SupplementalGroupsPolicy.Strict;
   const knowsIds = user.kind === 'id' && group?.kind === 'id';
   return !(strict && knowsIds);
@@ -34,18 +34,18 @@ export function needsAccounts(request: SpecRequest): boolean {
 
 export function containerUser(request: SpecRequest, accounts: Accounts): OciProcess['user'] {
   const context = request.container.linux?.securityContext;
-  const { user, group } = chosen(context, request);
-  const account = accountOf(user, accounts);
+  const { user, group } = chooseUser(context, request);
+  const account = findAccount(user, accounts);
   const gid = group === undefined ? account.gid : groupId(group, accounts);
-  const others = [...memberships(context?.supplementalGroupsPolicy, account.name, accounts), ...supplemental(context)];
+  const others = [...memberships(context?.supplementalGroupsPolicy, account.name, accounts), ...supplementalGroups(context)];
   const additionalGids = [...new Set([gid, ...others])].sort((a, b) => a - b);
   return { uid: account.uid, gid, additionalGids };
 }
 
-function chosen(context: LinuxContainerSecurityContext | undefined, { image }: SpecRequest): Chosen {
-  const group = context?.runAsGroup && numbered(`${FIELD}.run_as_group`, context.runAsGroup.value);
-  if (context?.runAsUsername) return { user: referenceOf(`${FIELD}.run_as_username`, context.runAsUsername), group };
-  if (context?.runAsUser) return { user: numbered(`${FIELD}.run_as_user`, context.runAsUser.value), group };
+function chooseUser(context: LinuxContainerSecurityContext | undefined, { image }: SpecRequest): UserChoice {
+  const group = context?.runAsGroup && idReference(`${FIELD}.run_as_group`, context.runAsGroup.value);
+  if (context?.runAsUsername) return { user: parseReference(`${FIELD}.run_as_username`, context.runAsUsername), group };
+  if (context?.runAsUser) return { user: idReference(`${FIELD}.run_as_user`, context.runAsUser.value), group };
   if (context?.runAsGroup) {
     const why = `user group "${context.runAsGroup.value}" is specified without user`;
     throw invalidField(`${FIELD}.run_as_group`, why);
@@ -53,23 +53,23 @@ function chosen(context: LinuxContainerSecurityContext | undefined, { image }: S
   const [user = '', ofImage, ...rest] = image.user.split(':');
   if (rest.length > 0) throw invalidField('image', `invalid USER value ${JSON.stringify(image.user)}`);
   return {
-    user: referenceOf('image: USER', user || '0'),
-    group: ofImage ? referenceOf('image: USER', ofImage) : undefined,
+    user: parseReference('image: USER', user || '0'),
+    group: ofImage ? parseReference('image: USER', ofImage) : undefined,
   };
 }
 
-function numbered(field: string, value: bigint): Reference {
-  return { kind: 'id', id: checkedId(field, value), field };
+function idReference(field: string, value: bigint): Reference {
+  return { kind: 'id', id: checkId(field, value), field };
 }
 
-function referenceOf(field: string, text: string): Reference {
+function parseReference(field: string, text: string): Reference {
   const parsed = parseId(text);
-  if (parsed.kind === 'outOfRange') throw outOfRange(field, text);
+  if (parsed.kind === 'outOfRange') throw outOfRangeError(field, text);
   return { ...parsed, field };
 }
 
-/** A uid that the image does not know is fine; its group is 0 then. */
-function accountOf(user: Reference, { users }: Accounts): { name?: string; uid: number; gid: number } {
+/** A uid that the image does not have is valid; its group is 0. */
+function findAccount(user: Reference, { users }: Accounts): { name?: string; uid: number; gid: number } {
   if (user.kind === 'id') return users.find(({ uid }) => uid === user.id) ?? { uid: user.id, gid: 0 };
   const account = users.find(({ name }) => name === user.name);
   if (account === undefined) throw invalidField(user.field, `the image has no user ${JSON.stringify(user.name)}`);
@@ -100,7 +100,7 @@ function memberships(
   }
 }
 
-function supplemental(context: LinuxContainerSecurityContext | undefined): number[] {
+function supplementalGroups(context: LinuxContainerSecurityContext | undefined): number[] {
   const groups = context?.supplementalGroups ?? [];
-  return groups.map((group, index) => checkedId(`${FIELD}.supplemental_groups[${index}]`, group));
+  return groups.map((group, index) => checkId(`${FIELD}.supplemental_groups[${index}]`, group));
 }

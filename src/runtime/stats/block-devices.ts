@@ -4,7 +4,7 @@ import type { FileSystem } from '../../host/file-system.ts';
 
 type Device = Pick<DeviceTraffic, 'major' | 'minor'>;
 
-/** The names of block devices, each looked up once. */
+/** Names of block devices; each is looked up once. */
 export class BlockDevices {
   readonly #fs: Pick<FileSystem, 'readLink'>;
   readonly #names = new Map<string, string>();
@@ -13,13 +13,13 @@ export class BlockDevices {
     this.#fs = fs;
   }
 
-  /** Looks up those that are not known yet. */
+  /** Looks up the unknown devices. */
   async learn(devices: readonly Device[]): Promise<void> {
     const numbers = new Set(devices.map(deviceNumber));
     await Promise.all([...numbers].filter((number) => !this.#names.has(number)).map((number) => this.#lookUp(number)));
   }
 
-  /** `/dev/sda`; `0:52` for one without a name: a file system that is on no disk. */
+  /** `/dev/sda`, or `0:52` for a device without a name: a filesystem without a disk. */
   readonly name = (device: Device): string => this.#names.get(deviceNumber(device)) ?? deviceNumber(device);
 
   async #lookUp(number: string): Promise<void> {
@@ -32,7 +32,7 @@ function deviceNumber({ major, minor }: Device): string {
   return `${major}:${minor}`;
 }
 
-/** Of a device number as stat(2) tells it. */
+/** Splits a device number of stat(2). */
 export function splitDevice(device: number): Device {
   const low = device % 2 ** 32;
   return { major: (low >> 8) & 0xfff, minor: (low & 0xff) | ((low >> 12) & 0xfff00) };

@@ -4,14 +4,14 @@ import type { FileSystemUsage } from '../../host/file-system.ts';
 import type { OciResources } from '../oci/oci-spec.ts';
 import { counter, gauge, type MetricRow, type MetricValue, seconds } from './metric-row.ts';
 
-/** All that the metrics of one running container are made from. */
+/** Input of the metrics of one running container. */
 export interface ContainerView {
   readonly figures: CgroupDetails;
   readonly layerBytes: number | undefined;
   readonly resources: OciResources;
   readonly startedAtNs: bigint;
   readonly nowMs: number;
-  /** Where writable layers lie. */
+  /** The filesystem of writable layers. */
   readonly layers: FileSystemUsage & { readonly device: string };
   /** `/dev/sda` */
   readonly deviceName: (device: Pick<DeviceTraffic, 'major' | 'minor'>) => string;
@@ -199,7 +199,7 @@ const LIMITS: readonly Row[] = [
   ),
 ];
 
-/** -1 is none. */
+/** -1 means no limit. */
 function positive(limit: number | undefined): number | undefined {
   return limit !== undefined && limit > 0 ? limit : undefined;
 }

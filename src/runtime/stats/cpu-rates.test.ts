@@ -46,6 +46,6 @@ for (const [name, { readings, rates }] of Object.entries(cases)) {
 test('CpuRates forgets who is gone', () => {
   const cpu = new CpuRates();
   cpu.nanoCores('c', 0n, 0n);
-  cpu.keepOnly(() => false);
+  cpu.retain(() => false);
   assert.equal(cpu.nanoCores('c', S, 10n * S), undefined);
 });

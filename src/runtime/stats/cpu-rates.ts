@@ -1,4 +1,4 @@
-/** Two readings closer together than this say little: the rate of the pair before stays. */
+/** Readings closer together are inaccurate: the previous rate stays. */
 const MIN_WINDOW_NS = 1_000_000_000n;
 
 interface Sample {
@@ -8,26 +8,26 @@ interface Sample {
 }
 
 /**
- * How many billionths of a core something uses: from this reading and the one before, whoever asked for that. Nothing is
- * read for its sake, so the window is as long as nobody asked, and the first answer is `undefined`.
+ * CPU rates in nanocores, from this reading and the previous one of any caller. Nothing is sampled in the background, so
+ * the window is the time between calls, and the first result is `undefined`.
  */
 export class CpuRates {
   readonly #samples = new Map<string, Sample>();
 
-  /** `atNs` only grows. */
+  /** `atNs` must be monotonic. */
   nanoCores(id: string, cpuNs: bigint, atNs: bigint): bigint | undefined {
     const before = this.#samples.get(id);
     const windowNs = before ? atNs - before.atNs : 0n;
     if (before && windowNs < MIN_WINDOW_NS) return before.nanoCores;
-    // Less than before: the cgroup is another one of the same name.
+    // A smaller value means a new cgroup of the same name.
     const used = before && cpuNs >= before.cpuNs ? cpuNs - before.cpuNs : undefined;
     const nanoCores = used === undefined ? undefined : (used * 1_000_000_000n) / windowNs;
     this.#samples.set(id, { atNs, cpuNs, nanoCores });
     return nanoCores;
   }
 
-  /** What is not among these is not there any more. */
-  keepOnly(isThere: (id: string) => boolean): void {
-    for (const id of this.#samples.keys()) if (!isThere(id)) this.#samples.delete(id);
+  /** Drops samples of ids that no longer exist. */
+  retain(exists: (id: string) => boolean): void {
+    for (const id of this.#samples.keys()) if (!exists(id)) this.#samples.delete(id);
   }
 }

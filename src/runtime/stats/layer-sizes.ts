@@ -2,40 +2,40 @@ import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { DiskUsage, Snapshotter } from '../storage/snapshotter.ts';
 
-/** As old as this a size may be in any case; kubelet looks every ten seconds. */
+/** A size stays valid at least this long; kubelet polls every ten seconds. */
 const MIN_FRESH_MS = 10_000;
-/** Measuring takes at most a twentieth of the time, however large a layer is. */
+/** Measuring takes at most 1/20 of the time, however large a layer is. */
 const REST_FACTOR = 20;
 
 export interface LayerSize extends DiskUsage {
-  /** When it was measured, by the wall clock. */
+  /** Wall-clock time of the measurement. */
   readonly atMs: number;
 }
 
 interface Measured {
   readonly size: LayerSize;
-  /** On the monotonic clock. */
+  /** Monotonic time. */
   readonly freshUntil: number;
 }
 
 /**
- * What writable layers hold. To know it a whole tree has to be walked, so a size is kept for a while, longer for a large
- * tree, and one tree is walked at a time. Who asks gets the last size at once while the next is found out; only the first
- * of a container is waited for.
+ * Sizes of writable layers. Measuring walks the whole tree, so a size is cached, longer for a large tree, and one tree is
+ * walked at a time. Callers get the cached size while the next one is measured; only the first measurement of a container
+ * is awaited.
  */
 export class LayerSizes {
   readonly #clock: Clock;
   readonly #snapshots: Pick<Snapshotter, 'usage'>;
   readonly #measured = new Map<string, Measured>();
   readonly #measuring = new Map<string, Promise<LayerSize | undefined>>();
-  readonly #oneByOne = new KeyedMutex();
+  readonly #walks = new KeyedMutex();
 
   constructor({ clock, snapshots }: { readonly clock: Clock; readonly snapshots: Pick<Snapshotter, 'usage'> }) {
     this.#clock = clock;
     this.#snapshots = snapshots;
   }
 
-  /** `undefined` when it cannot be measured: mostly because it is gone meanwhile. */
+  /** `undefined` if it cannot be measured, mostly because the container is gone. */
   async size(containerId: string): Promise<LayerSize | undefined> {
     const known = this.#measured.get(containerId);
     if (known && this.#clock.monotonic() < known.freshUntil) return known.size;
@@ -43,12 +43,12 @@ export class LayerSizes {
     return known ? known.size : next;
   }
 
-  keepOnly(isThere: (containerId: string) => boolean): void {
-    for (const id of this.#measured.keys()) if (!isThere(id)) this.#measured.delete(id);
+  retain(exists: (containerId: string) => boolean): void {
+    for (const id of this.#measured.keys()) if (!exists(id)) this.#measured.delete(id);
   }
 
   #measure(id: string): Promise<LayerSize | undefined> {
-    const measuring = this.#oneByOne
+    const measuring = this.#walks
       .run('', () => this.#walk(id))
       .catch(() => undefined)
       .finally(() => this.#measuring.delete(id));

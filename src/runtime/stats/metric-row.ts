@@ -1,25 +1,25 @@
 import { MetricType } from '../../cri/generated/runtime-v1.ts';
 
-/** A metric, and how its values are found: what is described and what is told come from the same line. */
+/** A metric with its descriptor and the function that reads its values. */
 export interface MetricRow<View> {
   readonly name: string;
   readonly help: string;
   readonly type: MetricType;
-  /** Beside those that every metric has. */
+  /** In addition to `BASE_LABELS`. */
   readonly labelKeys: readonly string[];
   values(view: View): readonly MetricValue[];
 }
 
 export interface MetricValue {
-  /** For `labelKeys`, in their order. */
+  /** Values of `labelKeys`, in the same order. */
   readonly labels: readonly string[];
   readonly value: bigint | number;
 }
 
-/** What every metric has: kubelet's own labels of container metrics, in the order of their names. */
+/** Labels of every metric: kubelet's labels of container metrics, sorted by name. */
 export const BASE_LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'] as const;
 
-/** CRI carries whole numbers only: seconds are cut. */
+/** CRI values are integers: fractions of a second are truncated. */
 export function seconds(ns: bigint): bigint {
   return ns / 1_000_000_000n;
 }

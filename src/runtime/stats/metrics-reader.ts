@@ -13,18 +13,18 @@ import { runningCgroup, podCgroup, filterRunning, type StatsDeps } from './stats
 export interface MetricsDeps
   extends Pick<StatsDeps, 'clock' | 'cgroupStats' | 'networkNamespaces' | 'containers' | 'storage'> {
   readonly fs: Pick<FileSystem, 'stat' | 'usage' | 'readLink'>;
-  /** Shared with the statistics: a layer is measured once for both. */
+  /** Shared with `StatsReader`, so that a layer is measured once for both. */
   readonly sizes: Pick<LayerSizes, 'size'>;
 }
 
-/** Every metric that is ever told. */
+/** Descriptors of all metrics. */
 export function metricDescriptors(): MetricDescriptor[] {
   return [...CONTAINER_METRICS, ...NETWORK_METRICS].map(({ name, help, labelKeys }) =>
     MetricDescriptor.create({ name, help, labelKeys: [...BASE_LABELS, ...labelKeys] }),
   );
 }
 
-/** What kubelet shows at `/metrics/cadvisor`: cAdvisor's names, labels and meanings. */
+/** Reads the metrics that kubelet serves at `/metrics/cadvisor`, with cAdvisor's names, labels and meanings. */
 export class MetricsReader {
   readonly #deps: MetricsDeps;
   readonly #devices: BlockDevices;
@@ -45,18 +45,18 @@ export class MetricsReader {
     return Promise.all(
       sandboxes.map(async (sandbox) => {
         const own = filterRunning(members.get(sandbox.id));
-        const told = await Promise.all(own.map((record) => this.#containerMetrics(sandbox, record, figures, layers)));
+        const metrics = await Promise.all(own.map((record) => this.#containerMetrics(sandbox, record, figures, layers)));
         const interfaces = networks.get(sandbox.namespaces.network ?? '') ?? [];
         return PodSandboxMetrics.create({
           podSandboxId: sandbox.id,
           metrics: metricMessages(NETWORK_METRICS, interfaces, podLabels(sandbox)),
-          containerMetrics: told.flat(),
+          containerMetrics: metrics.flat(),
         });
       }),
     );
   }
 
-  /** None of one whose cgroup has gone meanwhile. */
+  /** Empty if the cgroup is gone. */
   async #containerMetrics(
     sandbox: SandboxRecord,
     record: ContainerRecord,
@@ -88,7 +88,7 @@ export class MetricsReader {
   }
 }
 
-/** The time is left to kubelet: zero means "just now". */
+/** Without timestamps: kubelet sets the time of a metric with timestamp 0. */
 function metricMessages<View>(rows: readonly MetricRow<View>[], view: View, base: readonly string[]): Metric[] {
   return rows.flatMap(({ name, type, values }) =>
     values(view).map(({ labels, value }) =>
@@ -97,7 +97,7 @@ function metricMessages<View>(rows: readonly MetricRow<View>[], view: View, base
   );
 }
 
-/** In the order of `BASE_LABELS`. */
+/** Values in the order of `BASE_LABELS`. */
 function containerLabels({ config: pod }: SandboxRecord, { id, config }: ContainerRecord, cgroup: string): string[] {
   const { name = '', namespace = '' } = pod.metadata ?? {};
   return [

@@ -13,7 +13,7 @@ const ofInterfaces = (name: string, help: string, value: (each: InterfaceCounter
     interfaces.filter((each) => each.name !== 'lo').map((each) => ({ labels: [each.name], value: value(each) })),
 });
 
-/** Of a pod: its containers share them. */
+/** Metrics of a pod's network, which its containers share. */
 export const NETWORK_METRICS: readonly Row[] = [
   ofInterfaces('receive_bytes', 'Cumulative count of bytes received', ({ received }) => received.bytes),
   ofInterfaces('receive_packets', 'Cumulative count of packets received', ({ received }) => received.packets),

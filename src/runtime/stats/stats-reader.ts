@@ -24,13 +24,13 @@ export interface StatsDeps {
   readonly snapshots: Pick<Snapshotter, 'usage'>;
   readonly sandboxes: Pick<RecordStore<SandboxRecord>, 'all' | 'find'>;
   readonly containers: Pick<RecordStore<ContainerRecord>, 'all' | 'find'>;
-  /** The folder of writable layers, as `ImageFsInfo` tells it. */
+  /** The directory of writable layers, as in `ImageFsInfo`. */
   readonly storage: string;
 }
 
 /**
- * Figures as of the call: nothing is sampled in between. All cgroups of a call are read in one go, some 100 µs each; sizes
- * of writable layers are some seconds old (layer-sizes.ts), CPU rates are between calls (cpu-rates.ts).
+ * Reads statistics at the time of the call; nothing is sampled in between. All cgroups of a call are read in one pass, some
+ * 100 µs each. Sizes of writable layers are cached (layer-sizes.ts); CPU rates are measured between calls (cpu-rates.ts).
  */
 export class StatsReader {
   readonly #deps: StatsDeps;
@@ -42,13 +42,13 @@ export class StatsReader {
     this.sizes = new LayerSizes(deps);
   }
 
-  /** In the same order. Of one that does not run there is only the size of its layer. */
+  /** In the order of `records`. A container that does not run has only the size of its layer. */
   async readContainers(records: readonly ContainerRecord[]): Promise<ContainerStats[]> {
     const usage = await this.#deps.cgroupStats.usage(records.flatMap(runningCgroup));
     return this.#containerMessages(records, usage);
   }
 
-  /** In the same order, each with its containers. */
+  /** In the order of `records`, each with its containers. */
   async readSandboxes(records: readonly SandboxRecord[]): Promise<PodSandboxStats[]> {
     const { cgroupStats, networkNamespaces } = this.#deps;
     const members = Map.groupBy(this.#deps.containers.all.values(), ({ sandboxId }) => sandboxId);
@@ -113,8 +113,8 @@ export class StatsReader {
 
   #dropRemoved(): void {
     const { containers, sandboxes } = this.#deps;
-    this.#rates.keepOnly((id) => containers.all.has(id) || sandboxes.all.has(id));
-    this.sizes.keepOnly((id) => containers.all.has(id));
+    this.#rates.retain((id) => containers.all.has(id) || sandboxes.all.has(id));
+    this.sizes.retain((id) => containers.all.has(id));
   }
 
   #nowNs(): bigint {
@@ -122,18 +122,18 @@ export class StatsReader {
   }
 }
 
-/** Pods have no field for swap. */
+/** Pod statistics have no field for swap. */
 function podUsage(used: CgroupUsage, nanoCores: bigint | undefined, timestamp: bigint) {
   const { cpu, memory, io } = usageMessages(used, nanoCores, timestamp);
   return { cpu, memory, io };
 }
 
-/** Its cgroup, as long as it has one. */
+/** The cgroup of a running container, as a list of at most one. */
 export function runningCgroup({ state, spec }: ContainerRecord): readonly string[] {
   return state.phase === 'running' && spec ? [posix.join('/', spec.linux.cgroupsPath)] : [];
 }
 
-/** kubelet's; a caller that gives no parent has no cgroup for the pod. */
+/** The pod's cgroup, which kubelet creates; empty if the caller gave no parent. */
 export function podCgroup({ config }: SandboxRecord): readonly string[] {
   const parent = config.linux?.cgroupParent ?? '';
   return parent === '' ? [] : [posix.join('/', parent)];

@@ -12,10 +12,10 @@ import {
 import type { CgroupUsage, PressureFigures, PressureStall } from '../../host/cgroup-stats.ts';
 import type { InterfaceCounters } from '../../host/network-namespaces.ts';
 
-/** The one whose figures are the pod's, as in every runtime: CNI's first. */
+/** The interface that counts as the pod's default, as in every runtime. */
 const DEFAULT_INTERFACE = 'eth0';
 
-/** What a cgroup used, as CRI tells it of containers and pods alike. */
+/** Usage of a cgroup as CRI messages, for containers and pods. */
 export function usageMessages(
   usage: CgroupUsage,
   nanoCores: bigint | undefined,
@@ -50,7 +50,7 @@ export function usageMessages(
   };
 }
 
-/** Without a limit there is nothing to tell: what the machine has left is no business of one container. */
+/** `undefined` without a limit: the free memory of the node does not belong to the container. */
 function availableBytes(limit: number | undefined, used: number): number | undefined {
   return limit === undefined ? undefined : Math.max(0, limit - used);
 }
@@ -63,7 +63,7 @@ function psiData({ totalMicroseconds, avg10, avg60, avg300 }: PressureFigures) {
   return { Total: totalMicroseconds, Avg10: avg10, Avg60: avg60, Avg300: avg300 };
 }
 
-/** The loopback is left out: what a pod tells itself is no traffic. */
+/** Without the loopback interface. */
 export function networkMessage(interfaces: readonly InterfaceCounters[], timestamp: bigint): NetworkUsage {
   const outside = interfaces.filter(({ name }) => name !== 'lo');
   const first = outside.find(({ name }) => name === DEFAULT_INTERFACE);

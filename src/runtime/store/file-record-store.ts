@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Log } from '../../base/log.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import type { Log } from '../../base/log.ts';
 import { type FileSystem, FileSystemError, isOutOfSpace } from '../../host/file-system.ts';
 import { recordPath } from './record-path.ts';
 import type { PutOptions, RecordStore } from './record-store.ts';

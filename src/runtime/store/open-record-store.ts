@@ -23,7 +23,9 @@ export async function openRecordStore<R extends { readonly id: string }>(
   const [read, changed] = await Promise.all([
     Promise.all(onDisk.ids.map((id) => readRecord(id, folder, options))),
     Promise.all(overflow.ids.filter((id) => isKnown.has(id)).map((id) => readRecord(id, overflowFolder, options))),
-    Promise.all([...onDisk.leftovers, ...overflow.leftovers, ...removed].map((path) => removeLeftover(path, { fs, log }))),
+    Promise.all(
+      [...onDisk.leftovers, ...overflow.leftovers, ...removed].map((path) => removeLeftover(path, { fs, log })),
+    ),
   ]);
   const records = new Map([...read, ...changed].flatMap((record) => (record ? [[record.id, record]] : [])));
   const damaged = onDisk.ids.filter((id) => !records.has(id));
@@ -37,9 +39,13 @@ interface RecordFiles {
   readonly leftovers: readonly string[];
 }
 
-async function listOverflowFiles<R extends { readonly id: string }>(options: RecordStoreOptions<R>): Promise<RecordFiles> {
+async function listOverflowFiles<R extends { readonly id: string }>(
+  options: RecordStoreOptions<R>,
+): Promise<RecordFiles> {
   const { fs, overflowFolder } = options;
-  return (await fs.stat(overflowFolder)) === undefined ? { ids: [], leftovers: [] } : listRecordFiles(overflowFolder, options);
+  return (await fs.stat(overflowFolder)) === undefined
+    ? { ids: [], leftovers: [] }
+    : listRecordFiles(overflowFolder, options);
 }
 
 async function listRecordFiles<R extends { readonly id: string }>(

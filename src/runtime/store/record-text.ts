@@ -1,14 +1,22 @@
 /** An object with a single key that starts with this encodes a value that JSON does not have. */
 const MARK = '$';
 
+/** Key of `state` in the files: records of older versions have it, and older versions read it after a downgrade. */
+const STATE_KEY = 'life';
+
 /** JSON of a record, with bigint as `{"$bigint":"5"}` and bytes as `{"$bytes":"aGk="}`. */
 export function recordToText(record: unknown): string {
-  return `${JSON.stringify(toJson(record))}\n`;
+  return `${JSON.stringify(toJson(renameKey(record, 'state', STATE_KEY)))}\n`;
 }
 
 /** Decodes the text of `recordToText`; `undefined` fields are absent. Throws what `JSON.parse` throws. */
 export function recordFromText(text: string): unknown {
-  return fromJson(JSON.parse(text));
+  return renameKey(fromJson(JSON.parse(text)), STATE_KEY, 'state');
+}
+
+function renameKey(record: unknown, from: string, to: string): unknown {
+  if (typeof record !== 'object' || record === null || !(from in record)) return record;
+  return Object.fromEntries(Object.entries(record).map(([key, member]) => [key === from ? to : key, member]));
 }
 
 function toJson(value: unknown): unknown {

@@ -1,6 +1,6 @@
 /**
- * The messages of `channel.k8s.io`: one byte that names a channel, then its data. With base64 both are text: a digit, then
- * the data in base64.
+ * Messages of `channel.k8s.io`: one byte for the channel, then its data. With base64 both are text: a digit, then the data
+ * in base64.
  */
 export type ChannelEncoding = 'binary' | 'base64';
 
@@ -12,7 +12,7 @@ export interface ChannelMessage {
 const DIGIT_ZERO = 0x30;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** A string is to be sent as text. */
+/** Strings are sent as text messages. */
 export function encodeChannel(encoding: ChannelEncoding, channel: number, data: Uint8Array): Uint8Array | string {
   if (encoding === 'base64') return `${channel}${Buffer.from(data).toString('base64')}`;
   const message = new Uint8Array(1 + data.byteLength);
@@ -21,7 +21,7 @@ export function encodeChannel(encoding: ChannelEncoding, channel: number, data: 
   return message;
 }
 
-/** `undefined`: it is not readable, and says nothing. */
+/** `undefined`: not a valid message; it is ignored. */
 export function decodeChannel(encoding: ChannelEncoding, message: Uint8Array): ChannelMessage | undefined {
   const [first] = message;
   if (first === undefined) return undefined;

@@ -1,7 +1,7 @@
-/** How exec or attach ended. */
+/** Outcome of exec or attach. */
 export type CommandOutcome =
   | { readonly kind: 'exited'; readonly exitCode: number; readonly command: readonly string[] }
-  /** Of attach: the container has ended, whatever its exit code is, or goes on without the client. */
+  /** Attach ended: the container exited with any exit code, or keeps running without the client. */
   | { readonly kind: 'detached' }
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -13,7 +13,7 @@ interface Status {
   readonly code?: number;
 }
 
-/** What a client is told: a `Status` of the Kubernetes API, or to old ones a text, which is empty when all went well. */
+/** Text for the error stream: a Kubernetes `Status`, or for old protocols the error message, empty on success. */
 export function outcomeText(outcome: CommandOutcome, form: 'status' | 'text'): string {
   const status = toStatus(outcome);
   return form === 'status' ? JSON.stringify({ metadata: {}, ...status }) : (status.message ?? '');

@@ -3,17 +3,17 @@ import type { CommandClient } from './command-client.ts';
 import type { CommandOutcome } from './command-outcome.ts';
 import { IdleTimeout, drainTimeout, type SessionClock } from './session-timeouts.ts';
 
-/** What exec and attach have in common. */
+/** State of an exec or attach session. */
 export interface CommandSession {
   readonly clock: SessionClock;
   readonly idle: IdleTimeout;
   /** Aborts when the client is gone. */
   readonly gone: AbortSignal;
-  /** Aborts when all is over. */
+  /** Aborts when the session is over. */
   readonly over: AbortSignal;
 }
 
-/** Serves one client to its end, which it hears after all output. `run` rejects when the client is gone. */
+/** Serves one client, and sends it the outcome after all output. `run` rejects when the client is gone. */
 export async function serveCommand(
   client: CommandClient,
   clock: SessionClock,
@@ -26,7 +26,7 @@ export async function serveCommand(
   try {
     await client.finish(await run({ clock, idle, gone: gone.signal, over: over.signal }));
   } catch {
-    // The client is gone, and with it who could be told anything.
+    // The client is gone: the error cannot be reported.
   } finally {
     over.abort();
     client.close();
@@ -35,7 +35,7 @@ export async function serveCommand(
 
 export type InputSink = Pick<ExecStreams, 'write' | 'closeInput'>;
 
-/** Resolves when the client's input has ended, and the process knows. Never rejects. */
+/** Resolves when the client's input has ended and the process's input is closed. Never rejects. */
 export async function forwardInput({ stdin }: CommandClient, sink: InputSink, idle: IdleTimeout): Promise<void> {
   try {
     for await (const chunk of stdin) {
@@ -43,7 +43,7 @@ export async function forwardInput({ stdin }: CommandClient, sink: InputSink, id
       await sink.write(chunk);
     }
   } catch {
-    // A client that broke off in the middle has nothing more to say either.
+    // The client disconnected: its input has ended.
   }
   try {
     sink.closeInput();
@@ -52,7 +52,7 @@ export async function forwardInput({ stdin }: CommandClient, sink: InputSink, id
   }
 }
 
-/** Until the client is gone. A window is not worth the session: what cannot be resized stays as it is. Never rejects. */
+/** Forwards terminal sizes until the client is gone. Ignores errors of a resize. Never rejects. */
 export async function forwardResizes({ resizes }: CommandClient, process: Pick<ExecStreams, 'resize'>): Promise<void> {
   try {
     for await (const size of resizes) await process.resize(size).catch(() => {});
@@ -61,7 +61,7 @@ export async function forwardResizes({ resizes }: CommandClient, process: Pick<E
   }
 }
 
-/** Rejects when the client is gone and its last words have been taken, or had their time; stays pending otherwise. */
+/** Rejects when the client is gone and its input was delivered or timed out; stays pending otherwise. */
 export async function rejectWhenClientGone(
   { gone }: CommandClient,
   input: Promise<void>,

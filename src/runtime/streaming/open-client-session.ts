@@ -3,10 +3,10 @@ import type { ByteStream } from '../../host/network.ts';
 import { openSpdySession } from '../../streams/spdy/open-spdy-session.ts';
 import type { SpdySession } from '../../streams/spdy/spdy-session.ts';
 
-/** How long a client may take to hang up when it was told to. */
+/** Time limit for a client to close the connection after GOAWAY. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** The session of a client. One that neither reads what is left for it nor hangs up is cut off a while after `close`. */
+/** A server-side SPDY session. After `close`, a client that neither reads nor disconnects is disconnected by the timeout. */
 export function openClientSession(transport: ByteStream, clock: Pick<Clock, 'deadline'>): SpdySession {
   const session = openSpdySession(transport, 'server');
   let isClosing = false;

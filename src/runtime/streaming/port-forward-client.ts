@@ -1,8 +1,8 @@
-/** A client of port-forward, whatever carries it. */
+/** A port-forward client, independent of its transport. */
 export interface PortForwardClient {
-  /** Connections that the client wants, as they come; ends when the client is gone. */
+  /** Connections that the client opens; ends when the client is gone. */
   readonly connections: AsyncIterable<ForwardedConnection>;
-  /** Resolves when the client is gone, also while there is more to read. */
+  /** Resolves when the client is gone, even if unread data is left. */
   readonly gone: Promise<void>;
   close(): void;
 }
@@ -10,15 +10,15 @@ export interface PortForwardClient {
 /** One connection to one port of the pod. */
 export interface ForwardedConnection {
   readonly port: number;
-  /** Read once; ends when the client has ended its side, which leaves ours open. */
+  /** Read once; ends when the client half-closes the connection. */
   readonly chunks: AsyncIterable<Uint8Array>;
   write(data: Uint8Array): Promise<void>;
-  /** Nothing more comes from the pod; the client may go on. */
+  /** Half-closes the connection: the pod sends no more data, the client still may. */
   end(): Promise<void>;
-  /** Tells why it failed, where the client listens for that, and ends both sides. */
+  /** Sends the error on the error stream, and closes both sides. */
   fail(message: string): Promise<void>;
-  /** Ends both sides; all is well. */
+  /** Closes both sides without an error. */
   close(): Promise<void>;
-  /** Resolves when both sides have ended, or the client has given it up, also while there is more to read. */
+  /** Resolves when both sides are closed or the client has reset the connection, even if unread data is left. */
   readonly closed: Promise<void>;
 }

@@ -1,14 +1,14 @@
 import type { ChannelEncoding } from './channel-messages.ts';
 
-/** How exec and attach are carried in a WebSocket. */
+/** A protocol of exec and attach over a WebSocket. */
 export interface WebSocketCommandProtocol {
   readonly encoding: ChannelEncoding;
   readonly outcome: 'status' | 'text';
-  /** A client can end a channel, by a message of channel 255 that names it. */
+  /** The client can close a channel with a message on channel 255 that names it. */
   readonly endsChannels: boolean;
 }
 
-/** The empty name is for clients that offer none. */
+/** The empty name is for clients that offer no protocol. */
 const WEB_SOCKET_COMMAND: ReadonlyMap<string, WebSocketCommandProtocol> = new Map([
   ['v5.channel.k8s.io', { encoding: 'binary', outcome: 'status', endsChannels: true }],
   ['v4.channel.k8s.io', { encoding: 'binary', outcome: 'status', endsChannels: false }],
@@ -18,10 +18,10 @@ const WEB_SOCKET_COMMAND: ReadonlyMap<string, WebSocketCommandProtocol> = new Ma
   ['', { encoding: 'binary', outcome: 'text', endsChannels: false }],
 ]);
 
-/** How they are carried in SPDY. */
+/** A protocol of exec and attach over SPDY. */
 export interface SpdyCommandProtocol {
   readonly outcome: 'status' | 'text';
-  /** A client with a terminal opens a stream for its sizes. */
+  /** A client with a terminal opens a stream for terminal sizes. */
   readonly hasResize: boolean;
 }
 
@@ -32,7 +32,7 @@ const SPDY_COMMAND: ReadonlyMap<string, SpdyCommandProtocol> = new Map([
   ['channel.k8s.io', { outcome: 'text', hasResize: false }],
 ]);
 
-/** How port-forward is carried in a WebSocket: by channels, or as a connection of SPDY cut into messages. */
+/** A protocol of port-forward over a WebSocket: channels, or SPDY tunneled in messages. */
 export type WebSocketForwardProtocol = ChannelEncoding | 'spdy';
 
 const WEB_SOCKET_FORWARD: ReadonlyMap<string, WebSocketForwardProtocol> = new Map([
@@ -44,6 +44,6 @@ const WEB_SOCKET_FORWARD: ReadonlyMap<string, WebSocketForwardProtocol> = new Ma
 
 const SPDY_FORWARD: ReadonlySet<string> = new Set(['portforward.k8s.io']);
 
-/** By name, for who has been let in with one of them. */
+/** Protocols by transport and name. */
 export const COMMAND_PROTOCOLS = { webSocket: WEB_SOCKET_COMMAND, spdy: SPDY_COMMAND };
 export const FORWARD_PROTOCOLS = { webSocket: WEB_SOCKET_FORWARD, spdy: SPDY_FORWARD };

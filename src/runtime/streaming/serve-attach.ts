@@ -7,14 +7,14 @@ import type { SessionClock } from './session-timeouts.ts';
 
 export interface AttachSessionOptions {
   readonly streams: CommandStreams;
-  /** The container sees the end of its input when the client's ends; then its output is still worth waiting for. */
+  /** The end of the client's input is passed to the container, and its output is still forwarded afterwards. */
   readonly endsInput: boolean;
 }
 
 /**
- * Carries the streams of a container's first process to a client.
- * 1. It ends with the container, with the client, or with the client's input where that is not the container's to end.
- * 2. However it ends, the container goes on, and the client is told that all is well.
+ * Connects the streams of a container's first process to a client.
+ * 1. It ends with the container, with the client, or with the client's input if `endsInput` is false.
+ * 2. The container keeps running, and the outcome is always success.
  */
 export function serveAttach(
   client: CommandClient,

@@ -10,7 +10,7 @@ export interface ExecSessionOptions {
   readonly streams: CommandStreams;
 }
 
-/** Carries one exec between its client and its process. A client that goes takes the process with it: nobody could end it any more. */
+/** Connects the streams of an exec to a client. If the client disconnects, the process is killed: nothing else could stop it. */
 export function serveExec(
   client: CommandClient,
   options: ExecSessionOptions,
@@ -50,7 +50,7 @@ async function forwardStreams(
   }
 }
 
-/** What nobody wants is read all the same: the process must not wait for it. */
+/** Reads output even if the client did not request it, so that the process does not block. */
 async function forwardOutput(
   chunks: AsyncIterable<Uint8Array>,
   take: CommandClient['stdout'] | false,

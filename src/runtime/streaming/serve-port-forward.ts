@@ -3,16 +3,16 @@ import type { ByteStream } from '../../host/network.ts';
 import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';
 import { IdleTimeout, drainTimeout, type SessionClock } from './session-timeouts.ts';
 
-/** Connects to a port of the pod. What comes from there need be good only until more is asked for. */
+/** Connects to a port of the pod. A received chunk is valid only until the next one is read. */
 export type PortDialer = (port: number, signal: AbortSignal) => Promise<ByteStream>;
 
 export interface PortForwardOptions {
   readonly sandboxId: string;
-  /** Those that may be asked for; none: all. */
+  /** Allowed ports; empty: all. */
   readonly ports: readonly number[];
 }
 
-/** Carries connections to ports of a pod, any number at once, until the client goes. */
+/** Forwards any number of concurrent connections to ports of a pod, until the client is gone. */
 export async function servePortForward(
   client: PortForwardClient,
   options: PortForwardOptions,
@@ -22,17 +22,17 @@ export async function servePortForward(
   const over = new AbortController();
   const idle = new IdleTimeout(clock);
   void idle.watch(() => client.close(), over.signal);
-  const carried = new Set<Promise<void>>();
+  const connections = new Set<Promise<void>>();
   const accept = async (): Promise<void> => {
     for await (const connection of client.connections) {
-      const carrying = serveConnection(connection, options, { dial, idle, over: over.signal });
-      carried.add(carrying);
-      void carrying.finally(() => carried.delete(carrying));
+      const serving = serveConnection(connection, options, { dial, idle, over: over.signal });
+      connections.add(serving);
+      void serving.finally(() => connections.delete(serving));
     }
   };
   try {
     await Promise.race([accept(), client.gone]);
-    await Promise.race([Promise.all(carried), drainTimeout(clock, over.signal)]);
+    await Promise.race([Promise.all(connections), drainTimeout(clock, over.signal)]);
   } finally {
     over.abort();
     client.close();
@@ -45,7 +45,7 @@ interface Session {
   readonly over: AbortSignal;
 }
 
-/** One connection to its end. Never rejects: a client that cannot be told of a failure is gone. */
+/** Serves one connection until it ends. Never rejects: if an error cannot be sent, the client is gone. */
 async function serveConnection(connection: ForwardedConnection, options: PortForwardOptions, session: Session): Promise<void> {
   try {
     const pod = await dialAllowedPort(connection.port, options, session);
@@ -59,17 +59,17 @@ async function serveConnection(connection: ForwardedConnection, options: PortFor
 }
 
 async function dialAllowedPort(port: number, { ports }: PortForwardOptions, { dial, over }: Session): Promise<ByteStream> {
-  if (ports.length > 0 && !ports.includes(port)) throw new Error('the port was not asked for');
+  if (ports.length > 0 && !ports.includes(port)) throw new Error('port was not requested');
   return dial(port, over);
 }
 
-/** Rejects when the client takes no more. */
+/** Rejects when the client accepts no more data. */
 async function forwardBoth(connection: ForwardedConnection, pod: ByteStream, { idle, over }: Session): Promise<void> {
   const close = (): void => pod.close();
   over.addEventListener('abort', close, { once: true });
   try {
     const input = forwardToPod(connection, pod, idle);
-    connection.closed.then(() => input).then(close, close); // a pod that says nothing would never be told
+    connection.closed.then(() => input).then(close, close); // a pod that sends nothing would not notice otherwise
     try {
       for await (const chunk of pod.chunks) {
         idle.touch();
@@ -77,7 +77,7 @@ async function forwardBoth(connection: ForwardedConnection, pod: ByteStream, { i
       }
       await connection.end();
     } finally {
-      await input; // what the client said before it went, or to a pod that still listens
+      await input; // data sent before the client left, or to a pod that still reads
     }
   } finally {
     over.removeEventListener('abort', close);
@@ -85,16 +85,16 @@ async function forwardBoth(connection: ForwardedConnection, pod: ByteStream, { i
   }
 }
 
-/** What a pod does not take any more is read all the same: it would stand in the way of the client's other connections. */
+/** Keeps reading when the pod accepts no more data: unread data would block the client's other connections. */
 async function forwardToPod({ chunks }: ForwardedConnection, pod: ByteStream, idle: IdleTimeout): Promise<void> {
-  let listens = true;
+  let podReads = true;
   try {
     for await (const chunk of chunks) {
       idle.touch();
-      if (listens) listens = await isWritten(pod, chunk);
+      if (podReads) podReads = await isWritten(pod, chunk);
     }
   } catch {
-    // A client that broke off in the middle has nothing more to say either.
+    // The client disconnected: its input has ended.
   }
   pod.end();
 }

@@ -2,18 +2,18 @@ import type { Clock } from '../../host/clock.ts';
 
 export type SessionClock = Pick<Clock, 'monotonic' | 'sleep'>;
 
-/** How long what a client said last may take to get through when it has gone: who takes it may be stuck for ever. */
+/** Limit for delivering the last input of a client that has disconnected: the receiver may never read it. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** As in other runtimes. */
+/** The default of other runtimes. */
 const MAX_IDLE_MS = 4 * 60 * 60 * 1000;
 
-/** Resolves when that time is over, or the session. */
+/** Resolves after the drain timeout, or when the session is over. */
 export async function drainTimeout(clock: SessionClock, sessionOver: AbortSignal): Promise<void> {
   await clock.sleep(DRAIN_TIMEOUT_MS, sessionOver).catch(() => {});
 }
 
-/** Ends sessions in which nothing has happened for hours. */
+/** Closes sessions without traffic for four hours. */
 export class IdleTimeout {
   readonly #clock: SessionClock;
   #lastMs: number;
@@ -23,12 +23,12 @@ export class IdleTimeout {
     this.#lastMs = clock.monotonic();
   }
 
-  /** Something happened. */
+  /** Restarts the timeout; called on traffic. */
   touch(): void {
     this.#lastMs = this.#clock.monotonic();
   }
 
-  /** Calls `close` when it has been idle for too long, unless the session is over before. Never rejects. */
+  /** Calls `close` when the session was idle for too long, unless it ends before. Never rejects. */
   async watch(close: () => void, sessionOver: AbortSignal): Promise<void> {
     try {
       for (;;) {

@@ -7,13 +7,13 @@ import { discard } from './discard.ts';
 import type { SpdyCommandProtocol } from './protocols.ts';
 import { type TerminalSize, TerminalSizeParser } from './terminal-size-parser.ts';
 
-/** How long a client may take to open its streams. */
+/** Time limit for a client to open its streams. */
 const STREAM_CREATION_MS = 30_000;
 
 type StreamType = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize';
 type CommandSpdyStreams = ReadonlyMap<StreamType, SpdyStream>;
 
-/** Resolves when the client has opened all its streams. Rejects when it does not, and then the session is closed. */
+/** Resolves when the client has opened all its streams. Otherwise closes the session and rejects. */
 export async function openSpdyCommandClient(
   session: SpdySession,
   wanted: CommandStreams,
@@ -24,7 +24,7 @@ export async function openSpdyCommandClient(
   const late = clock.sleep(STREAM_CREATION_MS, ready.signal).then(() => {
     throw new Error('timed out waiting for client to create streams');
   });
-  late.catch(() => {}); // it is not waited for when the streams are there
+  late.catch(() => {}); // not awaited once the streams are open
   try {
     const streams = await Promise.race([waitForStreams(session, expectedTypes(wanted, protocol)), late]);
     return createClient(session, streams, protocol);
@@ -45,7 +45,7 @@ function expectedTypes({ stdin, stdout, stderr, tty }: CommandStreams, { hasResi
   return new Set<string>(types);
 }
 
-/** Goes on to send away what else the client opens. Rejects when it goes before it has opened all. */
+/** Resets all other streams, also later ones. Rejects if the client leaves before it has opened all. */
 function waitForStreams(session: SpdySession, expected: ReadonlySet<string>): Promise<CommandSpdyStreams> {
   const { promise, resolve, reject } = Promise.withResolvers<CommandSpdyStreams>();
   const found = new Map<StreamType, SpdyStream>();
@@ -94,9 +94,9 @@ function createClient(session: SpdySession, streams: CommandSpdyStreams, protoco
 
 async function* emptyStream(): AsyncGenerator<Uint8Array> {}
 
-/** Read as they come: a size that waits must not hold back the other streams. */
+/** Read at once: unread sizes must not block the other streams. */
 function readSizes(stream: SpdyStream | undefined): AsyncIterable<TerminalSize> {
-  const newest = new Inbox<TerminalSize>({ kept: 'newest' });
+  const newest = new Inbox<TerminalSize>({ keep: 'newest' });
   const read = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
     const sizes = new TerminalSizeParser();
     for await (const chunk of chunks) for (const size of sizes.push(chunk)) newest.put(size);

@@ -4,15 +4,15 @@ import type { SpdySession, SpdyStream } from '../../streams/spdy/spdy-session.ts
 import { discard } from './discard.ts';
 import type { ForwardedConnection, PortForwardClient } from './port-forward-client.ts';
 
-/** How long a client may take to open the second stream of a pair. */
+/** Time limit for a client to open the second stream of a pair. */
 const STREAM_CREATION_MS = 30_000;
 
-/** So many connections of a client may wait for their second stream. */
+/** Limit of connections per client that wait for their second stream. */
 const MAX_INCOMPLETE = 1000;
 
 type StreamType = 'data' | 'error';
 
-/** The streams of one connection, as long as they are not complete. */
+/** The streams of one connection until both are open. */
 interface Pair {
   readonly streams: Map<StreamType, SpdyStream>;
   readonly complete: AbortController;
@@ -25,7 +25,7 @@ interface ForwardStream {
   readonly port: number;
 }
 
-/** A client of SPDY: each connection is a pair of streams, one for data and one that tells why it failed. */
+/** A SPDY client: each connection is a pair of streams, one for data and one for the error. */
 export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Clock, 'sleep'>): PortForwardClient {
   const connections = new Inbox<ForwardedConnection>();
   const incomplete = new Map<string, Pair>();
@@ -48,10 +48,10 @@ export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Cloc
   const newPair = (requestId: string): Pair => {
     const pair = { streams: new Map(), complete: new AbortController() };
     incomplete.set(requestId, pair);
-    void giveUpLater(pair, requestId);
+    void resetIfIncomplete(pair, requestId);
     return pair;
   };
-  const giveUpLater = async (pair: Pair, requestId: string): Promise<void> => {
+  const resetIfIncomplete = async (pair: Pair, requestId: string): Promise<void> => {
     try {
       await clock.sleep(STREAM_CREATION_MS, pair.complete.signal);
     } catch {
@@ -76,7 +76,7 @@ export function openSpdyPortForwardClient(session: SpdySession, clock: Pick<Cloc
   return { connections, gone: session.closed, close: () => void session.close() };
 }
 
-/** `undefined`: it is none of ours. */
+/** `undefined`: not a port-forward stream. */
 function parseForwardStream(stream: SpdyStream): ForwardStream | undefined {
   const [port, type, requestId] = ['port', 'streamtype', 'requestid'].map((name) => stream.headers[name]?.[0] ?? '');
   if (!/^\d{1,5}$/.test(port ?? '') || Number(port) < 1 || Number(port) > 65_535) return undefined;
@@ -84,7 +84,7 @@ function parseForwardStream(stream: SpdyStream): ForwardStream | undefined {
   return { stream, type, port: Number(port), requestId: requestId || inferRequestId(stream, type) };
 }
 
-/** Old clients name none: they open the stream for errors, and then the one for data. */
+/** Old clients send no request id: they open the error stream, and then the data stream. */
 function inferRequestId({ id }: SpdyStream, type: StreamType): string {
   return String(type === 'error' ? id : id - 2);
 }

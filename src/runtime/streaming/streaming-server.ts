@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { ByteStream, Network, UpgradeOffer, UpgradeVerdict, WebSocketConnection } from '../../host/network.ts';
+import type { ByteStream, Network, IncomingUpgrade, UpgradeDecision, WebSocketConnection } from '../../host/network.ts';
 import type { TcpServer } from '../../host/tcp-server.ts';
 import type { CommandClient, CommandStreams } from './command-client.ts';
 import { negotiateUpgrade, rejectUpgrade } from './negotiate-upgrade.ts';
@@ -20,7 +20,7 @@ export interface StreamingDeps extends StreamingTokensDeps {
   readonly log: Log;
 }
 
-/** What is done with the client that comes for it. `serve` owns the client, and ends when that does. */
+/** A requested session. `serve` owns the client that connects, and resolves when the client is done. */
 export type StreamingSession =
   | {
       readonly kind: 'exec' | 'attach';
@@ -29,23 +29,23 @@ export type StreamingSession =
     }
   | {
       readonly kind: 'portforward';
-      /** For clients that do not name them with each connection. */
+      /** For clients whose protocol does not name a port per connection. */
       readonly ports: readonly number[];
       serve(client: PortForwardClient): Promise<void>;
     };
 
-/** Where streams of exec, attach and port-forward are carried, on this machine alone: kubelet lets clients through to it. */
+/** Serves the streams of exec, attach and port-forward on the loopback interface; kubelet proxies clients to it. */
 export interface StreamingServer {
-  /** The URL at which the session waits for its client, once and for a minute. Listens from the first call on. */
+  /** Returns a URL that is valid once, within a minute. The first call starts the listener. */
   urlFor(session: StreamingSession): Promise<string>;
-  /** Ends all sessions. */
+  /** Closes all sessions. */
   close(): Promise<void>;
 }
 
 export function createStreamingServer(deps: StreamingDeps): StreamingServer {
   const tokens = new StreamingTokenCache<StreamingSession>(deps);
   let server: Promise<TcpServer> | undefined;
-  const answer = (offer: UpgradeOffer): UpgradeVerdict => {
+  const answer = (offer: IncomingUpgrade): UpgradeDecision => {
     const [, kind, token = ''] = offer.path.split('/');
     const session = tokens.take(token);
     if (!session || session.kind !== kind) return rejectUpgrade(404, '404 page not found');
@@ -67,12 +67,12 @@ export function createStreamingServer(deps: StreamingDeps): StreamingServer {
   };
 }
 
-function answerUpgrade(offer: UpgradeOffer, session: StreamingSession, deps: StreamingDeps): UpgradeVerdict {
+function answerUpgrade(offer: IncomingUpgrade, session: StreamingSession, deps: StreamingDeps): UpgradeDecision {
   const negotiated = negotiateUpgrade(offer, session.kind === 'portforward' ? FORWARD_PROTOCOLS : COMMAND_PROTOCOLS);
   if (negotiated.kind === 'refuse') return negotiated;
   const { protocol } = negotiated;
   const watched = (served: Promise<void>): void =>
-    void served.catch((error: unknown) => deps.log.warn('a stream failed', { kind: session.kind, protocol, error }));
+    void served.catch((error: unknown) => deps.log.warn('streaming session failed', { kind: session.kind, protocol, error }));
   if (negotiated.kind === 'webSocket') {
     const serve = (connection: WebSocketConnection): void =>
       watched(serveWebSocket(connection, protocol, session, deps));

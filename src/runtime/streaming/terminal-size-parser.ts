@@ -1,20 +1,20 @@
-/** Of a window, in characters. */
+/** Size of a terminal in characters. */
 export interface TerminalSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** More than this for one size, and it is none. */
+/** A longer text is not a valid size. */
 const MAX_TEXT_LENGTH = 1024;
 const MAX_SIDE = 65_535;
 
-/** Reads `{"Width":80,"Height":24}` again and again from a stream, cut anyhow. After what is no size nothing is read any more. */
+/** Parses a stream of `{"Width":80,"Height":24}` in chunks of any size. Stops at the first invalid size. */
 export class TerminalSizeParser {
   readonly #decoder = new TextDecoder();
   #text = '';
   #isBroken = false;
 
-  /** Those that are complete now. A size of nothing is none. */
+  /** Returns the sizes that are complete. Sizes with a side of 0 are dropped. */
   push(data: Uint8Array): readonly TerminalSize[] {
     if (this.#isBroken) return [];
     const sizes: TerminalSize[] = [];
@@ -44,7 +44,7 @@ function parseSize(text: string): TerminalSize | undefined {
   }
 }
 
-/** An absent side is 0, as Go reads it. */
+/** An absent side is 0, as in Go. */
 function parseSide(value: unknown = 0): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_SIDE
     ? value

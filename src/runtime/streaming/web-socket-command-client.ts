@@ -1,5 +1,5 @@
 import type { WebSocketConnection } from '../../host/network.ts';
-import { PacedQueue } from '../../host/paced-queue.ts';
+import { BackpressureQueue } from '../../host/backpressure-queue.ts';
 import { CHANNEL } from '../../streams/command-channels.ts';
 import { Inbox } from '../../streams/inbox.ts';
 import { type ChannelMessage, decodeChannel, encodeChannel } from './channel-messages.ts';
@@ -8,18 +8,18 @@ import { outcomeText } from './command-outcome.ts';
 import type { WebSocketCommandProtocol } from './protocols.ts';
 import { type TerminalSize, TerminalSizeParser } from './terminal-size-parser.ts';
 
-/** A client whose streams are channels of one WebSocket. Input that is not taken holds back the sizes that come after it. */
+/** A client whose streams are channels of one WebSocket. Input that is not read delays the sizes after it. */
 export async function openWebSocketCommandClient(
   connection: WebSocketConnection,
   wanted: CommandStreams,
   { encoding, outcome: form, endsChannels }: WebSocketCommandProtocol,
 ): Promise<CommandClient> {
-  const stdin = new PacedQueue();
-  const resizes = new Inbox<TerminalSize>({ kept: 'newest' });
+  const stdin = new BackpressureQueue();
+  const resizes = new Inbox<TerminalSize>({ keep: 'newest' });
   const sizes = new TerminalSizeParser();
   const send = (channel: number, data: Uint8Array): Promise<void> =>
     connection.send(encodeChannel(encoding, channel, data));
-  const obey = async ({ channel, data }: ChannelMessage): Promise<void> => {
+  const handle = async ({ channel, data }: ChannelMessage): Promise<void> => {
     if (channel === CHANNEL.stdin && data.length > 0) await stdin.put(data);
     else if (channel === CHANNEL.resize) for (const size of sizes.push(data)) resizes.put(size);
     else if (channel === CHANNEL.end && endsChannels && data[0] === CHANNEL.stdin) stdin.end();
@@ -28,16 +28,16 @@ export async function openWebSocketCommandClient(
     if (!wanted.stdin) stdin.end();
     try {
       for await (const message of connection.messages) {
-        const said = decodeChannel(encoding, message);
-        if (said) await obey(said);
+        const decoded = decodeChannel(encoding, message);
+        if (decoded) await handle(decoded);
       }
     } catch {
-      // A connection that fails is a client that is gone.
+      // The connection failed: the client is gone.
     }
     stdin.end();
     resizes.end();
   };
-  // Clients take the first message for the sign that they are connected.
+  // Clients wait for a first message as the sign that they are connected.
   await send(firstChannel(wanted), new Uint8Array());
   void listen();
   return {
@@ -52,7 +52,7 @@ export async function openWebSocketCommandClient(
       connection.close();
     },
     close: () => {
-      stdin.end(); // who waits for room in it waits no more
+      stdin.end(); // releases a writer that waits for room
       connection.close();
     },
     gone: connection.closed,

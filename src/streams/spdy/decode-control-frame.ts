@@ -1,5 +1,5 @@
 import type { HeaderReader } from './header-blocks.ts';
-import { CONTROL_TYPE, FLAG, MOST_STREAM_ID, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
+import { CONTROL_TYPE, FLAG, MAX_STREAM_ID, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
 
 export interface RawControlFrame {
   readonly type: number;
@@ -27,18 +27,18 @@ export function decodeControlFrame(raw: RawControlFrame, headers: HeaderReader):
     case CONTROL_TYPE.ping:
       return { kind: 'ping', id: word(0) };
     case CONTROL_TYPE.goAway:
-      return { kind: 'goAway', lastStreamId: word(0) & MOST_STREAM_ID, status: word(1) };
+      return { kind: 'goAway', lastStreamId: word(0) & MAX_STREAM_ID, status: word(1) };
     case CONTROL_TYPE.settings:
       return { kind: 'settings' };
     case CONTROL_TYPE.windowUpdate:
-      return { kind: 'windowUpdate', streamId: word(0) & MOST_STREAM_ID, bytes: word(1) & MOST_STREAM_ID };
+      return { kind: 'windowUpdate', streamId: word(0) & MAX_STREAM_ID, bytes: word(1) & MAX_STREAM_ID };
     default:
       return undefined; // what we do not know is to be left alone
   }
 }
 
 function streamIdAt(payload: Uint8Array): number {
-  const id = wordAt(payload, 0) & MOST_STREAM_ID;
+  const id = wordAt(payload, 0) & MAX_STREAM_ID;
   if (id === 0) throw new SpdyProtocolError('a frame names no stream');
   return id;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ControlFrame, encodeControlFrame, encodeDataHead } from './encode-frame.ts';
+import { type ControlFrame, encodeControlFrame, encodeDataHeader } from './encode-frame.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { HeaderWriter } from './header-blocks.ts';
 
@@ -32,6 +32,6 @@ for (const [name, [frame, hex]] of Object.entries(cases)) {
 
 test('encodeDataHead() writes where it is told to', () => {
   const target = new Uint8Array(18).fill(0xee);
-  encodeDataHead(target, 8, { streamId: 2 ** 31 - 1, length: 65_536, fin: true });
+  encodeDataHeader(target, 8, { streamId: 2 ** 31 - 1, length: 65_536, fin: true });
   assert.equal(Buffer.from(target).toString('hex'), 'eeeeeeeeeeeeeeee7fffffff01010000eeee');
 });

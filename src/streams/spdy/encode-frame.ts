@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert-never.ts';
 import type { HeaderWriter } from './header-blocks.ts';
-import { CONTROL_TYPE, FLAG, HEAD_BYTES, SPDY_VERSION, type SpdyFrame } from './spdy-frames.ts';
+import { CONTROL_TYPE, FLAG, FRAME_HEADER_BYTES, SPDY_VERSION, type SpdyFrame } from './spdy-frames.ts';
 
 /** The control frames that we send. */
 export type ControlFrame = Extract<
@@ -35,23 +35,23 @@ export function encodeControlFrame(frame: ControlFrame, headers: HeaderWriter): 
 }
 
 function control(type: number, flags: number, words: readonly number[], rest: readonly Uint8Array[] = []): Uint8Array {
-  const fixed = new Uint8Array(HEAD_BYTES + 4 * words.length);
+  const fixed = new Uint8Array(FRAME_HEADER_BYTES + 4 * words.length);
   const length = rest.reduce((sum, part) => sum + part.length, 4 * words.length);
   const view = new DataView(fixed.buffer);
   view.setUint16(0, 0x8000 | SPDY_VERSION);
   view.setUint16(2, type);
   view.setUint32(4, (flags << 24) | length);
-  for (const [index, word] of words.entries()) view.setUint32(HEAD_BYTES + 4 * index, word);
+  for (const [index, word] of words.entries()) view.setUint32(FRAME_HEADER_BYTES + 4 * index, word);
   return Buffer.concat([fixed, ...rest]);
 }
 
 /** Only the head, in its place: what it announces is large, and copied once. */
-export function encodeDataHead(
+export function encodeDataHeader(
   target: Uint8Array,
   at: number,
   { streamId, length, fin }: { readonly streamId: number; readonly length: number; readonly fin: boolean },
 ): void {
-  const view = new DataView(target.buffer, target.byteOffset + at, HEAD_BYTES);
+  const view = new DataView(target.buffer, target.byteOffset + at, FRAME_HEADER_BYTES);
   view.setUint32(0, streamId);
   view.setUint32(4, ((fin ? FLAG.fin : 0) << 24) | length);
 }

@@ -1,6 +1,6 @@
 import { decodeControlFrame } from './decode-control-frame.ts';
 import { HeaderReader } from './header-blocks.ts';
-import { FLAG, HEAD_BYTES, MOST_STREAM_ID, SPDY_VERSION, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
+import { FLAG, FRAME_HEADER_BYTES, MAX_STREAM_ID, SPDY_VERSION, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
 
 /** Those of Kubernetes have less than 200 bytes. */
 const MOST_CONTROL_BYTES = 16 * 1024;
@@ -23,7 +23,7 @@ type Body =
  */
 export class FrameDecoder {
   readonly #headers = new HeaderReader();
-  readonly #head = new DataView(new ArrayBuffer(HEAD_BYTES));
+  readonly #head = new DataView(new ArrayBuffer(FRAME_HEADER_BYTES));
   #headRead = 0;
   #body: Body | undefined;
 
@@ -43,10 +43,10 @@ export class FrameDecoder {
 
   /** Tells how many bytes belong to the head. */
   #readHead(bytes: Uint8Array): number {
-    const taken = Math.min(HEAD_BYTES - this.#headRead, bytes.length);
+    const taken = Math.min(FRAME_HEADER_BYTES - this.#headRead, bytes.length);
     for (let index = 0; index < taken; index++) this.#head.setUint8(this.#headRead + index, bytes[index] ?? 0);
     this.#headRead += taken;
-    if (this.#headRead === HEAD_BYTES) {
+    if (this.#headRead === FRAME_HEADER_BYTES) {
       this.#headRead = 0;
       this.#body = bodyAfter(this.#head);
     }
@@ -76,7 +76,7 @@ function bodyAfter(head: DataView): Body {
   const flags = head.getUint8(4);
   const length = head.getUint32(4) & 0xff_ffff;
   if ((head.getUint8(0) & 0x80) === 0) {
-    const streamId = head.getUint32(0) & MOST_STREAM_ID;
+    const streamId = head.getUint32(0) & MAX_STREAM_ID;
     if (streamId === 0) throw new SpdyProtocolError('data names no stream');
     return { kind: 'data', streamId, fin: (flags & FLAG.fin) !== 0, left: length };
   }

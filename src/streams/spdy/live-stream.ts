@@ -7,11 +7,11 @@ import type { UnreadLimit } from './unread-limit.ts';
 const SMALL_BYTES = 4096;
 
 /** What a stream needs of its session. */
-export interface StreamLink {
+export interface StreamTransport {
   send(streamId: number, data: Uint8Array, fin: boolean): Promise<void>;
   sendReset(streamId: number): void;
   /** Nothing more is sent: whoever waits for it is told why. */
-  withdraw(streamId: number, reason: NetworkError): void;
+  cancelWrites(streamId: number, reason: NetworkError): void;
   /** Both sides have ended. */
   closed(streamId: number): void;
 }
@@ -19,7 +19,7 @@ export interface StreamLink {
 export interface LiveStreamOptions {
   readonly id: number;
   readonly headers: SpdyHeaders;
-  readonly link: StreamLink;
+  readonly link: StreamTransport;
   readonly unread: UnreadLimit;
   /** The peer does not listen. */
   readonly isReadOnly?: boolean;
@@ -31,7 +31,7 @@ type Side = 'ours' | 'theirs';
 export class LiveStream implements SpdyStream {
   readonly id: number;
   readonly headers: SpdyHeaders;
-  readonly #link: StreamLink;
+  readonly #link: StreamTransport;
   readonly #inbox: Inbox<Uint8Array>;
   readonly #closed = Promise.withResolvers<void>();
   readonly #ended: Set<Side>;
@@ -40,7 +40,7 @@ export class LiveStream implements SpdyStream {
     this.id = id;
     this.headers = headers;
     this.#link = link;
-    this.#inbox = new Inbox({ tally: unread });
+    this.#inbox = new Inbox({ observer: unread });
     this.#ended = new Set(isReadOnly ? ['ours'] : []);
   }
 
@@ -71,7 +71,7 @@ export class LiveStream implements SpdyStream {
   async reset(): Promise<void> {
     this.#inbox.discard();
     if (this.#isClosed) return;
-    this.#link.withdraw(this.id, new NetworkError('ECANCELED', `SPDY stream ${this.id} was reset`));
+    this.#link.cancelWrites(this.id, new NetworkError('ECANCELED', `SPDY stream ${this.id} was reset`));
     this.#link.sendReset(this.id);
     this.#end('ours', 'theirs');
   }
@@ -86,7 +86,7 @@ export class LiveStream implements SpdyStream {
   }
 
   peerReset(): void {
-    this.#link.withdraw(this.id, new NetworkError('ECONNRESET', `SPDY stream ${this.id} was reset by the peer`));
+    this.#link.cancelWrites(this.id, new NetworkError('ECONNRESET', `SPDY stream ${this.id} was reset by the peer`));
     this.#end('ours', 'theirs');
   }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { byteStreamPair } from '../../host/fake/memory-byte-stream.ts';
 import type { ByteStream } from '../../host/network.ts';
-import { type ControlFrame, encodeControlFrame, encodeDataHead } from './encode-frame.ts';
+import { type ControlFrame, encodeControlFrame, encodeDataHeader } from './encode-frame.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { HeaderWriter } from './header-blocks.ts';
 import { openSpdySession } from './open-spdy-session.ts';
@@ -45,7 +45,7 @@ function rawPeer(role: 'client' | 'server' = 'server') {
     peer.write(Buffer.concat(frames.map((frame) => encodeControlFrame(frame, headers))));
   const sendData = (streamId: number, payload: Uint8Array, fin = false): Promise<void> => {
     const bytes = new Uint8Array(8 + payload.length);
-    encodeDataHead(bytes, 0, { streamId, length: payload.length, fin });
+    encodeDataHeader(bytes, 0, { streamId, length: payload.length, fin });
     bytes.set(payload, 8);
     return peer.write(bytes);
   };

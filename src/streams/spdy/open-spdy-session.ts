@@ -6,9 +6,9 @@ import { Inbox } from '../inbox.ts';
 import { type ControlFrame, encodeControlFrame } from './encode-frame.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { HeaderWriter } from './header-blocks.ts';
-import { LiveStream, type StreamLink } from './live-stream.ts';
-import { Outbox } from './outbox.ts';
-import { GO_AWAY_OK, MOST_STREAM_ID, RESET_STATUS, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
+import { LiveStream, type StreamTransport } from './live-stream.ts';
+import { FrameWriter } from './frame-writer.ts';
+import { GO_AWAY_OK, MAX_STREAM_ID, RESET_STATUS, type SpdyFrame, SpdyProtocolError } from './spdy-frames.ts';
 import type { SpdyHeaders, SpdySession, SpdyStream } from './spdy-session.ts';
 import { UnreadLimit } from './unread-limit.ts';
 
@@ -36,13 +36,13 @@ class LiveSession implements SpdySession {
   readonly incoming = new Inbox<SpdyStream>();
   readonly #transport: ByteStream;
   readonly #headers = new HeaderWriter();
-  readonly #outbox: Outbox;
+  readonly #outbox: FrameWriter;
   readonly #streams = new Map<number, LiveStream>();
   /** Streams of ours that the peer has not answered. */
   readonly #asked = new Map<number, PromiseWithResolvers<void>>();
   readonly #unread = new UnreadLimit();
   readonly #closed = Promise.withResolvers<void>();
-  readonly #link: StreamLink;
+  readonly #link: StreamTransport;
   #nextId: number;
   #lastPeerId = 0;
   #isOver = false;
@@ -50,11 +50,11 @@ class LiveSession implements SpdySession {
   constructor(transport: ByteStream, role: 'client' | 'server') {
     this.#transport = transport;
     this.#nextId = role === 'client' ? 1 : 2;
-    this.#outbox = new Outbox(transport, () => this.#cutOff());
+    this.#outbox = new FrameWriter(transport, () => this.#cutOff());
     this.#link = {
       send: (streamId, data, fin) => this.#outbox.data(streamId, data, fin),
       sendReset: (streamId) => this.#send({ kind: 'rstStream', streamId, status: RESET_STATUS.cancel }),
-      withdraw: (streamId, reason) => this.#outbox.withdraw(streamId, reason),
+      cancelWrites: (streamId, reason) => this.#outbox.withdraw(streamId, reason),
       closed: (streamId) => this.#streams.delete(streamId),
     };
   }
@@ -66,7 +66,7 @@ class LiveSession implements SpdySession {
   async open(headers: SpdyHeaders, signal: AbortSignal): Promise<SpdyStream> {
     signal.throwIfAborted();
     if (this.#isOver) throw new NetworkError('EPIPE', 'the SPDY session has ended');
-    if (this.#nextId > MOST_STREAM_ID) throw new NetworkError('EAGAIN', 'the SPDY session has no more streams');
+    if (this.#nextId > MAX_STREAM_ID) throw new NetworkError('EAGAIN', 'the SPDY session has no more streams');
     const id = this.#nextId;
     this.#nextId += 2;
     const stream = this.#add(id, headers);
@@ -115,7 +115,7 @@ class LiveSession implements SpdySession {
         this.#obey(frame);
       }
       if (this.#outbox.controlBytes > MOST_ANSWER_BYTES) throw new SpdyProtocolError('answers are not read');
-      await this.#unread.room();
+      await this.#unread.untilBelowLimit();
     }
   }
 

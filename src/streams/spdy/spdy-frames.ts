@@ -23,7 +23,7 @@ export type SpdyFrame =
 export const SPDY_VERSION = 3;
 
 /** Of control and data frames alike. */
-export const HEAD_BYTES = 8;
+export const FRAME_HEADER_BYTES = 8;
 
 export const CONTROL_TYPE = {
   synStream: 1,
@@ -42,7 +42,7 @@ export const RESET_STATUS = { refusedStream: 3, cancel: 5 } as const;
 
 export const GO_AWAY_OK = 0;
 
-export const MOST_STREAM_ID = 0x7fff_ffff;
+export const MAX_STREAM_ID = 0x7fff_ffff;
 
 /** The peer does not keep to SPDY/3.1, or to what we can take of it. */
 export class SpdyProtocolError extends Error {

@@ -1,42 +1,42 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Inbox } from '../inbox.ts';
-import { MOST_UNREAD_BYTES, UnreadLimit } from './unread-limit.ts';
+import { MAX_UNREAD_BYTES, UnreadLimit } from './unread-limit.ts';
 
 test('UnreadLimit lets the connection wait until half of it is read, whichever stream it is in', async () => {
   const limit = new UnreadLimit();
-  const [slow, quick] = [new Inbox({ tally: limit }), new Inbox({ tally: limit })];
-  slow.put(new Uint8Array(MOST_UNREAD_BYTES / 2 - 1000));
-  quick.put(new Uint8Array(MOST_UNREAD_BYTES / 2));
-  assert.equal(limit.room(), undefined);
+  const [slow, quick] = [new Inbox({ observer: limit }), new Inbox({ observer: limit })];
+  slow.put(new Uint8Array(MAX_UNREAD_BYTES / 2 - 1000));
+  quick.put(new Uint8Array(MAX_UNREAD_BYTES / 2));
+  assert.equal(limit.untilBelowLimit(), undefined);
   quick.put(new Uint8Array(1000));
-  const room = limit.room();
+  const room = limit.untilBelowLimit();
   assert.ok(room);
   quick.discard();
   await room;
-  assert.equal(limit.room(), undefined);
+  assert.equal(limit.untilBelowLimit(), undefined);
 });
 
 test('UnreadLimit counts single bytes for more than they are', () => {
   const limit = new UnreadLimit();
-  const inbox = new Inbox({ tally: limit });
+  const inbox = new Inbox({ observer: limit });
   for (let count = 0; count < 5000; count++) inbox.put(new Uint8Array(1));
-  assert.ok(limit.room());
+  assert.ok(limit.untilBelowLimit());
 });
 
 test('UnreadLimit does not count what nobody will read', () => {
   const limit = new UnreadLimit();
-  const inbox = new Inbox({ tally: limit });
+  const inbox = new Inbox({ observer: limit });
   inbox.discard();
-  inbox.put(new Uint8Array(2 * MOST_UNREAD_BYTES));
-  assert.equal(limit.room(), undefined);
+  inbox.put(new Uint8Array(2 * MAX_UNREAD_BYTES));
+  assert.equal(limit.untilBelowLimit(), undefined);
 });
 
 test('UnreadLimit lets everybody go when it is lifted', async () => {
   const limit = new UnreadLimit();
-  new Inbox({ tally: limit }).put(new Uint8Array(2 * MOST_UNREAD_BYTES));
-  const room = limit.room();
+  new Inbox({ observer: limit }).put(new Uint8Array(2 * MAX_UNREAD_BYTES));
+  const room = limit.untilBelowLimit();
   limit.lift();
   await room;
-  assert.equal(limit.room(), undefined);
+  assert.equal(limit.untilBelowLimit(), undefined);
 });

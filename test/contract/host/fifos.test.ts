@@ -47,7 +47,7 @@ fifosContract('memory', async () => {
 function fifosContract(name: string, makeWorld: (t: TestContext) => Promise<FifoWorld>): void {
   test(`${name} fifos: where there is none, it has ended, and nobody reads`, async (t) => {
     const { fifos, path } = await makeWorld(t);
-    await fifos.untilEnd(path, never);
+    await fifos.untilWritersClose(path, never);
     assert.equal(await fifos.write(path, 'x'), false);
   });
 
@@ -56,7 +56,7 @@ function fifosContract(name: string, makeWorld: (t: TestContext) => Promise<Fifo
     hold();
     assert.equal(await fifos.write(path, 'hello\n'), true);
     assert.equal(release(), 'hello\n');
-    await fifos.untilEnd(path, never);
+    await fifos.untilWritersClose(path, never);
     assert.equal(await fifos.write(path, 'x'), false);
   });
 
@@ -64,10 +64,10 @@ function fifosContract(name: string, makeWorld: (t: TestContext) => Promise<Fifo
     const { fifos, path, hold, release } = await makeWorld(t);
     hold();
     const controller = new AbortController();
-    const aborted = fifos.untilEnd(path, controller.signal);
+    const aborted = fifos.untilWritersClose(path, controller.signal);
     controller.abort(new Error('enough'));
     await assert.rejects(aborted, { message: 'enough' });
-    const ends = Promise.all([fifos.untilEnd(path, never), fifos.untilEnd(path, never)]);
+    const ends = Promise.all([fifos.untilWritersClose(path, never), fifos.untilWritersClose(path, never)]);
     assert.equal(await fifos.write(path, 'not for us\n'), true);
     assert.equal(release(), 'not for us\n');
     await ends;

@@ -12,7 +12,7 @@ import type { MemoryGrpcHandler } from '../../../src/host/fake/memory-network.ts
 import type { FileSystem } from '../../../src/host/file-system.ts';
 import { linuxFileSystem } from '../../../src/host/linux/fs/linux-file-system.ts';
 import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
-import type { DialTarget, GrpcAnswer, Network, WebSocketConnection } from '../../../src/host/network.ts';
+import type { DialTarget, GrpcResponse, Network, WebSocketConnection } from '../../../src/host/network.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** A network with the servers that its contract needs. */
@@ -142,8 +142,8 @@ async function linuxGrpc(t: TestContext): Promise<DialTarget> {
 
 const REFUSAL = 'grüß 100%';
 
-async function memoryGrpc({ path, message, userAgent }: Parameters<MemoryGrpcHandler>[0]): Promise<GrpcAnswer> {
-  const answer: GrpcAnswer = { code: 0, details: '', message };
+async function memoryGrpc({ path, message, userAgent }: Parameters<MemoryGrpcHandler>[0]): Promise<GrpcResponse> {
+  const answer: GrpcResponse = { code: 0, details: '', message };
   if (path === '/echo') return answer;
   if (path === '/agent') return { ...answer, message: new TextEncoder().encode(userAgent) };
   if (path === '/refused') return { code: 7, details: REFUSAL, message: new Uint8Array() };

@@ -6,11 +6,11 @@ import { createMemoryHost } from '../../../src/host/fake/memory-host.ts';
 import { memoryClientCertificate } from '../../../src/host/fake/memory-tls-server.ts';
 import { linuxNetwork } from '../../../src/host/linux/linux-network.ts';
 import type { HttpResponse, Network, TlsSettings } from '../../../src/host/network.ts';
-import type { TlsAnswer, TlsHandler, TlsRequest, TlsServing } from '../../../src/host/tls-server.ts';
+import type { TlsResponse, TlsHandler, TlsRequest, TlsServerSettings } from '../../../src/host/tls-server.ts';
 import { certificatesSkipReason, createAuthority } from '../../integration/cluster-certificates.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-type Identity = NonNullable<TlsServing['identity']>;
+type Identity = NonNullable<TlsServerSettings['identity']>;
 
 interface TlsWorld {
   readonly network: Network;
@@ -67,7 +67,7 @@ async function memoryWorld(): Promise<TlsWorld> {
   };
 }
 
-async function served(t: TestContext, world: TlsWorld, handler: TlsHandler, serving: Partial<TlsServing> = {}) {
+async function served(t: TestContext, world: TlsWorld, handler: TlsHandler, serving: Partial<TlsServerSettings> = {}) {
   const [identity] = world.identities;
   const all = { identity, ...serving };
   const server = await world.network.serveTls({ host: '127.0.0.1', port: 0 }, all, handler);
@@ -83,7 +83,7 @@ async function textOf({ body }: HttpResponse): Promise<string> {
   return Buffer.concat(await Array.fromAsync(body)).toString();
 }
 
-function said(body: string, status = 200): TlsAnswer {
+function said(body: string, status = 200): TlsResponse {
   return { kind: 'response', response: { status, body } };
 }
 
@@ -126,7 +126,7 @@ for (const [name, makeWorld, skip] of [
     const asGuest = { clientCertificates: [world.guest] };
     await textOf(await get('/', asGuest));
     await textOf(await get('/'));
-    server.renew({ identity: world.identities[0], clientAuthorities: [world.otherAuthority] });
+    server.updateSettings({ identity: world.identities[0], clientAuthorities: [world.otherAuthority] });
     await textOf(await get('/', asGuest));
     const [known, none, untrusted] = clients;
     assert.ok(known?.kind === 'known');
@@ -146,12 +146,12 @@ for (const [name, makeWorld, skip] of [
     const world = await makeWorld(t);
     const { server, get } = await served(t, world, whoIsIt);
     assert.equal((await get('/')).status, 200);
-    server.renew({ identity: world.identities[1] });
+    server.updateSettings({ identity: world.identities[1] });
     await assert.rejects(get('/'), { name: 'NetworkError' });
-    server.renew({ identity: world.identities[0] });
+    server.updateSettings({ identity: world.identities[0] });
     assert.equal((await get('/')).status, 200);
     const nonsense = { certificate: 'no certificate', key: 'no key' };
-    assert.throws(() => server.renew({ identity: nonsense }), { name: 'NetworkError' });
+    assert.throws(() => server.updateSettings({ identity: nonsense }), { name: 'NetworkError' });
     assert.equal((await get('/')).status, 200);
   });
 
@@ -162,7 +162,7 @@ for (const [name, makeWorld, skip] of [
     const target = { host: '127.0.0.1', port: server.port };
     const asked = { target, scheme: 'https', method: 'GET', path: '/', insecureSkipVerify: true } as const;
     await assert.rejects(world.network.request(asked, never), { name: 'NetworkError' });
-    server.renew({ identity: world.identities[0] });
+    server.updateSettings({ identity: world.identities[0] });
     assert.equal((await world.network.request(asked, never)).status, 200);
   });
 

@@ -10,10 +10,10 @@ import type {
   HttpResponse,
   Network,
   UpgradeHandler,
-  UpgradeOffer,
+  IncomingUpgrade,
   WebSocketConnection,
 } from '../../../src/host/network.ts';
-import type { UpgradeRefused } from '../../../src/host/upgrade-refused.ts';
+import type { UpgradeRejectedError } from '../../../src/host/upgrade-rejected-error.ts';
 import { linuxNetworkWorld, memoryNetworkWorld, type NetworkWorld } from './network-worlds.ts';
 
 const never = new AbortController().signal;
@@ -44,7 +44,7 @@ async function textOf({ body }: HttpResponse): Promise<string> {
 function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Promise<NetworkWorld>): void {
   test(`${name} upgrade server: decides by what is offered, and speaks the protocol that it chose`, async (t) => {
     const { network } = await makeWorld(t);
-    const offers: UpgradeOffer[] = [];
+    const offers: IncomingUpgrade[] = [];
     const { target } = await served(t, network, (offer) => {
       offers.push(offer);
       return { kind: 'webSocket', protocol: 'v4', serve: (connection) => void echo(connection) };
@@ -81,9 +81,9 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
     const answer = await network.request({ target, method: 'POST', path: '/', headers }, never);
     assert.deepEqual([answer.status, answer.headers['x-reason'], await textOf(answer)], [404, 'none', 'no SPDY/3.1']);
     const spdy = network.upgrade({ target, method: 'POST', path: '/', upgrade: 'SPDY/3.1' }, never);
-    const { words, headers: told } = await spdy.then(
+    const { bodyText: words, headers: told } = await spdy.then(
       () => assert.fail(),
-      (error: UpgradeRefused) => error,
+      (error: UpgradeRejectedError) => error,
     );
     assert.deepEqual([words, told['x-reason']], ['no SPDY/3.1', 'none']);
     await assert.rejects(spdy, { name: 'NetworkError', code: 'EPROTO', message: /404.*no SPDY\/3\.1/ });
@@ -111,7 +111,7 @@ function serveUpgradesContract(name: string, makeWorld: (t: TestContext) => Prom
 
   test(`${name} upgrade server: makes a stream of bytes of a connection, each side of which ends by itself`, async (t) => {
     const { network } = await makeWorld(t);
-    const offers: UpgradeOffer[] = [];
+    const offers: IncomingUpgrade[] = [];
     const { target } = await served(t, network, (offer) => {
       offers.push(offer);
       return { kind: 'stream', headers: [['X-Chosen', 'v4']], serve: (stream) => void answerWhole(stream) };

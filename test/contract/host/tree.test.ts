@@ -414,7 +414,7 @@ function treeContract(
     assert.equal((await fs.treeUsage(root, never)).inodes, 2001);
     const members = await Array.fromAsync(fs.readTree(root, never), ({ path }) => path);
     assert.deepEqual([members.length, members.at(-1)], [2001, deep]);
-    await fs.giveTreeToGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
+    await fs.setTreeGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
     const given = await Array.fromAsync(fs.readTree(root, never), ({ node }) => `${node.gid} ${node.mode.toString(8)}`);
     assert.deepEqual([...new Set(given)], ['7 2775']);
     await fs.removeTree(root);
@@ -429,8 +429,8 @@ function treeContract(
     await writer.put('folder', { ...folder, mode: 0o1700 });
     await writer.put('folder/link', { ...plain, mode: 0o777, kind: 'symlink', target: `${outside}/secret` });
     const before = await fs.stat(`${outside}/secret`);
-    await fs.giveTreeToGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 }, never);
-    await fs.giveTreeToGroup(`${root}/none`, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
+    await fs.setTreeGroup(root, { gid: 7, fileMode: 0o660, folderMode: 0o2770 }, never);
+    await fs.setTreeGroup(`${root}/none`, { gid: 7, fileMode: 0o660, folderMode: 0o2770 });
     const given: Record<string, string> = {};
     for await (const { path, node } of fs.readTree(root, never)) {
       given[path] = `${node.uid}:${node.gid} ${node.mode.toString(8)}`;
@@ -458,7 +458,7 @@ function treeContract(
     await assert.rejects(Array.fromAsync(fs.readTree(root, aborted)), { message: 'enough' });
     await assert.rejects(fs.removeTree(root, aborted), { message: 'enough' });
     const access = { gid: 7, fileMode: 0, folderMode: 0 };
-    await assert.rejects(fs.giveTreeToGroup(root, access, aborted), { message: 'enough' });
+    await assert.rejects(fs.setTreeGroup(root, access, aborted), { message: 'enough' });
     assert.equal((await fs.stat(`${root}/file`))?.kind, 'file');
   });
 

@@ -7,7 +7,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 const open = promisify(openCallback);
 
 /** FIFOs of the machine, by the event loop's own descriptors: no thread waits for one. */
-export const linuxFifos: Fifos = { untilEnd, write };
+export const linuxFifos: Fifos = { untilWritersClose: untilEnd, write };
 
 async function untilEnd(path: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();

@@ -32,7 +32,7 @@ import { errnoCode } from '../sys/errno-code.ts';
 import { makeDirectoryBeneath } from './beneath.ts';
 import { compressFile } from './compress-file.ts';
 import { fileKind } from './file-kind.ts';
-import { giveTreeToGroup } from './give-tree-to-group.ts';
+import { giveTreeToGroup } from './set-tree-group.ts';
 import { openFile, openFileBeneath, readRange } from './open-file.ts';
 import { removeTree } from './remove-tree.ts';
 import { renameUnlessTaken } from './rename-unless-taken.ts';
@@ -72,7 +72,7 @@ export const linuxFileSystem: FileSystem = {
 
   remove: (path) => attempt('remove', path, () => removeOne(path)),
   removeTree: (path, signal) => attempt('removeTree', path, () => removeTree(path, signal), signal),
-  giveTreeToGroup: (root, access, signal) =>
+  setTreeGroup: (root, access, signal) =>
     attempt('giveTreeToGroup', root, () => giveTreeToGroup(root, access, signal), signal),
   watch: watchPath,
   async *watchRemovals(path, signal) {

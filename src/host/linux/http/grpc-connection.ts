@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from 'node:http2';
 import {
   type DialTarget,
-  type GrpcAnswer,
+  type GrpcResponse,
   type GrpcConnection,
   type GrpcRequest,
   NetworkError,
@@ -76,7 +76,7 @@ interface Call extends GrpcRequest {
   readonly userAgent: string;
 }
 
-async function call(session: ClientHttp2Session, request: Call, signal: AbortSignal): Promise<GrpcAnswer> {
+async function call(session: ClientHttp2Session, request: Call, signal: AbortSignal): Promise<GrpcResponse> {
   signal.throwIfAborted();
   if (session.destroyed) throw new NetworkError('ECONNRESET', 'the connection is closed');
   const stream = session.request({
@@ -104,7 +104,7 @@ async function call(session: ClientHttp2Session, request: Call, signal: AbortSig
 }
 
 /** The status stands in the trailers, or at once in the headers of an answer that has no message. */
-function answerOf(stream: ClientHttp2Stream): Promise<GrpcAnswer> {
+function answerOf(stream: ClientHttp2Stream): Promise<GrpcResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -138,7 +138,7 @@ function isGrpc(headers: IncomingHttpHeaders): boolean {
   return headers['content-type']?.startsWith('application/grpc') ?? false;
 }
 
-function statusOf(headers: IncomingHttpHeaders, body: Buffer): GrpcAnswer {
+function statusOf(headers: IncomingHttpHeaders, body: Buffer): GrpcResponse {
   const number = Number(headers['grpc-status']);
   const code = Number.isInteger(number) ? number : UNKNOWN;
   if (code !== 0) return { code, details: decodedText(String(headers['grpc-message'] ?? '')), message: EMPTY };
@@ -151,7 +151,7 @@ function statusOf(headers: IncomingHttpHeaders, body: Buffer): GrpcAnswer {
 const EMPTY = new Uint8Array();
 
 /** What Go says of an answer that is not gRPC's. */
-function foreignAnswer(headers: IncomingHttpHeaders): GrpcAnswer {
+function foreignAnswer(headers: IncomingHttpHeaders): GrpcResponse {
   const status = Number(headers[':status']);
   const type = headers['content-type'];
   const ofStatus = `unexpected HTTP status code received from server: ${status} (${STATUS_CODES[status] ?? ''})`;
@@ -163,7 +163,7 @@ function foreignAnswer(headers: IncomingHttpHeaders): GrpcAnswer {
   return { code: CODES_OF_STATUS[status] ?? UNKNOWN, details: faults.join('; '), message: EMPTY };
 }
 
-function tooLarge(length: number): GrpcAnswer {
+function tooLarge(length: number): GrpcResponse {
   const details = `grpc: received message larger than max (${length} vs. ${MAX_MESSAGE_BYTES})`;
   return { code: RESOURCE_EXHAUSTED, details, message: EMPTY };
 }

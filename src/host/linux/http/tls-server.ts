@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import { type PeerCertificate, type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { HttpHandler, ServerResponse } from '../../network.ts';
 import type { TcpAddress } from '../../tcp-server.ts';
-import type { StreamAnswer, TlsClient, TlsHandler, TlsRequest, TlsServer, TlsServing } from '../../tls-server.ts';
+import type { StreamResponse, TlsClient, TlsHandler, TlsRequest, TlsServer, TlsServerSettings } from '../../tls-server.ts';
 import { byteStreamOf } from '../net/byte-stream.ts';
 import { asNetworkError } from '../net/network-error.ts';
 import { cipherList } from './cipher-suites.ts';
@@ -19,7 +19,7 @@ const KEEP_ALIVE_MS = 90_000;
 const NOT_ASKED_FOR: ServerResponse = { status: 400, body: 'another upgrade was expected' };
 
 /** Serves HTTPS on an address of this machine. */
-export async function serveTls(address: TcpAddress, serving: TlsServing, handler: TlsHandler): Promise<TlsServer> {
+export async function serveTls(address: TcpAddress, serving: TlsServerSettings, handler: TlsHandler): Promise<TlsServer> {
   const server = createServer(
     {
       ...contextOf(serving),
@@ -37,7 +37,7 @@ export async function serveTls(address: TcpAddress, serving: TlsServing, handler
   });
   return {
     ...listening,
-    renew: (now) => {
+    updateSettings: (now) => {
       try {
         server.setSecureContext(contextOf(now));
       } catch (error) {
@@ -47,7 +47,7 @@ export async function serveTls(address: TcpAddress, serving: TlsServing, handler
   };
 }
 
-function contextOf({ identity, clientAuthorities = [], minVersion, cipherSuites }: TlsServing): SecureContextOptions {
+function contextOf({ identity, clientAuthorities = [], minVersion, cipherSuites }: TlsServerSettings): SecureContextOptions {
   return {
     ...(identity && { cert: identity.certificate, key: identity.key }),
     ca: [...clientAuthorities], // none at all would mean those of the whole world
@@ -111,7 +111,7 @@ function failed(error: unknown): { readonly kind: 'response'; readonly response:
   return { kind: 'response', response: { status: 500, body: textOf(error) } };
 }
 
-function switchProtocols(socket: TLSSocket, { headers, serve }: StreamAnswer): void {
+function switchProtocols(socket: TLSSocket, { headers, serve }: StreamResponse): void {
   socket.write(answerHead(101, headers));
   const stream = byteStreamOf(socket);
   socket.resume();

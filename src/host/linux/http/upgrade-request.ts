@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { Socket } from 'node:net';
 import { type ByteStream, NetworkError, type UpgradedConnection, type UpgradeRequest } from '../../network.ts';
-import { UpgradeRefused } from '../../upgrade-refused.ts';
+import { UpgradeRejectedError } from '../../upgrade-rejected-error.ts';
 import { byteStreamOf } from '../net/byte-stream.ts';
 import { addressOf } from '../net/dial.ts';
 import { asNetworkError } from '../net/network-error.ts';
@@ -66,11 +66,11 @@ function start({ target, scheme, tls, method, path, upgrade, headers = [] }: Upg
   return httpsRequest({ ...options, ...(secureContext && { secureContext }) });
 }
 
-async function refusalIn(response: IncomingMessage): Promise<UpgradeRefused> {
+async function refusalIn(response: IncomingMessage): Promise<UpgradeRejectedError> {
   let words = '';
   for await (const chunk of response.setEncoding('utf8')) {
     words += chunk;
     if (words.length >= MOST_WORDS) break;
   }
-  return new UpgradeRefused(response.statusCode ?? 0, words.slice(0, MOST_WORDS), plainHeaders(response));
+  return new UpgradeRejectedError(response.statusCode ?? 0, words.slice(0, MOST_WORDS), plainHeaders(response));
 }

@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer as Upgrader, type WebSocket } from 'ws';
-import type { UpgradeHandler, UpgradeOffer, UpgradeVerdict } from '../../network.ts';
+import type { UpgradeHandler, IncomingUpgrade, UpgradeDecision } from '../../network.ts';
 import type { TcpServer } from '../../tcp-server.ts';
 import { byteStreamOf } from '../net/byte-stream.ts';
 import { answerHead, listenForUpgrades } from './upgradable-server.ts';
 import { serverConnectionOf } from './web-socket.ts';
 
-type Refusal = Extract<UpgradeVerdict, { kind: 'refuse' }>;
+type Refusal = Extract<UpgradeDecision, { kind: 'refuse' }>;
 
 const HOST = '127.0.0.1';
 /** As in other runtimes. */
@@ -32,7 +32,7 @@ export async function serveUpgrades(handler: UpgradeHandler): Promise<TcpServer>
   });
 }
 
-function offerOf({ url = '/', headers }: IncomingMessage): UpgradeOffer {
+function offerOf({ url = '/', headers }: IncomingMessage): IncomingUpgrade {
   const [path = '/', ...query] = url.split('?');
   const asked = headers.upgrade ?? '';
   const upgrade = asked.toLowerCase() === 'websocket' ? 'websocket' : asked;
@@ -50,7 +50,7 @@ function trim(text: string): string {
 }
 
 /** Of a request that asks for an upgrade. */
-function verdictOn(offer: UpgradeOffer, handler: UpgradeHandler): UpgradeVerdict {
+function verdictOn(offer: IncomingUpgrade, handler: UpgradeHandler): UpgradeDecision {
   const verdict = handler(offer);
   if (verdict.kind === 'refuse') return verdict;
   const fits = (verdict.kind === 'webSocket') === (offer.upgrade === 'websocket');
@@ -82,7 +82,7 @@ class WebSockets {
 
   upgrade(
     { request, socket, head }: Upgrading,
-    { protocol, serve }: Extract<UpgradeVerdict, { kind: 'webSocket' }>,
+    { protocol, serve }: Extract<UpgradeDecision, { kind: 'webSocket' }>,
   ): void {
     this.#chosen.set(request, protocol);
     delete request.headers['sec-websocket-protocol'];
@@ -95,8 +95,8 @@ class WebSockets {
 function switchProtocols(
   socket: Duplex,
   head: Buffer,
-  { upgrade }: UpgradeOffer,
-  { headers = [], serve }: Extract<UpgradeVerdict, { kind: 'stream' }>,
+  { upgrade }: IncomingUpgrade,
+  { headers = [], serve }: Extract<UpgradeDecision, { kind: 'stream' }>,
 ): void {
   if (!(socket instanceof Socket)) throw new TypeError('a connection of an HTTP server is a socket');
   socket.write(answerHead(101, [['Connection', 'Upgrade'], ['Upgrade', upgrade], ...headers]));

@@ -1,10 +1,10 @@
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { type Command, type Finished, ProcessOutputError, UNKNOWN_EXIT_CODE } from '../../processes.ts';
+import { type Command, type CommandResult, ProcessOutputError, UNKNOWN_EXIT_CODE } from '../../processes.ts';
 import { errnoCode } from '../sys/errno-code.ts';
 
 /** Runs a program to its end and keeps what it wrote. */
-export async function runCommand(command: Command, signal: AbortSignal): Promise<Finished> {
+export async function runCommand(command: Command, signal: AbortSignal): Promise<CommandResult> {
   // Many commands never need it.
   const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
     import('../sys/posix-spawn.ts'),

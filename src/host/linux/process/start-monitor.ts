@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import type { MonitorCommand, MonitorWords } from '../../processes.ts';
+import type { MonitorCommand, MonitorOutput } from '../../processes.ts';
 import { parseProcStat } from '../proc/proc-stat.ts';
 import { killTree } from './kill-tree.ts';
 
 /** Starts a program that goes on without us, and waits for its first line on descriptor 3. */
-export async function startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorWords> {
+export async function startMonitor(command: MonitorCommand, signal: AbortSignal): Promise<MonitorOutput> {
   // Many commands never need it.
   const [{ spawnInSession }, { exitStatusOf }] = await Promise.all([
     import('../sys/posix-spawn.ts'),

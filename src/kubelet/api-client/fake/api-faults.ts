@@ -1,6 +1,6 @@
 import type { Clock } from '../../../host/clock.ts';
 import type { ApiError, ApiServer, Resource } from '../api-server.ts';
-import { unavailable } from './refusals.ts';
+import { unavailable } from './api-errors.ts';
 
 /** What goes wrong with one call. */
 export type ApiFault =

@@ -3,7 +3,7 @@ import { defaultPod } from '../../../api/defaults/default-pod.ts';
 import type { ObjectMeta, Pod, PodCondition, PodStatus } from '../../../api/generated/core-v1.ts';
 import type { ObjectKey } from '../api-server.ts';
 import { requestNamespace, withSecretData } from './new-object.ts';
-import { badRequest, invalid, modified } from './refusals.ts';
+import { badRequest, invalid, modified } from './api-errors.ts';
 import { factsOf } from './resource-facts.ts';
 import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.ts';
 

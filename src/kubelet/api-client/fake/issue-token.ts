@@ -1,7 +1,7 @@
 import type { TokenRequestSpec } from '../../../api/generated/core-v1.ts';
 import { formatTime } from '../../../base/rfc3339.ts';
 import type { IssuedToken, ServiceAccountKey } from '../api-server.ts';
-import { conflict, invalid, notFound } from './refusals.ts';
+import { conflict, invalid, notFound } from './api-errors.ts';
 import type { WireObject } from './wire-object.ts';
 
 /** Every namespace has this account, also where nobody has created it. */

@@ -28,7 +28,7 @@ import {
   notFound,
   wrongUidToDelete,
   wrongUidToUpdate,
-} from './refusals.ts';
+} from './api-errors.ts';
 import { factsOf } from './resource-facts.ts';
 import { selectObjects } from './select-objects.ts';
 import { fromWire, toWire, type WireObject, withMetadata } from './wire-object.ts';

@@ -5,7 +5,7 @@ import { formatTime } from '../../../base/rfc3339.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import { ApiError, type ObjectKey } from '../api-server.ts';
-import { badRequest, invalid } from './refusals.ts';
+import { badRequest, invalid } from './api-errors.ts';
 import { factsOf } from './resource-facts.ts';
 import { fromWire, toWire, type WireObject } from './wire-object.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectKey, Resource, WatchEvent } from '../api-server.ts';
-import { expired } from './refusals.ts';
+import { expired } from './api-errors.ts';
 import type { Matches } from './select-objects.ts';
 import { WatchStream } from './watch-stream.ts';
 import { type WireObject, withMetadata } from './wire-object.ts';

@@ -1,6 +1,6 @@
 import type { Selection } from '../api-server.ts';
 import { isMap } from '../patch-value.ts';
-import { badRequest } from './refusals.ts';
+import { badRequest } from './api-errors.ts';
 import { factsOf } from './resource-facts.ts';
 import type { WireObject } from './wire-object.ts';
 

@@ -5,7 +5,7 @@ import { SeededRandom } from '../../../host/fake/seeded-random.ts';
 import type { Random } from '../../../host/random.ts';
 import type { SigningKey } from '../../../host/signing-keys.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
-import { followSelection } from '../../api-client/follow-selection.ts';
+import { followSelection } from '../../api-client/reflector.ts';
 import { readCertificateRequest } from '../certificate-request.ts';
 import { distinguishedName, issueCertificate } from '../x509.ts';
 

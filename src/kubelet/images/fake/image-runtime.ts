@@ -12,9 +12,9 @@ import {
 import { createMemoryHost } from '../../../host/fake/memory-host.ts';
 import { PodError } from '../../pod/pod-error.ts';
 import { examplePod } from '../../sync/config/pod.fixture.ts';
-import { credentialsFor } from '../credentials-for.ts';
+import { credentialsFor } from '../matching-credentials.ts';
 import { ensureImage, type ImageDeps } from '../ensure-image.ts';
-import type { VerificationPolicy } from '../judge-present-image.ts';
+import type { VerificationPolicy } from '../image-access.ts';
 import { PullBackoff } from '../pull-backoff.ts';
 import { PullRate, type PullRateLimit } from '../pull-rate.ts';
 import { PullRecords } from '../pull-records.ts';

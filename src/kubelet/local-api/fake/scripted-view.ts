@@ -16,7 +16,7 @@ export class ScriptedView implements AgentView {
     return [...this.#reports.values()];
   }
 
-  /** What `putAside()` answers. */
+  /** What `manuallyStopped()` answers. */
   readonly aside: Pod[] = [];
 
   manuallyStopped(): readonly Pod[] {

@@ -6,7 +6,7 @@ import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer, ObjectKey } from '../../api-client/api-server.ts';
 import { isApiError } from '../../api-client/is-api-error.ts';
-import { nodeKey } from '../own-node.ts';
+import { nodeKey } from '../node-cache.ts';
 
 const RENEWALS_PER_LEASE = 4;
 const JITTER = 0.04;

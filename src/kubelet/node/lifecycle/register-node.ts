@@ -4,9 +4,9 @@ import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
 import { isApiError } from '../../api-client/is-api-error.ts';
-import { isOfOtherMachine, type LeaseSighting, leaseLeftMs, sightingOf } from '../lease/foreign-node.ts';
+import { isOfOtherMachine, type LeaseSighting, leaseLeftMs, sightingOf } from '../lease/node-ownership.ts';
 import { leaseKey } from '../lease/node-lease.ts';
-import { nodeKey } from '../own-node.ts';
+import { nodeKey } from '../node-cache.ts';
 import { hasNews, nodePatch } from '../status/node-patch.ts';
 import { reconcileNode } from './reconcile-node.ts';
 

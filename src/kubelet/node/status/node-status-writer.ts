@@ -3,9 +3,9 @@ import type { Log } from '../../../base/log.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Random } from '../../../host/random.ts';
 import type { ApiServer } from '../../api-client/api-server.ts';
-import { Alarm } from '../alarm.ts';
+import { Alarm } from '../wake-timer.ts';
 import { type NodeEvent, nodeStatusEvent } from '../node-event.ts';
-import { nodeKey, type OwnNode } from '../own-node.ts';
+import { nodeKey, type OwnNode } from '../node-cache.ts';
 import type { ComposedNode } from './compose-node.ts';
 import { hasNews, nodePatch } from './node-patch.ts';
 

@@ -3,7 +3,7 @@ import { ExponentialBackoff } from '../../../base/exponential-backoff.ts';
 import type { Log } from '../../../base/log.ts';
 import type { RuntimeService } from '../../../cri/services.ts';
 import type { Clock } from '../../../host/clock.ts';
-import { Alarm } from '../alarm.ts';
+import { Alarm } from '../wake-timer.ts';
 import {
   type NodeRuntime,
   nodeRuntimeHandlers,

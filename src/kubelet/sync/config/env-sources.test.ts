@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ConfigMap, Container, EnvVarSource, Secret } from '../../../api/generated/core-v1.ts';
-import { type ObjectLookup, type EnvironmentSources, NO_SOURCES } from './env-sources.ts';
+import { type EnvironmentSources, NO_SOURCES, type ObjectLookup } from './env-sources.ts';
 import { containerEnvironment, expandIn } from './environment.ts';
 import { examplePod } from './pod.fixture.ts';
 

@@ -9,7 +9,7 @@ import { expandEnv } from '../../../base/env-expand.ts';
 import { goQuote } from '../../../base/go/go-quote.ts';
 import { CausedError } from '../../pod/pod-cause.ts';
 import { envFileValue } from './env-file.ts';
-import { type ObjectLookup, type EnvironmentSources, envFileId } from './env-sources.ts';
+import { type EnvironmentSources, envFileId, type ObjectLookup } from './env-sources.ts';
 import { type PodFieldContext, podFieldText } from './pod-field.ts';
 import { type ResourceFieldContext, resourceFieldText } from './resource-field.ts';
 

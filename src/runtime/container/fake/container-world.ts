@@ -6,7 +6,7 @@ import {
   PodSandboxConfig,
 } from '../../../cri/generated/runtime-v1.ts';
 import { createMemoryHost, type MemoryHost } from '../../../host/fake/memory-host.ts';
-import type { Finished } from '../../../host/processes.ts';
+import type { CommandResult } from '../../../host/processes.ts';
 import type { StoredImage } from '../../images/image-store.ts';
 import { type Nri, noNri } from '../../nri/nri.ts';
 import { type MemoryContainer, MemoryOciRuntime } from '../../oci/fake/memory-oci-runtime.ts';
@@ -143,13 +143,13 @@ async function depsOf(world: Omit<ContainerWorld, 'containers'>, { nri, buildSpe
 }
 
 /** As `crun state` tells it. */
-export function stateAnswer(container: MemoryContainer | undefined): Finished {
+export function stateAnswer(container: MemoryContainer | undefined): CommandResult {
   if (!container) return finished(1, 'does not exist');
   const status = container.end ? 'stopped' : 'running';
   return finished(0, JSON.stringify({ status, pid: container.pid }));
 }
 
-function finished(exitCode: number, text: string): Finished {
+function finished(exitCode: number, text: string): CommandResult {
   return { exitCode, stdout: Buffer.from(text), stderr: new Uint8Array() };
 }
 

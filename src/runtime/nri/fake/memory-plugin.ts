@@ -11,7 +11,7 @@ import type { PluginMethod, RequestOf, ResponseOf } from '../plugin-calls.ts';
 import { TTRPC_CODES, TtrpcError } from '../ttrpc/ttrpc-error.ts';
 import { TtrpcPeer } from '../ttrpc/ttrpc-peer.ts';
 
-/** What it does when it is called; what is absent is answered with an empty message. */
+/** Responses by method; absent ones are answered with an empty message. */
 export type PluginBehaviour = {
   readonly [M in PluginMethod]?: (request: RequestOf<M>) => Promise<Partial<ResponseOf<M>>> | Partial<ResponseOf<M>>;
 };
@@ -26,14 +26,14 @@ interface ErasedMethod {
 
 const never = new AbortController().signal;
 
-/** A plugin that speaks the protocol, without a process. */
+/** A plugin that implements the protocol, without a process. */
 export class MemoryPlugin {
-  /** The methods that were called, in order, with the id of what they are about: `runPodSandbox p1`. */
+  /** The called methods, in order, with the ID of their object: `runPodSandbox p1`. */
   readonly calls: string[] = [];
   readonly #peer: TtrpcPeer;
 
   constructor(stream: ByteStream, behaviour: PluginBehaviour = {}, missing: readonly PluginMethod[] = []) {
-    const answers = behaviour as ErasedBehaviour; // each is called with what its method's own codec read
+    const answers = behaviour as ErasedBehaviour; // each is called with a request decoded by its method's codec
     this.#peer = new TtrpcPeer(stream, 'plugin', async ({ method: name, payload }) => {
       const [key, method] = methodNamed(name);
       const request = method.requestType.decode(payload);
@@ -49,7 +49,7 @@ export class MemoryPlugin {
     return this.#peer.closed;
   }
 
-  /** Resolves when the runtime has taken the name. */
+  /** Resolves when the runtime has accepted the name. */
   async register(pluginName: string, pluginIdx: string): Promise<void> {
     const request = RegisterPluginRequest.create({ pluginName, pluginIdx });
     await this.#call('RegisterPlugin', RegisterPluginRequest.encode(request).finish());

@@ -10,7 +10,7 @@ import { MemoryPlugin, type PluginBehaviour } from './memory-plugin.ts';
 
 const SOCKET = '/run/nri/nri.sock';
 
-/** NRI on a machine in memory, with a runtime that only remembers what is asked of it. */
+/** NRI on an in-memory machine, with a runtime that records its calls. */
 export async function startNri(
   t: TestContext,
   change: Partial<NriDeps> = {},
@@ -56,16 +56,16 @@ export async function startNri(
   t.after(async () => {
     end.abort();
     await host.clock.advance(2000);
-    await Promise.allSettled([running]); // a test that expects it to fail says so itself
+    await Promise.allSettled([running]); // a test that expects a failure asserts it itself
   });
   await host.clock.advance(0);
 
-  /** Not registered yet. */
+  /** Connects without registering. */
   const connect = async (behaviour: PluginBehaviour = {}, missing: readonly PluginMethod[] = []) => {
     const stream = await host.network.connectStream({ socketPath: SOCKET }, end.signal);
     return new MemoryPlugin(stream, behaviour, missing);
   };
-  /** Registered, configured and synchronized. */
+  /** Connects, registers, and waits for configuration and synchronization. */
   const join = async (name: string, behaviour: PluginBehaviour = {}, missing: readonly PluginMethod[] = []) => {
     const plugin = await connect(behaviour, missing);
     await plugin.register(name.slice(3), name.slice(0, 2));

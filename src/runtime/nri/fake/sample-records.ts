@@ -3,7 +3,7 @@ import type { OciSpec } from '../../oci/oci-spec.ts';
 import type { ContainerRecord } from '../../store/container-record.ts';
 import type { SandboxRecord } from '../../store/sandbox-record.ts';
 
-/** A small specification with something of everything that plugins adjust. */
+/** A small specification with an example of everything that plugins adjust. */
 export const sampleSpec: OciSpec = {
   ociVersion: '1.1.0',
   process: {

@@ -1,7 +1,7 @@
-/** What frames of one kind look like: a header of fixed length that says how much follows. */
+/** A frame format: a header of fixed length with the length of the payload. */
 export interface FrameFormat<H extends { readonly length: number }> {
   readonly headerBytes: number;
-  /** More than that in one frame is a broken or hostile sender. */
+  /** A larger frame is from a broken or hostile sender. */
   readonly maxPayloadBytes: number;
   parseHeader(header: DataView): H;
 }
@@ -11,12 +11,12 @@ export interface Frame<H> {
   readonly payload: Uint8Array;
 }
 
-/** The other side does not keep to the protocol: nothing that follows can be understood. */
+/** The peer violates the protocol: nothing that follows can be parsed. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }
 
-/** Puts frames together from bytes that come cut anyhow. After a `ProtocolError` it is of no use any more. */
+/** Assembles frames from chunks of any size. Unusable after a `ProtocolError`. */
 export class FrameReader<H extends { readonly length: number }> {
   readonly #format: FrameFormat<H>;
   readonly #chunks: Uint8Array[] = [];
@@ -27,7 +27,7 @@ export class FrameReader<H extends { readonly length: number }> {
     this.#format = format;
   }
 
-  /** The frames that these bytes complete. */
+  /** Returns the frames that these bytes complete. */
   push(chunk: Uint8Array): readonly Frame<H>[] {
     if (chunk.byteLength > 0) this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
@@ -50,12 +50,12 @@ export class FrameReader<H extends { readonly length: number }> {
     const bytes = this.#take(headerBytes);
     const header = parseHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     if (header.length > maxPayloadBytes) {
-      throw new ProtocolError(`a frame of ${header.length} bytes; at most ${maxPayloadBytes} are allowed`);
+      throw new ProtocolError(`frame of ${header.length} bytes exceeds the limit of ${maxPayloadBytes}`);
     }
     return header;
   }
 
-  /** There are as many. Copies only what is spread over several chunks. */
+  /** The caller has checked that they exist. Copies only bytes that span several chunks. */
   #take(count: number): Uint8Array {
     this.#bytes -= count;
     const [first] = this.#chunks;

@@ -1,7 +1,7 @@
 import type { FrameFormat } from './frame-reader.ts';
 import { MAX_MESSAGE_BYTES, MESSAGE_HEADER_BYTES } from './ttrpc-frame.ts';
 
-/** NRI runs two connections of ttrpc over one socket: a plugin is called on the first, the runtime on the second. */
+/** NRI runs two ttrpc connections over one socket: the plugin is called on the first, the runtime on the second. */
 export const MUX_CONNECTIONS = { plugin: 1, runtime: 2 } as const;
 
 const MUX_HEADER_BYTES = 8;
@@ -11,7 +11,7 @@ export interface MuxHeader {
   readonly length: number;
 }
 
-/** Big-endian: connection (4), length (4). What one frame holds has nothing to do with where messages begin or end. */
+/** Big-endian: connection (4), length (4). Frame boundaries are independent of message boundaries. */
 export const MUX_FORMAT: FrameFormat<MuxHeader> = {
   headerBytes: MUX_HEADER_BYTES,
   maxPayloadBytes: MESSAGE_HEADER_BYTES + MAX_MESSAGE_BYTES,
@@ -19,13 +19,13 @@ export const MUX_FORMAT: FrameFormat<MuxHeader> = {
 };
 
 /**
- * The reader of NRI's own library takes a frame whole into a buffer of 4096 bytes when a message begins, and fails when
- * it is larger; the rest of the message may be one frame of any length. It also gives up when more than 256 frames wait,
- * so many small ones are no way out.
+ * NRI's own library reads the first frame of a message into a buffer of 4096 bytes and fails if it is larger; the rest
+ * of the message may be one frame of any length. It also fails if more than 256 frames are pending, so many small
+ * frames are no alternative.
  */
 const FIRST_FRAME_BYTES = 4096;
 
-/** One message of ttrpc, in frames that every reader takes. */
+/** Encodes one ttrpc message in frames that every implementation accepts. */
 export function encodeMuxFrames(connection: number, message: Uint8Array): Uint8Array {
   const first = message.subarray(0, FIRST_FRAME_BYTES);
   const rest = message.subarray(FIRST_FRAME_BYTES);

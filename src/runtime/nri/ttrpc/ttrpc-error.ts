@@ -1,4 +1,4 @@
-/** gRPC's codes, as far as we tell or look for them. */
+/** The gRPC codes in use. */
 export const TTRPC_CODES = {
   unknown: 2,
   invalidArgument: 3,
@@ -6,7 +6,7 @@ export const TTRPC_CODES = {
   unimplemented: 12,
 } as const;
 
-/** The other side answered that it does not do what was asked. */
+/** An error response of the peer. */
 export class TtrpcError extends Error {
   override readonly name = 'TtrpcError';
   readonly code: number;
@@ -17,7 +17,7 @@ export class TtrpcError extends Error {
   }
 }
 
-/** There is no connection any more. */
+/** The connection is closed. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }

@@ -1,6 +1,6 @@
 import type { FrameFormat } from './frame-reader.ts';
 
-/** Of ttrpc: more in one message is refused by every implementation. */
+/** ttrpc's limit, which every implementation enforces. */
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 export const MESSAGE_HEADER_BYTES = 10;
@@ -9,7 +9,7 @@ export const MESSAGE_TYPES = { request: 1, response: 2, data: 3 } as const;
 
 export interface MessageHeader {
   readonly length: number;
-  /** Odd for who calls; each of its calls has a higher one. */
+  /** Odd for the caller, and increasing. */
   readonly streamId: number;
   readonly type: number;
   readonly flags: number;

@@ -6,24 +6,24 @@ import { encodeMuxFrames, MUX_CONNECTIONS, MUX_FORMAT } from './mux-frame.ts';
 import { ConnectionLostError, TTRPC_CODES, TtrpcError } from './ttrpc-error.ts';
 import { encodeMessage, MAX_MESSAGE_BYTES, MESSAGE_FORMAT, MESSAGE_TYPES, type MessageHeader } from './ttrpc-frame.ts';
 
-/** So many calls of the other side may be under way at once. */
-const MOST_CALLS_SERVED = 64;
+/** Limit for concurrent calls of the peer. */
+const MAX_CALLS = 64;
 
 export interface TtrpcCall {
   /** `nri.pkg.api.v1alpha1.Plugin` */
   readonly service: string;
   readonly method: string;
   readonly payload: Uint8Array;
-  /** What the other side is told of how long anybody waits for it. */
+  /** The time-out that the peer is sent. */
   readonly timeoutMs: number;
 }
 
-/** Answers what the other side asks; throws a `TtrpcError` to say which code, anything else is `unknown`. */
+/** Handles calls of the peer. A `TtrpcError` sets the code; any other error is `unknown`. */
 export type TtrpcHandler = (call: Omit<TtrpcCall, 'timeoutMs'>) => Promise<Uint8Array>;
 
 /**
- * One socket of NRI: we call on one of its connections and are called on the other. Whatever does not keep to the
- * protocol ends it, and with it every call under way.
+ * One NRI socket: this side calls on one connection and serves the other. A protocol violation closes the socket and
+ * fails every pending call.
  */
 export class TtrpcPeer {
   readonly #stream: ByteStream;
@@ -44,17 +44,17 @@ export class TtrpcPeer {
     this.#handler = handler;
   }
 
-  /** Why there is no connection any more; `undefined` while there is. */
+  /** Why the connection was closed; `undefined` while it is open. */
   get lost(): ConnectionLostError | undefined {
     return this.#lost;
   }
 
-  /** Resolves when the connection is over, with the reason. */
+  /** Resolves with the reason when the connection is closed. */
   get closed(): Promise<ConnectionLostError> {
     return this.#closed.promise;
   }
 
-  /** Reads until the connection is over. Never rejects. */
+  /** Reads until the connection is closed. Never rejects. */
   async run(): Promise<void> {
     const trunk = new FrameReader(MUX_FORMAT);
     const answers = new FrameReader(MESSAGE_FORMAT);
@@ -63,25 +63,25 @@ export class TtrpcPeer {
       for await (const chunk of this.#stream.chunks) {
         for (const { header, payload } of trunk.push(chunk)) {
           if (header.connection === this.#callsOn) {
-            for (const message of answers.push(payload)) this.#takeAnswer(message.header, message.payload);
+            for (const message of answers.push(payload)) this.#handleResponse(message.header, message.payload);
           } else if (header.connection === this.#servesOn) {
-            for (const message of requests.push(payload)) this.#takeRequest(message.header, message.payload);
+            for (const message of requests.push(payload)) this.#handleRequest(message.header, message.payload);
           }
         }
       }
-      this.close('the other side closed the connection');
+      this.close('the peer closed the connection');
     } catch (error) {
       this.close(errorText(error));
     }
   }
 
-  /** Rejects with what the other side said, a `ConnectionLostError`, or the signal's reason. */
+  /** Rejects with the peer's error, a `ConnectionLostError`, or the signal's reason. */
   async call({ service, method, payload, timeoutMs }: TtrpcCall, signal: AbortSignal): Promise<Uint8Array> {
     signal.throwIfAborted();
     if (this.#lost) throw this.#lost;
     const timeoutNano = BigInt(Math.ceil(timeoutMs)) * 1_000_000n;
     const request = Request.encode(Request.create({ service, method, payload, timeoutNano })).finish();
-    if (request.byteLength > MAX_MESSAGE_BYTES) throw oversized(request.byteLength);
+    if (request.byteLength > MAX_MESSAGE_BYTES) throw oversizedError(request.byteLength);
     const streamId = this.#nextStream;
     this.#nextStream += 2;
     const answer = Promise.withResolvers<Uint8Array>();
@@ -93,7 +93,7 @@ export class TtrpcPeer {
       return await answer.promise;
     } finally {
       signal.removeEventListener('abort', onAbort);
-      this.#answers.delete(streamId); // an answer that comes later finds nobody
+      this.#answers.delete(streamId); // a late response is ignored
     }
   }
 
@@ -105,16 +105,16 @@ export class TtrpcPeer {
     this.#closed.resolve(this.#lost);
   }
 
-  #takeAnswer({ type, streamId }: MessageHeader, payload: Uint8Array): void {
-    if (type !== MESSAGE_TYPES.response) throw new ProtocolError(`a message of type ${type} where an answer should be`);
+  #handleResponse({ type, streamId }: MessageHeader, payload: Uint8Array): void {
+    if (type !== MESSAGE_TYPES.response) throw new ProtocolError(`message of type ${type}, expected a response`);
     const { status, payload: answer } = Response.decode(payload);
     const waiting = this.#answers.get(streamId);
     if (status === undefined || status.code === 0) waiting?.resolve(answer);
     else waiting?.reject(new TtrpcError(status.code, status.message));
   }
 
-  #takeRequest({ type, streamId }: MessageHeader, payload: Uint8Array): void {
-    if (type !== MESSAGE_TYPES.request) throw new ProtocolError(`a message of type ${type} where a call should be`);
+  #handleRequest({ type, streamId }: MessageHeader, payload: Uint8Array): void {
+    if (type !== MESSAGE_TYPES.request) throw new ProtocolError(`message of type ${type}, expected a request`);
     if (streamId % 2 !== 1 || streamId <= this.#lastServed) throw new ProtocolError(`stream ${streamId} out of order`);
     this.#lastServed = streamId;
     void this.#answer(streamId, Request.decode(payload));
@@ -128,13 +128,13 @@ export class TtrpcPeer {
     const fitting =
       bytes.byteLength <= MAX_MESSAGE_BYTES
         ? bytes
-        : Response.encode(failureResponse(oversized(bytes.byteLength))).finish();
+        : Response.encode(failureResponse(oversizedError(bytes.byteLength))).finish();
     this.#send(this.#servesOn, streamId, MESSAGE_TYPES.response, fitting);
   }
 
   async #responseTo(request: Request): Promise<Response> {
-    if (this.#serving > MOST_CALLS_SERVED) {
-      throw new TtrpcError(TTRPC_CODES.resourceExhausted, `more than ${MOST_CALLS_SERVED} calls at once`);
+    if (this.#serving > MAX_CALLS) {
+      throw new TtrpcError(TTRPC_CODES.resourceExhausted, `more than ${MAX_CALLS} calls at once`);
     }
     return Response.create({ payload: await this.#handler(request) });
   }
@@ -151,9 +151,9 @@ function failureResponse(error: unknown): Response {
   return Response.create({ status: { code, message: errorText(error) } });
 }
 
-function oversized(length: number): TtrpcError {
+function oversizedError(length: number): TtrpcError {
   return new TtrpcError(
     TTRPC_CODES.resourceExhausted,
-    `a message of ${length} bytes; at most ${MAX_MESSAGE_BYTES} are allowed`,
+    `message of ${length} bytes exceeds the limit of ${MAX_MESSAGE_BYTES}`,
   );
 }

@@ -1,21 +1,21 @@
 import { MessageQueue } from '../../../host/message-queue.ts';
-import type { AttachedStreams, Monitored } from '../oci-runtime.ts';
+import type { AttachedStreams, MonitoredContainer } from '../oci-runtime.ts';
 
 type Size = { readonly width: number; readonly height: number };
 
-/** Who is attached to one container in memory, and what they typed. */
+/** The clients attached to one in-memory container, and their input. */
 export class MemoryAttachments {
-  /** All that anybody wrote. */
+  /** Input of all clients. */
   typed = '';
-  /** `true` once its standard input has ended. */
+  /** Whether standard input has ended. */
   inputEnded = false;
-  /** Of its terminal, the last one asked for. */
+  /** The last requested terminal size. */
   size: Size | undefined;
-  readonly #container: Monitored;
+  readonly #container: MonitoredContainer;
   readonly #open = new Set<{ readonly packets: MessageQueue; readonly room: () => Promise<void> | undefined }>();
   #isOver = false;
 
-  constructor(container: Monitored) {
+  constructor(container: MonitoredContainer) {
     this.#container = container;
   }
 
@@ -39,7 +39,7 @@ export class MemoryAttachments {
     if (this.#isOver) packets.end();
     else this.#open.add(attached);
     return {
-      output: decoded(packets),
+      output: decodePackets(packets),
       write: async (data) => {
         if (this.#container.stdin && !this.inputEnded) this.typed += new TextDecoder().decode(data);
       },
@@ -56,7 +56,7 @@ export class MemoryAttachments {
     };
   }
 
-  /** The container's first process writes; resolves when each who looks on has room for more. */
+  /** Writes as the container's first process; resolves when each client can take more. */
   async write(stream: 'stdout' | 'stderr', text: string): Promise<void> {
     const mark = stream === 'stdout' || this.#container.terminal ? STDOUT : STDERR;
     const packet = Uint8Array.of(mark, ...new TextEncoder().encode(text));
@@ -65,7 +65,7 @@ export class MemoryAttachments {
     await Promise.all(open.map(({ room }) => room()));
   }
 
-  /** The container has ended. */
+  /** Ends the streams with the container. */
   end(): void {
     this.#isOver = true;
     for (const { packets } of this.#open) packets.end();
@@ -80,7 +80,7 @@ export class MemoryAttachments {
 const STDOUT = 2;
 const STDERR = 3;
 
-async function* decoded(packets: AsyncIterable<Uint8Array>): AttachedStreams['output'] & AsyncGenerator {
+async function* decodePackets(packets: AsyncIterable<Uint8Array>): AttachedStreams['output'] & AsyncGenerator {
   for await (const packet of packets) {
     yield { stream: packet[0] === STDERR ? 'stderr' : 'stdout', data: packet.subarray(1) };
   }

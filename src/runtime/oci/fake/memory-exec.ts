@@ -1,21 +1,21 @@
 import type { Clock } from '../../../host/clock.ts';
 import type { ExecStreams } from '../oci-runtime.ts';
 
-/** What a scripted exec does. */
+/** A scripted exec. */
 export interface MemoryExec {
   readonly exitCode: number;
   readonly stdout?: string;
   readonly stderr?: string;
-  /** How long it takes to its end; absent: no time. */
+  /** Run time; absent: none. */
   readonly runsForMs?: number;
-  /** With streams: it ends when its input does, having written all of that to its output. */
+  /** With streams: copies its input to its output and ends with it. */
   readonly echoes?: boolean;
   readonly onResize?: (size: { readonly width: number; readonly height: number }) => void;
 }
 
 const KILLED = 137;
 
-/** The streams of one scripted exec. */
+/** Returns the streams of one scripted exec. */
 export function memoryExecStreams(exec: MemoryExec, clock: Clock): ExecStreams {
   const stopped = new AbortController();
   const input = new TransformStream<Uint8Array, Uint8Array>();
@@ -29,7 +29,7 @@ export function memoryExecStreams(exec: MemoryExec, clock: Clock): ExecStreams {
       if (exec.echoes) yield* input.readable;
       else await clock.sleep(exec.runsForMs ?? 0, stopped.signal);
     } catch {
-      // Killed: the output ends where it is.
+      // Killed: the output ends here.
     }
     exited.resolve(stopped.signal.aborted ? KILLED : exec.exitCode);
   }
@@ -40,7 +40,7 @@ export function memoryExecStreams(exec: MemoryExec, clock: Clock): ExecStreams {
   return {
     stdout: stdout(),
     stderr: stderr(),
-    // Who writes to a process that is gone is not told.
+    // Writing to an exited process is not an error.
     write: (data) => writer.write(data).catch(() => {}),
     closeInput: () => void writer.close().catch(() => {}),
     resize: async (size) => exec.onResize?.(size),

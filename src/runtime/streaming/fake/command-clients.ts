@@ -4,7 +4,7 @@ import { openSpdySession } from '../../../streams/spdy/open-spdy-session.ts';
 import type { SpdyStream } from '../../../streams/spdy/spdy-session.ts';
 import type { CommandStreams } from '../command-client.ts';
 
-/** One way in which clients of exec and attach come. */
+/** A transport and protocol of exec and attach clients. */
 export interface CommandTransport {
   readonly carrier: 'webSocket' | 'spdy';
   readonly protocol: string;
@@ -16,7 +16,7 @@ export interface CommandTransport {
 const webSocket = { carrier: 'webSocket', canResize: true, canEndInput: false } as const;
 const spdy = { carrier: 'spdy', canEndInput: true } as const;
 
-/** All of them. */
+/** All supported combinations. */
 export const COMMAND_TRANSPORTS: readonly CommandTransport[] = [
   { ...webSocket, protocol: 'v5.channel.k8s.io', outcome: 'status', canEndInput: true },
   { ...webSocket, protocol: 'v4.channel.k8s.io', outcome: 'status' },
@@ -30,15 +30,15 @@ export const COMMAND_TRANSPORTS: readonly CommandTransport[] = [
   { ...spdy, protocol: 'channel.k8s.io', outcome: 'text', canResize: false },
 ];
 
-/** A client, as a person sees it. */
+/** A client as its user sees it. */
 export interface TestClient {
   type(text: string): Promise<void>;
   endInput(): Promise<void>;
-  /** As text: also what is no size. */
+  /** Sends this text as size; it may be invalid. */
   resize(text: string): Promise<void>;
-  /** Is gone without a word. */
+  /** Disconnects abruptly. */
   leave(): void;
-  /** All that it was told, when it is over. Read once; nothing is read before. */
+  /** Everything the client received by the end of the session. Call once; nothing is read before. */
   received(): Promise<Received>;
 }
 
@@ -73,14 +73,14 @@ async function connectWebSocket(
   const protocols = protocol === '' ? [] : [protocol];
   const connection = await network.webSocket({ ...urlTarget(url), protocols }, client.signal);
   const isBase64 = protocol.includes('base64');
-  const say = (channel: number, text: string): Promise<void> =>
+  const send = (channel: number, text: string): Promise<void> =>
     connection.send(
       isBase64 ? `${channel}${Buffer.from(text).toString('base64')}` : Buffer.from(String.fromCharCode(channel) + text),
     );
   return {
-    type: (text) => say(0, text),
+    type: (text) => send(0, text),
     endInput: () => connection.send(Uint8Array.of(255, 0)),
-    resize: (text) => say(4, text),
+    resize: (text) => send(4, text),
     leave: () => client.abort(new Error('gone')),
     received: () => receivedFrom(connection, isBase64),
   };

@@ -8,14 +8,14 @@ const PROTOCOL = 'portforward.k8s.io';
 
 type ClientNetwork = Pick<Network, 'upgrade' | 'webSocket'>;
 
-/** How SPDY gets here: by itself, or in a WebSocket. */
+/** Transport of SPDY: a connection of its own, or a WebSocket. */
 export type SpdyCarrier = 'spdy' | 'webSocket';
 
-/** A client of port-forward by SPDY. */
+/** A port-forward client over SPDY. */
 export interface SpdyForwarder {
   readonly session: SpdySession;
   connect(port: number | string, requestId?: string): Promise<TestConnection>;
-  /** Is gone without a word. */
+  /** Disconnects abruptly. */
   leave(): void;
 }
 

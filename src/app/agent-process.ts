@@ -1,0 +1,11 @@
+import type { Host } from '../host/host.ts';
+import type { MachineFacts } from '../host/machine-facts.ts';
+
+/** The process that an agent runs in. */
+export interface AgentProcess {
+  readonly host: Host;
+  readonly machine: MachineFacts;
+  readonly version: string;
+  readonly pid: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}

@@ -1,0 +1,148 @@
+import { goArchitecture } from '../base/go/go-architecture.ts';
+import type { Log } from '../base/log.ts';
+import { runAllOrAbort } from '../base/run-all-or-abort.ts';
+import type { Host } from '../host/host.ts';
+import { hostIps } from '../kubelet/node/addresses/host-ips.ts';
+import { AddressReader } from '../kubelet/node/addresses/read-addresses.ts';
+import { OwnNode } from '../kubelet/node/node-cache.ts';
+import { KUBERNETES_VERSION } from '../kubelet/node/status/kubernetes-version.ts';
+import { serveHealthz } from '../kubelet/server/serve-healthz.ts';
+import { createFileSource } from '../kubelet/sources/file-source.ts';
+import { createHttpSource } from '../kubelet/sources/http-source.ts';
+import type { PodSource } from '../kubelet/sources/pod-source.ts';
+import type { AgentProcess } from './agent-process.ts';
+import { agentSettings } from './agent-settings.ts';
+import { type BuiltAgent, buildConnectedAgent, type ConnectedAgentOptions } from './build-connected-agent.ts';
+import { clientCertificateSettings } from './cluster/cluster-certificates.ts';
+import { connectCluster, type NodeCluster } from './cluster/connect-cluster.ts';
+import { EMBEDDED } from './config/embedded-endpoint.ts';
+import type { KubeletSettings } from './config/load-config.ts';
+import { nodeSettings } from './node-settings.ts';
+import { DEFAULT_ROOT_DIR } from './pod-network/bridge-name.ts';
+import { serveNodeApi } from './serve-node-api.ts';
+import type { AgentFactory } from './start-local-agent.ts';
+import { externalRuntime, type StartedRuntime, startEmbeddedRuntime } from './start-runtime.ts';
+
+/** Builds the agent of `nodelet kubelet` from kubelet's configuration. `build` rejects with a `KubeconfigError`. */
+export function createKubeletAgentFactory(
+  settings: KubeletSettings,
+  stateDir: string,
+  process: AgentProcess,
+  log: Log,
+): AgentFactory {
+  const endpoint = settings.config.containerRuntimeEndpoint;
+  return {
+    startRuntime: (signal) =>
+      endpoint === EMBEDDED
+        ? startEmbeddedRuntime({ rootDir: DEFAULT_ROOT_DIR, stateDir }, process, log, signal)
+        : externalRuntime(endpoint),
+    build: (runtime, signal) => buildKubeletAgent(runtime, settings, process, log, signal),
+  };
+}
+
+async function buildKubeletAgent(
+  runtime: StartedRuntime,
+  settings: KubeletSettings,
+  process: AgentProcess,
+  log: Log,
+  signal: AbortSignal,
+): Promise<BuiltAgent> {
+  const { config, parsed } = settings;
+  const { host, machine, env } = process;
+  const { clock, network, addresses } = host;
+  const node = nodeSettings(settings);
+  const addressReader = new AddressReader(node, { addresses, network, clock });
+  const ownNode = new OwnNode(node.nodeName);
+  const [cluster, view] = await Promise.all([
+    joinCluster(settings, process, log, signal),
+    addressReader.read(signal),
+  ]);
+  const connection = runtime.connect({ clock, runtimeRequestTimeoutMs: parsed.ms.runtimeRequestTimeout });
+  const built = await buildConnectedAgent(
+    {
+      host,
+      connection,
+      sources: [...staticSources(settings, host, log), ...(cluster ? [cluster.source] : [])],
+      ...(cluster && { cluster: apiServersOf(cluster) }),
+      node,
+      ownNode,
+      onNetworkChange: runtime.onNetworkChange,
+      settings: agentSettings(settings, machine, { env, hostIPs: hostIps(node, view) }),
+      log,
+      prepare: (cri) => runtime.prepare(cri, signal),
+    },
+    signal,
+  );
+  const { agent } = built;
+  const syncLoopUnhealthyReason = (): string | undefined => agent.syncLoopUnhealthyReason();
+  const healthz = { host: config.healthzBindAddress, port: config.healthzPort };
+  const nodeApi = { host, log, view: agent, runtime: connection.runtime, syncLoopUnhealthyReason, cluster, ownNode };
+  return {
+    agent,
+    runtime: built.runtime,
+    runServers: (until) =>
+      runAllOrAbort(
+        [
+          (each) => serveNodeApi(settings, nodeApi, each),
+          (each) => serveHealthz(healthz, { network, clock, log }, each),
+          async (each) => cluster?.run(each),
+        ],
+        until,
+      ),
+    close() {
+      built.close();
+      cluster?.close();
+    },
+  };
+}
+
+function apiServersOf({
+  apiServer,
+  eventApiServer,
+  nodeApiServer,
+}: NodeCluster): ConnectedAgentOptions['cluster'] & object {
+  return { apiServer, eventApiServer, nodeApiServer };
+}
+
+/** Connects to the cluster of `--kubeconfig`; `undefined` for a standalone node. */
+async function joinCluster(
+  settings: KubeletSettings,
+  { host, env, version }: AgentProcess,
+  log: Log,
+  signal: AbortSignal,
+): Promise<NodeCluster | undefined> {
+  const { flags, config } = settings;
+  if (!flags.kubeconfig) return undefined;
+  const options = {
+    userAgent: `nodelet/${version} (linux/${goArchitecture()}) kubernetes/${KUBERNETES_VERSION}`,
+    rate: { qps: config.kubeAPIQPS || 5, burst: config.kubeAPIBurst || 10 }, // client-go reads 0 as these defaults
+    environment: env,
+  };
+  const { fs, network, processes, clock, random, signingKeys } = host;
+  const deps = { fs, network, processes, clock, random, signingKeys, log };
+  return connectCluster(clientCertificateSettings(settings, flags.kubeconfig), options, deps, signal);
+}
+
+/** The sources of static pods: a folder, a URL. */
+function staticSources(settings: KubeletSettings, host: Host, log: Log): readonly PodSource[] {
+  const { config, parsed, featureGates, nodeName } = settings;
+  const { fs, clock, random, network } = host;
+  const { staticPodPath, staticPodURL, staticPodURLHeader = {} } = config;
+  const references = featureGates.get('PreventStaticPodAPIReferences') ? 'none' : 'api';
+  const sources: PodSource[] = [];
+  if (staticPodPath) {
+    const options = { paths: [staticPodPath], nodeName, rescanMs: parsed.ms.fileCheckFrequency, references } as const;
+    sources.push(createFileSource(options, { fs, clock }));
+  }
+  if (staticPodURL) {
+    const options = {
+      url: staticPodURL,
+      headers: staticPodURLHeader,
+      nodeName,
+      periodMs: parsed.ms.httpCheckFrequency,
+      references,
+    } as const;
+    sources.push(createHttpSource(options, { network, clock, random, log }));
+  }
+  return sources;
+}

@@ -1,0 +1,72 @@
+import type { Log } from '../base/log.ts';
+import { type ConnectOptions, type CriConnection, connectCri } from '../cri/client.ts';
+import { connectInProcess } from '../cri/in-process.ts';
+import type { Cri } from '../cri/services.ts';
+import { unstickContainers } from '../cri/unstick-containers.ts';
+import { checkRuntimeVersion } from '../cri/version-check.ts';
+import type { AgentProcess } from './agent-process.ts';
+import { DEFAULT_RUNTIME_CONFIG } from './embedded/embedded-settings.ts';
+import { startEmbedded } from './embedded/start-embedded.ts';
+
+/** A connection to a runtime behind a socket or in this process. */
+export interface RuntimeConnection extends CriConnection {
+  /** `unix://…`; absent for a runtime in this process. */
+  readonly endpoint?: string;
+}
+
+/** A runtime that an agent can be built on. */
+export interface StartedRuntime {
+  connect(options: ConnectOptions): RuntimeConnection;
+  /** Prepares the runtime for an agent: checks its version, loads the images that it must have. */
+  prepare(cri: Cri, signal: AbortSignal): Promise<unknown>;
+  /** Whether it holds no state of any pod, also not of pods whose removal no caller waits for. */
+  isEmpty(): Promise<boolean>;
+  /** Subscribes to changes of pod networks; absent: the runtime does not report them. */
+  onNetworkChange?(listener: () => void): () => void;
+  /** Resolves to whether nothing is left behind. */
+  stop(): Promise<boolean>;
+}
+
+export function connectEndpoint(endpoint: string, options: ConnectOptions): RuntimeConnection {
+  const { runtime, images, close } = connectCri(endpoint, options);
+  return { runtime: unstickContainers(runtime, { endpoint, ...options }), images, close, endpoint };
+}
+
+/** A runtime behind a socket: the agent neither starts nor stops it. */
+export async function externalRuntime(endpoint: string): Promise<StartedRuntime> {
+  return {
+    connect: (options) => connectEndpoint(endpoint, options),
+    prepare: ({ runtime }, signal) => checkRuntimeVersion(runtime, endpoint, signal),
+    isEmpty: async () => true,
+    stop: async () => true,
+  };
+}
+
+export interface EmbeddedFolders {
+  readonly rootDir: string;
+  readonly stateDir: string;
+}
+
+/** The embedded runtime of `nodelet kubelet`: with the network of the cluster. Its containers outlive the process. */
+export async function startEmbeddedRuntime(
+  { rootDir, stateDir }: EmbeddedFolders,
+  { host, version, pid, env }: AgentProcess,
+  log: Log,
+  signal: AbortSignal,
+): Promise<StartedRuntime> {
+  const onWaiting = (text: string): void => log.info(text);
+  const runtime = await startEmbedded(
+    { ...DEFAULT_RUNTIME_CONFIG, rootDir, stateDir, host, version, pid, env, log, onWaiting },
+    signal,
+  );
+  return {
+    connect: (options) => connectInProcess(runtime.cri, options),
+    prepare: async () => {},
+    isEmpty: async () => runtime.isEmpty(),
+    onNetworkChange: (listener) => runtime.onNetworkChange(listener),
+    async stop() {
+      await runtime.close();
+      return true; // running containers are not leftovers
+    },
+  };
+}

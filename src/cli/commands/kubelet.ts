@@ -1,0 +1,26 @@
+import type { CliCommand } from './cli-command.ts';
+
+const KUBELET_HELP = `
+Takes kubelet's flags (--config, --root-dir, --hostname-override, …) and its configuration files.
+
+Example:
+  nodelet kubelet --config /var/lib/kubelet/config.yaml
+`;
+
+/** Its options are kubelet's own flags, as they were given. */
+export const kubelet: CliCommand<readonly string[]> = {
+  name: 'kubelet',
+  define(program, run) {
+    program
+      .command('kubelet')
+      .description('Be the node agent of this machine, in the place of kubelet.')
+      .usage('[kubelet flags]')
+      .argument('[flags...]')
+      .helpOption(false)
+      .allowUnknownOption()
+      .passThroughOptions()
+      .addHelpText('after', KUBELET_HELP)
+      .action((flags: string[]) => run(flags));
+  },
+  execute: async (flags, context) => (await import('./kubelet-command.ts')).kubeletCommand(flags, context),
+};

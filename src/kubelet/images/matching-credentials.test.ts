@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { credentialsFor } from './matching-credentials.ts';
+import type { LoginSource } from './registry-login.ts';
+
+/** Logins whose user names say for which place they are. */
+function source(...places: string[]): LoginSource {
+  const config = new Map(places.map((place) => [place, { username: place, password: '', email: '' }]));
+  return { config, owner: { kind: 'node' } };
+}
+
+const lookups: Record<string, { places: string[]; repository: string; tried: string[] }> = {
+  'the host': { places: ['gcr.io'], repository: 'gcr.io/team/app', tried: ['gcr.io'] },
+  'another host': { places: ['gcr.io'], repository: 'quay.io/team/app', tried: [] },
+  'a scheme, which does not count': { places: ['http://gcr.io'], repository: 'gcr.io/app', tried: ['http://gcr.io'] },
+  'the longer path first': {
+    places: ['gcr.io', 'gcr.io/team', 'gcr.io/other'],
+    repository: 'gcr.io/team/app',
+    tried: ['gcr.io/team', 'gcr.io'],
+  },
+  'a path that only begins the same': { places: ['gcr.io/te'], repository: 'gcr.io/team/app', tried: ['gcr.io/te'] },
+  'the API version, which does not count': {
+    places: ['https://gcr.io/v2/', 'gcr.io/v1/team'],
+    repository: 'gcr.io/team/app',
+    tried: ['gcr.io/v1/team', 'https://gcr.io/v2/'],
+  },
+  'a port': { places: ['localhost:5000', 'localhost'], repository: 'localhost:5000/app', tried: ['localhost:5000'] },
+  'an address of IPv6': { places: ['[::1]:5000'], repository: '[::1]:5000/app', tried: ['[::1]:5000'] },
+  'a wildcard for one part of the host': {
+    places: ['*.example.com', 'registry.*.com', 'reg*.example.com', '*.com'],
+    repository: 'registry.example.com/app',
+    tried: ['registry.*.com', 'reg*.example.com', '*.example.com'],
+  },
+  'Docker Hub by its old name': {
+    places: ['https://index.docker.io/v1/'],
+    repository: 'docker.io/library/busybox',
+    tried: ['https://index.docker.io/v1/'],
+  },
+  'Docker Hub by its new name first': {
+    places: ['https://index.docker.io/v1/', 'docker.io'],
+    repository: 'docker.io/library/busybox',
+    tried: ['docker.io'],
+  },
+  'a place that is none': { places: ['gcr.io:abc', 'gcr.io'], repository: 'gcr.io/app', tried: ['gcr.io'] },
+  'a pattern that is malformed': { places: ['x[a.io', '[a-b].io'], repository: 'a.io/app', tried: [] },
+};
+
+for (const [name, { places, repository, tried }] of Object.entries(lookups)) {
+  test(`credentialsFor() knows ${name}`, () => {
+    const found = credentialsFor(repository, [source(...places)]);
+    assert.deepEqual(
+      found.map(({ login }) => login.username),
+      tried,
+    );
+  });
+}
+
+test('credentialsFor() keeps the order of the sources for one place', () => {
+  const owner = { kind: 'secret', secret: { uid: 'u', namespace: 'n', name: 's' } } as const;
+  const found = credentialsFor('gcr.io/app', [{ ...source('gcr.io'), owner }, source('https://gcr.io')]);
+  assert.deepEqual(
+    found.map((each) => [each.login.username, each.owner]),
+    [
+      ['gcr.io', owner],
+      ['https://gcr.io', { kind: 'node' }],
+    ],
+  );
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Lease, Node } from '../../../api/generated/core-v1.ts';
+import { formatMicroTime, parseTime } from '../../../base/rfc3339.ts';
+import { isOfOtherMachine, leaseLeftMs, sightingOf } from './node-ownership.ts';
+
+const WALL_MS = parseTime('2026-01-01T00:00:00Z');
+
+function nodeOf(machineID: string): Node {
+  const nodeInfo = { machineID } as NonNullable<NonNullable<Node['status']>['nodeInfo']>; // the rest is not looked at
+  return { metadata: { name: 'box' }, spec: {}, status: { nodeInfo } };
+}
+
+function leaseOf(renewedMs: number): Lease {
+  return { metadata: { name: 'box' }, spec: { leaseDurationSeconds: 40, renewTime: formatMicroTime(renewedMs) } };
+}
+
+test('isOfOtherMachine() only when both machines have said who they are', () => {
+  assert.equal(isOfOtherMachine(nodeOf('other'), 'ours'), true);
+  assert.equal(isOfOtherMachine(nodeOf('ours'), 'ours'), false);
+  assert.equal(isOfOtherMachine(nodeOf(''), 'ours'), false);
+  assert.equal(isOfOtherMachine(nodeOf('other'), ''), false);
+  assert.equal(isOfOtherMachine({ metadata: { name: 'box' }, spec: {} }, 'ours'), false);
+});
+
+const cases: Record<string, { renewedMs: number; seenMs: number; leftMs: number }> = {
+  'all of it when it was renewed just now': { renewedMs: 0, seenMs: 0, leftMs: 40_000 },
+  'the rest': { renewedMs: -30_000, seenMs: 0, leftMs: 10_000 },
+  'nothing when it is over': { renewedMs: -40_000, seenMs: 0, leftMs: 0 },
+  'no more than its length when it is from the future': { renewedMs: 3_600_000, seenMs: 0, leftMs: 40_000 },
+  'nothing when it is from the future and was not renewed': { renewedMs: 3_600_000, seenMs: -40_000, leftMs: 0 },
+};
+
+for (const [name, { renewedMs, seenMs, leftMs }] of Object.entries(cases)) {
+  test(`leaseLeftMs() is ${name}`, () => {
+    const lease = leaseOf(WALL_MS + renewedMs);
+    const sighting = { renewTime: lease.spec.renewTime ?? '', sinceMs: 100_000 + seenMs };
+    assert.equal(leaseLeftMs(lease, sighting, { wallMs: WALL_MS, monotonicMs: 100_000 }), leftMs);
+  });
+}
+
+test('sightingOf() starts anew with each renewal', () => {
+  const first = sightingOf(leaseOf(WALL_MS), undefined, 5);
+  assert.equal(first?.sinceMs, 5);
+  assert.equal(sightingOf(leaseOf(WALL_MS), first, 9), first);
+  assert.equal(sightingOf(leaseOf(WALL_MS + 1), first, 9)?.sinceMs, 9);
+  assert.equal(sightingOf(undefined, first, 9), undefined);
+});
